@@ -1,0 +1,17 @@
+"""kafka_tools: the toolkit for people who operate Apache Kafka."""
+
+from kafka_tools._lazy import lazy_names
+
+__version__ = "0.1.0"
+KAFKA_RELEASE = "4.3.1"
+"""The Kafka release whose tools the commands follow."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient as AdminClient
+    from kafka_tools.broker_embedded.broker import EmbeddedBroker as EmbeddedBroker
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {"AdminClient": "kafka_tools.admin.client", "EmbeddedBroker": "kafka_tools.broker_embedded.broker"},
+)

@@ -1,0 +1,84 @@
+"""Time as a parameter: the only module that reads the machine's clock.
+
+``Clock`` is what code asks for time, ``SystemClock`` the real one, ``ManualClock`` one that moves
+only when a test says so. A ``Deadline`` is a moment on a clock's monotonic scale.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from kafka_tools.errors import DeadlineExceeded
+
+
+class Clock(Protocol):
+    """Wall time in milliseconds since the epoch, monotonic time in seconds, and waiting."""
+
+    def now_ms(self) -> int: ...
+
+    def monotonic_s(self) -> float: ...
+
+    def sleep(self, seconds: float) -> None: ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic_s(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(max(0.0, seconds))
+
+
+class ManualClock:
+    """A clock that stands still until ``advance`` or ``sleep`` moves it."""
+
+    def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
+        self._start_ms = now_ms
+        self._elapsed_s = 0.0
+
+    def now_ms(self) -> int:
+        return self._start_ms + round(self._elapsed_s * 1000)
+
+    def monotonic_s(self) -> float:
+        return self._elapsed_s
+
+    def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
+
+    def advance(self, seconds: float) -> None:
+        """Move time forward by ``seconds`` (never back)."""
+        if seconds < 0:
+            raise ValueError("time does not go back")
+        self._elapsed_s += seconds
+
+
+class Deadline:
+    """The moment by which a whole operation, retries included, must be over."""
+
+    def __init__(self, clock: Clock, timeout_s: float) -> None:
+        self.clock = clock
+        self.timeout_s = timeout_s
+        self._at_s = clock.monotonic_s() + timeout_s
+
+    def left_s(self) -> float:
+        """Seconds that remain, never below 0."""
+        return max(0.0, self._at_s - self.clock.monotonic_s())
+
+    def left_ms(self) -> int:
+        """Milliseconds that remain, never below 0."""
+        return int(self.left_s() * 1000)
+
+    @property
+    def expired(self) -> bool:
+        return self.left_s() <= 0.0
+
+    def check(self, waiting_for: str) -> None:
+        """Raise DeadlineExceeded, naming what was waited for, once the moment has passed."""
+        if self.expired:
+            raise DeadlineExceeded(f"timed out after {self.timeout_s:g} s waiting for {waiting_for}")

@@ -1,0 +1,93 @@
+"""Small values that every layer shares: topic-partitions, nodes, uuids, host:port.
+
+Knows no protocol and no files. Text forms are Kafka's (``org.apache.kafka.common.TopicPartition``,
+``org.apache.kafka.common.Uuid``).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import uuid as _uuid
+from typing import NamedTuple
+
+from kafka_tools.errors import InputError
+
+
+class TopicPartition(NamedTuple):
+    """One partition of a topic; sorts by name, then number; prints as ``topic-partition``."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class Node(NamedTuple):
+    """A broker or controller as a client sees it. ``id`` is -1 for a bootstrap address."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+    @property
+    def address(self) -> str:
+        return format_address(self.host, self.port)
+
+    def __str__(self) -> str:
+        return self.address if self.id < 0 else f"{self.address} (id {self.id})"
+
+
+ZERO_UUID = _uuid.UUID(int=0)
+
+
+def uuid_text(value: _uuid.UUID) -> str:
+    """Kafka's 22-character URL-safe base64 form of a uuid, as in topic ids."""
+    return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode("ascii")
+
+
+def parse_uuid(text: str) -> _uuid.UUID:
+    """The uuid that Kafka's text form stands for; InputError if it is none."""
+    try:
+        raw = base64.b64decode(text + "==", altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InputError(f"'{text}' is not a Kafka uuid: 22 characters of URL-safe base64 are expected") from error
+    if len(raw) != 16 or len(text) != 22:
+        raise InputError(f"'{text}' is not a Kafka uuid: 22 characters of URL-safe base64 are expected")
+    return _uuid.UUID(bytes=raw)
+
+
+def format_address(host: str, port: int) -> str:
+    """``host:port``, an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]:
+    """(host, port) of ``host:port``, ``[v6]:port`` or ``PROTOCOL://host:port``; InputError if it is neither."""
+    rest = text.strip()
+    if "://" in rest:
+        rest = rest.split("://", 1)[1]
+    if rest.startswith("["):
+        host, bracket, tail = rest[1:].partition("]")
+        port_text = tail[1:] if tail.startswith(":") else ""
+        if not bracket or (tail and not tail.startswith(":")):
+            raise InputError(f"'{text}' is not an address: host:port is expected")
+    else:
+        host, _, port_text = rest.rpartition(":") if ":" in rest else (rest, "", "")
+        if ":" in host:
+            raise InputError(f"'{text}' is not an address: put an IPv6 address in brackets, [{host}]:port")
+    if not port_text and default_port is not None and host:
+        return host, default_port
+    if not host or not (port_text.isascii() and port_text.isdigit()) or int(port_text) > 65535:
+        raise InputError(f"'{text}' is not an address: host:port with a port from 0 to 65535 is expected")
+    return host, int(port_text)
+
+
+def parse_addresses(text: str) -> list[tuple[str, int]]:
+    """The addresses of a comma-separated bootstrap list, in order; InputError if there is none."""
+    addresses = [parse_address(part) for part in text.split(",") if part.strip()]
+    if not addresses:
+        raise InputError("the list of servers is empty: host:port[,host:port...] is expected")
+    return addresses
