@@ -1,0 +1,60 @@
+"""``kafka-tools``: the root command over a table of commands.
+
+Knows the name, the module and one line of help of every command and imports none of them until it is asked for:
+root ``--help`` and completion of command names read the table. A test compares the table with the commands.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import NoReturn
+
+import click
+from click.shell_completion import CompletionItem
+
+from kafka_tools.commands import _run
+
+COMMANDS: dict[str, tuple[str, str]] = {}
+"""Name under ``kafka-tools`` -> (module:attribute, one-line help)."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are rows of COMMANDS."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name = cmd_name.removesuffix(".sh").removeprefix("kafka-")
+        return load(name) if name in COMMANDS else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [CompletionItem(name, help=COMMANDS[name][1]) for name in COMMANDS if name.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def load(name: str) -> click.Command:
+    """The click command of a row of COMMANDS."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    command = getattr(import_module(module), attribute)
+    assert isinstance(command, click.Command)
+    return command
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    epilog="Every kafka-* command is also a script of its own: 'kafka-tools topics' is 'kafka-topics'. "
+    "'--version' at any place prints the version.",
+)
+def root() -> None:
+    """The toolkit for people who operate Apache Kafka."""
+
+
+def main() -> NoReturn:
+    """Entry of the ``kafka-tools`` console script."""
+    _run.main(root, "kafka-tools")

@@ -1,0 +1,76 @@
+"""Answers to TAB: what the scripts in completions/ ask for.
+
+The scripts hold no names of commands or options; they call ``kafka-tools`` with the line so far in the environment
+and print what comes back, so they never go stale. All ``kafka-*`` names (with or without ``.sh``) are answered here.
+An error, a slow cluster or a missing one answers nothing, and nothing is ever written to the terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete, split_arg_string
+
+LIVE_TIMEOUT_MS = 700
+"""How long TAB may wait for a cluster."""
+
+
+def answer(instruction: str) -> int:
+    """Print the completions for ``<shell>_complete``; the exit status is always 0 for a known shell."""
+    shell = instruction.removesuffix("_complete")
+    completer = {"bash": _Bash, "zsh": ZshComplete, "fish": FishComplete}.get(shell)
+    if completer is None:
+        print(f"kafka-tools: completion for '{shell}' is not offered: bash, zsh and fish are", file=sys.stderr)
+        return 1
+    # A remark on stderr would land in the middle of the line the operator is typing.
+    with open(os.devnull, "w") as nowhere:
+        sys.stderr, kept = nowhere, sys.stderr
+        try:
+            command, program = _asked_for(split_arg_string(os.environ.get("COMP_WORDS", "")))
+            print(completer(command, {}, program, "").complete())
+        except Exception:  # noqa: BLE001 - silence is the answer; the command itself will say what is wrong
+            pass
+        finally:
+            sys.stderr = kept
+    return 0
+
+
+def complete_from(fetch: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
+    """A ``shell_complete`` callback for an option whose values ``fetch`` gets from the cluster in time."""
+
+    def complete(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in sorted(fetch(context)) if name.startswith(incomplete)]
+
+    return complete
+
+
+def _asked_for(words: list[str]) -> tuple[click.Command, str]:
+    from kafka_tools.cli import COMMANDS, load, root
+
+    program = os.path.basename(words[0]).removesuffix(".sh") if words else "kafka-tools"
+    name = program.removeprefix("kafka-")
+    return (load(name), program) if name in COMMANDS else (root, program)
+
+
+class _Bash(BashComplete):
+    """bash splits words at ':' and '=' too, so the script hands over the line, and we hand back what follows them."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        line = os.environ["COMP_WORDS"]
+        words = split_arg_string(line)
+        incomplete = words.pop() if words and not line[-1:].isspace() else ""
+        return words[1:], incomplete
+
+    def complete(self) -> str:
+        args, incomplete = self.get_completion_args()
+        kept = max(incomplete.rfind(":"), incomplete.rfind("=")) + 1
+        completions = self.get_completions(args, incomplete)
+        return "\n".join(
+            self.format_completion(
+                CompletionItem(item.value[kept:] if item.value.startswith(incomplete) else item.value, item.type)
+            )
+            for item in completions
+        )

@@ -1,0 +1,321 @@
+"""Options that commands share, and how an option behaves in all of them.
+
+Names are Kafka 4.3.1's (KIP-1147 spells them ``--command-config`` and ``--command-property``); spellings that older
+tools or KIP-248 used are accepted beside them. An option that takes a value is given once unless it may repeat, and
+its value is never empty: Kafka's tools let the last one win, which once widened a delete to all topics elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import click
+
+from kafka_tools.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.net.config import ClientConfig
+
+DEFAULT_TIMEOUT_MS = 30_000
+CONNECTION = "Connection"
+OUTPUT = "Output and diagnosis"
+FORMATS = ("table", "json", "yaml")
+
+
+class Option(click.Option):
+    """click's option, with a section of the help page and the rule about empty values."""
+
+    def __init__(self, *names: Any, section: str = "Options", allow_empty: bool = False, **attributes: Any) -> None:
+        super().__init__(*names, **attributes)
+        self.section = section
+        self.allow_empty = allow_empty
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        values = value if isinstance(value, list | tuple) else (value,)
+        if "" in values and not self.allow_empty:
+            raise click.BadParameter("the value is empty", ctx=ctx, param=self)
+        return super().type_cast_value(ctx, value)
+
+
+class Command(click.Command):
+    """click's command, with options in sections and a complaint about an option that is given twice."""
+
+    def __init__(self, *arguments: Any, **attributes: Any) -> None:
+        settings = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+        attributes["context_settings"] = settings | (attributes.get("context_settings") or {})
+        super().__init__(*arguments, **attributes)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            repeated = self._given_twice(args)
+            if repeated:
+                raise click.UsageError(f"Option '{repeated}' is given more than once.", ctx=ctx)
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                # --help itself is click's own option and belongs with the last section.
+                sections.setdefault(getattr(parameter, "section", OUTPUT), []).append(record)
+        order = [name for name in sections if name not in (CONNECTION, OUTPUT)] + [CONNECTION, OUTPUT]
+        for name in order:
+            if name in sections:
+                with formatter.section(name):
+                    formatter.write_dl(sections[name])
+
+    def _given_twice(self, args: Sequence[str]) -> str | None:
+        options = {name: option for option in self.params for name in (*option.opts, *option.secondary_opts)}
+        seen = set()
+        position = 0
+        while position < len(args) and args[position] != "--":
+            name, has_value, _ = args[position].partition("=")
+            option = options.get(name)
+            position += 1
+            if not isinstance(option, click.Option) or option.is_flag or option.count:
+                continue
+            if option.name in seen and not option.multiple:
+                return name
+            seen.add(option.name)
+            optional_value = option.flag_value is not None and not isinstance(option.flag_value, bool)
+            follows = position < len(args) and not (optional_value and args[position].startswith("-"))
+            if not has_value and follows:
+                position += 1
+        return None
+
+
+class Group(Command, click.Group):
+    """A command with subcommands (``kafka-cluster cluster-id``)."""
+
+    command_class = Command
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        Command.format_options(self, ctx, formatter)
+        click.Group.format_commands(self, ctx, formatter)
+
+
+def option(*names: str, **attributes: Any) -> Callable[[Any], Any]:
+    """``click.option`` with this module's manners; ``section`` and ``allow_empty`` as in Option."""
+    return click.option(*names, cls=Option, **attributes)
+
+
+class Duration(click.ParamType[int]):
+    """A time span: a bare number is milliseconds, as in Kafka's tools; ``500ms``, ``30s``, ``2m``, ``1h`` also."""
+
+    name = "duration"
+    _UNITS_MS: ClassVar = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        text = str(value).strip()
+        digits = text.rstrip("mshMSH")
+        unit_ms = self._UNITS_MS.get(text[len(digits) :].lower())
+        try:
+            milliseconds = round(float(digits) * (unit_ms or 0)) if digits.replace(".", "", 1).isdecimal() else 0
+        except (ValueError, OverflowError):
+            milliseconds = 0
+        if unit_ms is None or not 0 < milliseconds < 2**31:
+            self.fail(f"'{value}' is no time span: 500ms, 30s, 2m, or a number of milliseconds is expected", param, ctx)
+        return milliseconds
+
+
+class KeyValue(click.ParamType[tuple[str, str]]):
+    """``key=value``, split at the first ``=``; the value may hold more of them."""
+
+    name = "key=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        key, equals, rest = str(value).partition("=")
+        if not equals or not key.strip():
+            # The text itself may hold a password, so it is not repeated.
+            self.fail("key=value is expected", param, ctx)
+        return key.strip(), rest
+
+
+class Connection:
+    """Where and how a command connects: the connection options of one call, loaded only when it does connect."""
+
+    def __init__(
+        self,
+        bootstrap_server: str | None,
+        bootstrap_controller: str | None,
+        command_config: str | None,
+        properties: dict[str, str],
+        timeout_ms: int,
+        trace: bool,
+    ) -> None:
+        self.bootstrap_server = bootstrap_server
+        self.bootstrap_controller = bootstrap_controller
+        self.command_config = command_config
+        self.properties = properties
+        self.timeout_ms = timeout_ms
+        self.trace = trace
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds that the whole command may spend waiting for brokers."""
+        return self.timeout_ms / 1000
+
+    def client_config(self) -> ClientConfig:
+        """The settings of all connection options together; the later of file, property, address wins per key."""
+        self.check()
+        from kafka_tools.net.config import ClientConfig
+
+        config = ClientConfig.load(
+            bootstrap_servers=self.bootstrap_server,
+            bootstrap_controllers=self.bootstrap_controller,
+            command_config=self.command_config,
+            properties=self.properties,
+        )
+        return config
+
+    def check(self) -> None:
+        """UsageError unless something says where to connect."""
+        if self.bootstrap_server and self.bootstrap_controller:
+            raise UsageError("--bootstrap-server and --bootstrap-controller exclude each other: give one of them")
+        named = self.properties.keys() & {"bootstrap.servers", "bootstrap.controllers"}
+        if not (self.bootstrap_server or self.bootstrap_controller or self.command_config or named):
+            raise UsageError("--bootstrap-server is required", hint="for example --bootstrap-server localhost:9092")
+
+    def admin(self) -> AdminClient:
+        """An admin client that connects on its first call; use it as a context manager."""
+        config = self.client_config()
+        from kafka_tools.admin.client import AdminClient
+
+        return AdminClient(config, timeout_s=self.timeout_s)
+
+
+def connection_options(*, controllers: bool = False) -> Callable[[Any], Any]:
+    """Add the connection options; the command's function gets them as one ``connection: Connection``.
+
+    ``controllers``: also ``--bootstrap-controller``, for commands whose requests a KRaft controller answers.
+    """
+
+    def decorate(function: Any) -> Any:
+        def fold(*arguments: Any, **values: Any) -> Any:
+            connection = Connection(
+                values.pop("bootstrap_server"),
+                values.pop("bootstrap_controller", None),
+                values.pop("command_config"),
+                dict(values.pop("command_property")),
+                values.pop("timeout"),
+                values.pop("trace"),
+            )
+            values.pop("debug")  # _run looks at it, also when the command line cannot be parsed
+            return function(*arguments, connection=connection, **values)
+
+        return _add(_connection_parameters(controllers), update_wrapper(fold, function))
+
+    return decorate
+
+
+def output_options(formats: Sequence[str] = FORMATS) -> Callable[[Any], Any]:
+    """Add ``-o``; the command's function gets ``output_format: str | None``, None meaning Kafka's own text."""
+    return option(
+        "-o",
+        "--output",
+        "output_format",
+        type=click.Choice(list(formats)),
+        section=OUTPUT,
+        help="Form of the result; without it the text is that of Kafka's own tool.",
+    )
+
+
+def one_of(context: click.Context, *names: str) -> str:
+    """The one option of ``names`` that was given; a usage error for none or several."""
+    spelled = {name: f"--{name.replace('_', '-')}" for name in names}
+    given = [name for name in names if context.params.get(name) not in (None, False, ())]
+    if len(given) != 1:
+        listed = ", ".join(spelled.values())
+        found = f" {' and '.join(spelled[name] for name in given)} were given." if given else ""
+        raise click.UsageError(f"Give exactly one of {listed}.{found}", ctx=context)
+    return given[0]
+
+
+def only_with(context: click.Context, action: str, allowed: dict[str, Sequence[str]]) -> None:
+    """A usage error for an option that ``action`` does not take. ``allowed``: option -> actions that take it."""
+    for name, actions in allowed.items():
+        if context.params.get(name) not in (None, False, ()) and action not in actions:
+            spelled = " or ".join(f"--{each.replace('_', '-')}" for each in actions)
+            raise click.UsageError(f"--{name.replace('_', '-')} only goes with {spelled}.", ctx=context)
+
+
+def read_text(path: str, what: str) -> str:
+    """The text of a file the user named (``-``: standard input); InputError when it cannot be read."""
+    import sys
+
+    try:
+        if path == "-":
+            return sys.stdin.read()
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise InputError(f"{what} {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} {path}: not UTF-8 text at byte {error.start}") from error
+
+
+def _connection_parameters(controllers: bool) -> list[Callable[[Any], Any]]:
+    parameters = [
+        option(
+            "-b",
+            "--bootstrap-server",
+            "--bootstrap-servers",
+            "bootstrap_server",
+            metavar="HOST:PORT,...",
+            section=CONNECTION,
+            help="Brokers to connect to first, for example localhost:9092.",
+        ),
+        option(
+            "--command-config",
+            "--adminclient.config",
+            "command_config",
+            metavar="FILE",
+            section=CONNECTION,
+            help="Properties file with the client's settings, as for Kafka's own tools.",
+        ),
+        option(
+            "--command-property",
+            "--adminclient-property",
+            "command_property",
+            metavar="KEY=VALUE",
+            type=KeyValue(),
+            multiple=True,
+            section=CONNECTION,
+            help="One setting of the client; wins over the file. May be repeated.",
+        ),
+        option(
+            "--timeout",
+            "timeout",
+            metavar="TIME",
+            type=Duration(),
+            default=DEFAULT_TIMEOUT_MS,
+            section=CONNECTION,
+            help="Longest wait for the brokers, all retries included: 500ms, 30s, 2m, or milliseconds. Default 30s.",
+        ),
+        option("--trace", "trace", is_flag=True, section=OUTPUT, help="Show each request and response on stderr."),
+        option("--debug", "debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr."),
+    ]
+    if controllers:
+        controller = option(
+            "--bootstrap-controller",
+            "bootstrap_controller",
+            metavar="HOST:PORT,...",
+            section=CONNECTION,
+            help="KRaft controllers to connect to instead of brokers.",
+        )
+        parameters.insert(1, controller)
+    return parameters
+
+
+def _add(parameters: list[Callable[[Any], Any]], function: Any) -> Any:
+    for add in reversed(parameters):
+        function = add(function)
+    return function

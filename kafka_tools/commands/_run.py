@@ -1,0 +1,143 @@
+"""How every command ends: exit status, one line on stderr, nothing else.
+
+The only place that turns errors into text and numbers; commands raise, this module reports.
+
+====== ==========================================================================================
+status meaning
+====== ==========================================================================================
+0      done (``--help`` and ``--version`` too)
+1      failed, partly failed, or damage found
+2      the command line itself is wrong
+130    interrupted by Ctrl-C
+141    the reader of our output went away (``kafka-topics --list | head``), as for any Unix filter
+====== ==========================================================================================
+
+Nothing but data goes to stdout. With ``--debug`` an error is followed by its traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from kafka_tools import KAFKA_RELEASE, __version__
+from kafka_tools.errors import KafkaToolsError
+
+if TYPE_CHECKING:
+    import click
+
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+OUTPUT_CLOSED = 141
+
+COMPLETE_VARIABLE = "_KAFKA_TOOLS_COMPLETE"
+
+
+def version_line() -> str:
+    """What ``--version`` prints."""
+    return f"kafka-tools {__version__} (follows Kafka {KAFKA_RELEASE})"
+
+
+def main(command: click.Command, program: str) -> NoReturn:
+    """The entry of a console script: run ``command`` on the process's arguments and exit."""
+    if COMPLETE_VARIABLE in os.environ:
+        from kafka_tools.commands import _completion
+
+        sys.exit(_completion.answer(os.environ[COMPLETE_VARIABLE]))
+    status = run(command, sys.argv[1:], program)
+    # Python flushes stdout once more at exit and would complain about a reader that is gone.
+    if status == OUTPUT_CLOSED:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
+
+
+def run(command: click.Command, arguments: Sequence[str], program: str) -> int:
+    """Run ``command`` and return the exit status; every error has been reported on stderr by then."""
+    # Kafka's scripts look for this exact token before anything else parses (KIP-278).
+    if "--version" in arguments:
+        print(version_line())
+        return 0
+    _make_printable()
+    try:
+        status = _invoke(command, list(arguments), program)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return OUTPUT_CLOSED
+    except Exception as error:  # noqa: BLE001 - the one place that turns any error into text and an exit status
+        _flush_data()
+        return _report(error, program, debug="--debug" in arguments)
+
+
+def _report(error: Exception, program: str, debug: bool) -> int:
+    if isinstance(error, KafkaToolsError):
+        complain(program, str(error), error.hint)
+    elif isinstance(error, OSError):
+        # What the layers below did not map is ours: reading a file, writing to a full disk.
+        place = f"{error.filename}: " if error.filename else ""
+        complain(program, f"{place}{error.strerror or error}")
+    else:
+        complain(
+            program,
+            f"internal error: {type(error).__name__}: {error}",
+            None if debug else "this is a bug of kafka-tools: please report it with what --debug prints",
+        )
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    return error.exit_status if isinstance(error, KafkaToolsError) else FAILED
+
+
+def complain(program: str, message: str, hint: str | None = None) -> None:
+    """One line on stderr that starts with the program's name, and the hint below it."""
+    lines = [f"{program}: {' '.join(message.split())}"]
+    if hint:
+        lines.append(f"  {hint}")
+    print("\n".join(lines), file=sys.stderr, flush=True)
+
+
+def note(message: str) -> None:
+    """A remark for the operator (a warning, a deprecation) on stderr; changes no exit status."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def _invoke(command: click.Command, arguments: list[str], program: str) -> int:
+    import click
+
+    try:
+        with command.make_context(program, arguments) as context:
+            status = command.invoke(context)
+            return status if isinstance(status, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else program
+        complain(path, error.format_message(), f"Try '{path} --help'.")
+        return USAGE
+    except click.ClickException as error:
+        complain(program, error.format_message())
+        return error.exit_code
+    except click.Abort:
+        return INTERRUPTED
+
+
+def _flush_data() -> None:
+    """Let the rows that were printed arrive before the complaint about the ones that were not."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        pass  # the complaint that follows matters more; main() reports a closed pipe by itself
+
+
+def _make_printable() -> None:
+    """A name that the terminal's encoding lacks is printed escaped instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
