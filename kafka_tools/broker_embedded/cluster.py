@@ -1,0 +1,104 @@
+"""Nodes and topics as the cluster's metadata records tell them.
+
+State only: it changes by ``apply`` of Kafka's metadata records and never by itself, so that a replay
+of the store gives the same cluster. Who decides what becomes a record: ``Core`` and the handlers.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from kafka_tools.protocol.stored.cluster_metadata import (
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+
+
+class PartitionInfo:
+    """Where one partition lives: replicas, in-sync replicas, leader (-1 for none) and its epochs."""
+
+    __slots__ = ("isr", "leader", "leader_epoch", "partition", "partition_epoch", "replicas")
+
+    def __init__(self, partition: int, replicas: list[int], isr: list[int], leader: int, leader_epoch: int) -> None:
+        self.partition = partition
+        self.replicas = replicas
+        self.isr = isr
+        self.leader = leader
+        self.leader_epoch = leader_epoch
+        self.partition_epoch = 0
+
+
+class Topic:
+    """A topic with its id and its partitions by number."""
+
+    __slots__ = ("id", "name", "partitions")
+
+    def __init__(self, name: str, topic_id: uuid.UUID) -> None:
+        self.name = name
+        self.id = topic_id
+        self.partitions: dict[int, PartitionInfo] = {}
+
+    @property
+    def is_internal(self) -> bool:
+        return self.name in INTERNAL_TOPICS
+
+
+class Cluster:
+    """``topics`` by name, ``topics_by_id``, ``nodes`` by id, ``controller_id``, ``cluster_id``."""
+
+    def __init__(self, core: Core, cluster_id: str, node: Node) -> None:
+        self.cluster_id = cluster_id
+        self.node_id = node.id
+        self.nodes = {node.id: node}
+        self.controller_id = node.id
+        self.topics: dict[str, Topic] = {}
+        self.topics_by_id: dict[uuid.UUID, Topic] = {}
+        core.on_record(TopicRecord, self._apply_topic)
+        core.on_record(PartitionRecord, self._apply_partition)
+        core.on_record(PartitionChangeRecord, self._apply_change)
+        core.on_record(RemoveTopicRecord, self._apply_remove)
+
+    def topic(self, name: str) -> Topic | None:
+        return self.topics.get(name)
+
+    def partition(self, name: str, partition: int) -> PartitionInfo | None:
+        topic = self.topics.get(name)
+        return topic.partitions.get(partition) if topic else None
+
+    def _apply_topic(self, record: TopicRecord) -> None:
+        topic = Topic(record.name, record.topic_id)
+        self.topics[record.name] = topic
+        self.topics_by_id[record.topic_id] = topic
+
+    def _apply_partition(self, record: PartitionRecord) -> None:
+        topic = self.topics_by_id[record.topic_id]
+        info = PartitionInfo(
+            record.partition_id, list(record.replicas), list(record.isr), record.leader, record.leader_epoch
+        )
+        info.partition_epoch = record.partition_epoch
+        topic.partitions[record.partition_id] = info
+
+    def _apply_change(self, record: PartitionChangeRecord) -> None:
+        """As Kafka's PartitionRegistration.merge: naming a leader starts a new leader epoch."""
+        info = self.topics_by_id[record.topic_id].partitions[record.partition_id]
+        if record.isr is not None:
+            info.isr = list(record.isr)
+        if record.replicas is not None:
+            info.replicas = list(record.replicas)
+        if record.leader != -2:  # -2: no change
+            info.leader = record.leader
+            info.leader_epoch += 1
+        info.partition_epoch += 1
+
+    def _apply_remove(self, record: RemoveTopicRecord) -> None:
+        topic = self.topics_by_id.pop(record.topic_id)
+        del self.topics[topic.name]

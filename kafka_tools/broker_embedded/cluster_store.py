@@ -1,0 +1,41 @@
+"""Where the state of the cluster lives: topics, configs, quotas, SCRAM users, producer-id blocks.
+
+The state is a sequence of Kafka's own metadata records (``metadata/src/main/resources/common/metadata``),
+one atomic batch per change. ``Core.commit`` appends a change here first and then applies it, and a start
+replays every change through the same appliers: live state and replayed state agree by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from kafka_tools.protocol.schema import Struct
+
+
+class ClusterStore(Protocol):
+    """An append-only list of metadata records that survives the process."""
+
+    def append(self, records: Sequence[Struct]) -> None:
+        """Keep the records as one change: all of them or none; returns once they would survive ``kill -9``."""
+
+    def replay(self) -> Iterator[Struct]:
+        """Every record appended so far, oldest first."""
+
+    def close(self) -> None: ...
+
+
+class MemoryStore:
+    """A store that forgets with the process, for tests."""
+
+    def __init__(self) -> None:
+        self.records: list[Struct] = []
+
+    def append(self, records: Sequence[Struct]) -> None:
+        self.records.extend(records)
+
+    def replay(self) -> Iterator[Struct]:
+        yield from list(self.records)
+
+    def close(self) -> None:
+        pass

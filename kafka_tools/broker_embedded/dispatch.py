@@ -1,0 +1,206 @@
+"""From a request frame to a handler and back: versions, authorisation, errors.
+
+Knows no sockets: a frame comes in with the connection's state, a ``Reply`` goes out, now or later.
+A handler is the module ``handlers/<stem>.py`` with ``VERSIONS``, ``AUTHORIZE`` and ``handle(call)``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from struct import Struct as Layout
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafka_tools.broker_embedded.purgatory import Parked
+from kafka_tools.errors import BrokerError, DecodeError, WireError
+from kafka_tools.protocol import error_codes, registry
+from kafka_tools.protocol.codec import decode_prefix
+from kafka_tools.protocol.error_reply import error_reply
+from kafka_tools.protocol.headers import decode_request_header, encode_response
+from kafka_tools.protocol.schema import Struct
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+log = logging.getLogger(__name__)
+
+API_VERSIONS_KEY = 18
+_PEEK = Layout(">hhi")  # api key, api version, correlation id: the same in every request header
+
+
+class NoReply:
+    """What a handler returns when the client wants no answer (produce with acks=0)."""
+
+
+NO_REPLY = NoReply()
+
+
+class Resource(NamedTuple):
+    """One thing an API touches, in Kafka's words: operation ALTER_CONFIGS on type TOPIC."""
+
+    operation: str
+    resource_type: str
+
+
+class Connection:
+    """What the broker knows about one client connection. ``principal`` changes when SASL is done."""
+
+    def __init__(self, connection_id: str, listener: str, client_host: str, client_port: int = 0) -> None:
+        self.id = connection_id
+        self.listener = listener
+        self.client_host = client_host
+        self.client_port = client_port
+        self.principal = "User:ANONYMOUS"
+        self.software_name = ""
+        self.software_version = ""
+        self.local_host = client_host
+        """The address the client reached, told back when a listener is bound to every address."""
+
+
+class Call:
+    """One request with everything a handler may ask for. ``broker`` is the Core."""
+
+    __slots__ = ("api", "broker", "client_id", "connection", "request", "version")
+
+    def __init__(
+        self, broker: Core, connection: Connection, api: registry.Api, version: int, client_id: str | None, request: Any
+    ) -> None:
+        self.broker = broker
+        self.connection = connection
+        self.api = api
+        self.version = version
+        self.client_id = client_id or ""
+        self.request = request
+
+    @property
+    def principal(self) -> str:
+        return self.connection.principal
+
+    @property
+    def client_host(self) -> str:
+        return self.connection.client_host
+
+    @property
+    def connection_id(self) -> str:
+        return self.connection.id
+
+    def allowed(self, operation: str, resource_type: str, name: str) -> bool:
+        """Whether the principal may do this; handlers ask per topic, group, and so on."""
+        authorizer = self.broker.authorizer
+        return authorizer is None or authorizer(self.principal, self.client_host, operation, resource_type, name)
+
+
+class Handler(NamedTuple):
+    """A handler module and the versions that are served of it."""
+
+    api: registry.Api
+    min_version: int
+    max_version: int
+    authorize: tuple[Resource, ...]
+    handle: Callable[[Call], Any]
+
+
+def refuse(code: int, message: str | None = None) -> BrokerError:
+    """The error that makes dispatch answer with ``code`` in every error field of the response."""
+    return BrokerError(error_codes.error(code), message)
+
+
+class Dispatcher:
+    """Holds the handlers; ``handle_frame`` is the only way in."""
+
+    def __init__(self, core: Core, release_versions: Mapping[int, tuple[int, int]] | None = None) -> None:
+        self._core = core
+        self.handlers = load_handlers(release_versions)
+
+    def handle_frame(
+        self, connection: Connection, frame: bytes | memoryview, answer: Callable[[bytes | None], None]
+    ) -> Parked | None:
+        """Serve one request. ``answer`` gets the response frame's payload, or None when none is wanted.
+
+        It is called before this returns, unless a Parked is returned: then it is called later.
+        Raises WireError for bytes that are no request this broker serves: the connection must be closed.
+        """
+        if len(frame) < _PEEK.size:
+            raise DecodeError(f"a request of {len(frame)} bytes has no header", position=0, field="request_api_key")
+        key, version, correlation_id = _PEEK.unpack_from(frame)
+        handler = self.handlers.get(key)
+        if handler is None:
+            raise WireError(f"api key {key} is not served", api=f"key {key}", version=version, position=0)
+        if not handler.min_version <= version <= handler.max_version:
+            if key == API_VERSIONS_KEY:
+                answer(encode_response(self._unknown_api_versions(), 0, correlation_id))
+                return None
+            raise WireError(
+                f"version {version} of {handler.api.name} is not served (it is for "
+                f"{handler.min_version} to {handler.max_version})",
+                api=handler.api.name,
+                version=version,
+                position=2,
+            )
+        header, position = decode_request_header(frame)
+        request, end = decode_prefix(handler.api.request, version, frame, position)
+        if end != len(frame):
+            raise DecodeError(
+                f"{len(frame) - end} bytes follow the {handler.api.name} request",
+                api=handler.api.name, version=version, position=end, field="",
+            )  # fmt: skip
+        call = Call(self._core, connection, handler.api, version, header.client_id, request)
+        result = self._run(handler, call)
+        if isinstance(result, Parked):
+            self._core.purgatory.park(
+                result, lambda response: answer(encode_response(response, version, correlation_id))
+            )
+            return None if result.done else result
+        answer(None if result is NO_REPLY else encode_response(result, version, correlation_id))
+        return None
+
+    def _run(self, handler: Handler, call: Call) -> Struct | Parked | NoReply:
+        try:
+            for operation, resource_type in handler.authorize:
+                if resource_type == "CLUSTER" and not call.allowed(operation, resource_type, "kafka-cluster"):
+                    raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+            return handler.handle(call)  # type: ignore[no-any-return]
+        except BrokerError as error:
+            return error_reply(call.request, call.version, error.code.code, error.broker_message)
+        except Exception:  # one request's bug must not stop the broker; the client gets UNKNOWN_SERVER_ERROR
+            log.exception("%s v%d from %s failed", call.api.name, call.version, call.connection_id)
+            return error_reply(call.request, call.version, error_codes.UNKNOWN_SERVER_ERROR, None)
+
+    def _unknown_api_versions(self) -> Struct:
+        """KIP-511: an unknown version of ApiVersions is answered in v0 with the range of ApiVersions itself."""
+        handler = self.handlers[API_VERSIONS_KEY]
+        response = handler.api.response
+        entry = response.ApiVersion(
+            api_key=API_VERSIONS_KEY, min_version=handler.min_version, max_version=handler.max_version
+        )
+        return response(error_code=error_codes.UNSUPPORTED_VERSION, api_keys=[entry])
+
+
+def load_handlers(release_versions: Mapping[int, tuple[int, int]] | None = None) -> dict[int, Handler]:
+    """Every handler module, by API key, with the versions it serves.
+
+    ``release_versions`` (key -> (min, max), ``protocol.releases``) narrows them to what a Kafka release has.
+    A module without VERSIONS, AUTHORIZE or ``handle`` is an error at start.
+    """
+    from kafka_tools.broker_embedded import handlers as package
+
+    table: dict[int, Handler] = {}
+    for info in iter_modules(package.__path__):
+        if info.name.startswith("_"):
+            continue
+        module = import_module(f"{package.__name__}.{info.name}")
+        api = registry.api(info.name)
+        for name in ("VERSIONS", "AUTHORIZE", "handle"):
+            if not hasattr(module, name):
+                raise AssertionError(f"handlers/{info.name}.py does not declare {name}")
+        low, high = module.VERSIONS
+        low, high = max(low, api.request.MIN_VERSION), min(high, api.request.MAX_VERSION)
+        if release_versions is not None:
+            release_low, release_high = release_versions.get(api.key, (0, -1))
+            low, high = max(low, release_low), min(high, release_high)
+        if low <= high:
+            authorize = tuple(Resource(*entry) for entry in module.AUTHORIZE)
+            table[api.key] = Handler(api, low, high, authorize, module.handle)
+    return table

@@ -1,0 +1,120 @@
+"""Answers that come later: parked calls, completed by a change of state or by their timer.
+
+The counterpart of Kafka's ``DelayedOperationPurgatory``. Everything happens on the broker's one
+thread, so there are no locks: whoever changes state wakes the keys it touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+
+from kafka_tools.broker_embedded.timers import Timer, Timers
+from kafka_tools.protocol.schema import Struct
+
+
+class Parked:
+    """What a handler returns instead of a response when the response comes later.
+
+    ``try_complete(expired)`` returns the response, or None to stay parked; with ``expired`` true (the
+    wait of ``wait_ms`` milliseconds is over) it must return a response. It runs when one of ``keys``
+    is woken (``Purgatory.wake``) and when the time is over. Whoever keeps the object may also call
+    ``complete(response)`` directly (a join that waits for its group), with ``wait_ms=None`` for no timer.
+    ``on_cancel`` runs if the connection closes first.
+    """
+
+    __slots__ = ("_answer", "_on_cancel", "_purgatory", "_response", "_timer", "_try_complete", "done", "keys", "wait_ms")
+
+    def __init__(
+        self,
+        wait_ms: float | None = None,
+        try_complete: Callable[[bool], Struct | None] | None = None,
+        *,
+        keys: Iterable[Hashable] = (),
+        on_cancel: Callable[[], None] | None = None,
+    ) -> None:
+        self.wait_ms = wait_ms
+        self.keys = tuple(keys)
+        self.done = False
+        self._try_complete = try_complete
+        self._on_cancel = on_cancel
+        self._answer: Callable[[Struct], None] | None = None
+        self._response: Struct | None = None
+        self._purgatory: Purgatory | None = None
+        self._timer: Timer | None = None
+
+    def complete(self, response: Struct) -> bool:
+        """Answer now. False, and nothing happens, if it was answered or cancelled before."""
+        if self.done:
+            return False
+        self._finish()
+        if self._answer is None:
+            self._response = response  # completed before the handler returned it
+        else:
+            self._answer(response)
+        return True
+
+    def check(self, *, expired: bool = False) -> bool:
+        """Ask ``try_complete``; True if the call is over."""
+        if self.done:
+            return True
+        response = self._try_complete(expired) if self._try_complete else None
+        return self.complete(response) if response is not None else False
+
+    def cancel(self) -> None:
+        """Forget the call: nobody waits for the answer any more."""
+        if not self.done:
+            self._finish()
+            if self._on_cancel:
+                self._on_cancel()
+
+    def _finish(self) -> None:
+        self.done = True
+        if self._timer:
+            self._timer.cancel()
+        if self._purgatory:
+            self._purgatory.forget(self)
+
+
+class Purgatory:
+    """All parked calls of the broker, by the keys that can complete them."""
+
+    def __init__(self, timers: Timers) -> None:
+        self._timers = timers
+        self._by_key: dict[Hashable, dict[Parked, None]] = {}
+
+    def park(self, parked: Parked, answer: Callable[[Struct], None]) -> None:
+        """Watch ``parked`` until it is done; ``answer`` gets the response exactly once."""
+        parked._answer = answer
+        if parked.done:
+            if parked._response is not None:
+                answer(parked._response)
+            return
+        parked._purgatory = self
+        for key in parked.keys:
+            self._by_key.setdefault(key, {})[parked] = None
+        if parked.wait_ms is not None:
+            parked._timer = self._timers.call_later(parked.wait_ms, lambda: _expire(parked))
+
+    def wake(self, key: Hashable) -> None:
+        """Something about ``key`` changed: ask every call parked on it."""
+        waiting = self._by_key.get(key)
+        if waiting:
+            for parked in list(waiting):
+                parked.check()
+
+    def forget(self, parked: Parked) -> None:
+        for key in parked.keys:
+            waiting = self._by_key.get(key)
+            if waiting is not None:
+                waiting.pop(parked, None)
+                if not waiting:
+                    del self._by_key[key]
+
+    def waiting(self, key: Hashable) -> int:
+        """How many calls are parked on ``key``."""
+        return len(self._by_key.get(key, ()))
+
+
+def _expire(parked: Parked) -> None:
+    if not parked.check(expired=True):
+        raise AssertionError("a parked call must answer when its time is over")

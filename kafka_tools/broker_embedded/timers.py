@@ -1,0 +1,73 @@
+"""Work that is due later, ordered by the clock; the same heap serves a real loop and a ManualClock.
+
+Knows no event loop: the listener asks ``next_due_s`` and calls ``run_due``; ``on_earlier`` tells it
+that the earliest due time moved forward.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+from collections.abc import Callable
+from itertools import count
+
+from kafka_tools.clock import Clock
+
+log = logging.getLogger(__name__)
+
+
+class Timer:
+    """One call that is due at ``due_s`` on the monotonic clock; ``cancel`` forgets it."""
+
+    __slots__ = ("due_s", "fn")
+
+    def __init__(self, due_s: float, fn: Callable[[], None]) -> None:
+        self.due_s = due_s
+        self.fn: Callable[[], None] | None = fn
+
+    def cancel(self) -> None:
+        self.fn = None
+
+    @property
+    def active(self) -> bool:
+        return self.fn is not None
+
+
+class Timers:
+    """A heap of timers. Timers due at the same moment run in the order they were made."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.on_earlier: Callable[[], None] | None = None
+        self._heap: list[tuple[float, int, Timer]] = []
+        self._order = count()
+
+    def call_later(self, delay_ms: float, fn: Callable[[], None]) -> Timer:
+        """Run ``fn`` once, ``delay_ms`` milliseconds from now."""
+        timer = Timer(self.clock.monotonic_s() + delay_ms / 1000, fn)
+        heapq.heappush(self._heap, (timer.due_s, next(self._order), timer))
+        if self._heap[0][2] is timer and self.on_earlier:
+            self.on_earlier()
+        return timer
+
+    def next_due_s(self) -> float | None:
+        """When the next live timer is due on the monotonic clock; None if there is none."""
+        while self._heap and not self._heap[0][2].active:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def run_due(self) -> int:
+        """Run every timer that is due now; returns how many ran. A timer that raises is logged, the rest run."""
+        ran = 0
+        now_s = self.clock.monotonic_s()
+        while self._heap and self._heap[0][0] <= now_s:
+            timer = heapq.heappop(self._heap)[2]
+            fn, timer.fn = timer.fn, None
+            if fn is None:
+                continue
+            ran += 1
+            try:
+                fn()
+            except Exception:  # the loop of the broker outlives one failed piece of work
+                log.exception("a timer failed")
+        return ran
