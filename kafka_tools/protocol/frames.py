@@ -1,0 +1,62 @@
+"""Frames on a connection: a 4-byte big-endian length that does not count itself, then the payload.
+
+Source: protocol guide, "Protocol Primitive Types" and "Common Request and Response Structure".
+"""
+
+from __future__ import annotations
+
+from kafka_tools.errors import DecodeError
+
+DEFAULT_MAX_FRAME_BYTES = 100 * 1024 * 1024
+"""Kafka's ``socket.request.max.bytes``."""
+
+
+def framed(*parts: bytes | bytearray | memoryview) -> bytes:
+    """The payload parts as one frame."""
+    return b"".join((sum(len(part) for part in parts).to_bytes(4, "big"), *parts))
+
+
+class FrameReader:
+    """Cuts a byte stream into payloads; never holds more than one frame beyond what it was fed."""
+
+    def __init__(self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
+        self.max_frame_bytes = max_frame_bytes
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
+        """The payloads completed by ``data``, in order.
+
+        Raises DecodeError when a length is negative or above the limit: nothing after it can be trusted,
+        so the connection must be closed.
+        """
+        self._buffer += data
+        frames: list[bytes] = []
+        position = 0
+        left = len(self._buffer)
+        while left >= 4:
+            length = int.from_bytes(self._buffer[position : position + 4], "big", signed=True)
+            if length < 0 or length > self.max_frame_bytes:
+                del self._buffer[:position]
+                raise DecodeError(
+                    f"frame length {length} is outside 0 to {self.max_frame_bytes} bytes", position=0, field="length"
+                )
+            if left - 4 < length:
+                break
+            frames.append(bytes(self._buffer[position + 4 : position + 4 + length]))
+            position += 4 + length
+            left -= 4 + length
+        if position:
+            del self._buffer[:position]
+        return frames
+
+    def needed(self) -> int:
+        """Bytes missing until the next frame is complete, or until its length is known; at least 1."""
+        have = len(self._buffer)
+        if have < 4:
+            return 4 - have
+        return 4 + int.from_bytes(self._buffer[:4], "big", signed=True) - have
+
+    @property
+    def pending(self) -> bytes:
+        """What was fed and is no whole frame yet (for messages about foreign protocols)."""
+        return bytes(self._buffer)

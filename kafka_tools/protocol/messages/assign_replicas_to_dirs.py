@@ -1,0 +1,51 @@
+"""AssignReplicasToDirs (73): a broker tells in which log directories its replicas live (KIP-858)."""
+
+from __future__ import annotations
+
+from kafka_tools.protocol.routes import CONTROLLER
+from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, uuid
+
+
+class AssignReplicasToDirsRequest(Request, key=73, route=CONTROLLER, versions="0", flexible="0+"):
+    """Request of AssignReplicasToDirs."""
+
+    broker_id = int32(entity="brokerId")
+    broker_epoch = int64(default=-1)
+
+    class DirectoryData(Struct):
+        id = uuid()
+
+        class TopicData(Struct):
+            topic_id = uuid()
+
+            class PartitionData(Struct):
+                partition_index = int32()
+
+            partitions = array(PartitionData)
+
+        topics = array(TopicData)
+
+    directories = array(DirectoryData)
+
+
+class AssignReplicasToDirsResponse(Response, key=73, versions="0", flexible="0+"):
+    """Response of AssignReplicasToDirs."""
+
+    throttle_time_ms = int32()
+    error_code = int16()
+
+    class DirectoryData(Struct):
+        id = uuid()
+
+        class TopicData(Struct):
+            topic_id = uuid()
+
+            class PartitionData(Struct):
+                partition_index = int32()
+                error_code = int16()
+
+            partitions = array(PartitionData)
+
+        topics = array(TopicData)
+
+    directories = array(DirectoryData)

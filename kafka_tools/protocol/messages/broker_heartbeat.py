@@ -1,0 +1,32 @@
+"""BrokerHeartbeat (63): a registered broker stays alive, asks to be unfenced or to shut down (KIP-631)."""
+
+from __future__ import annotations
+
+from kafka_tools.protocol.routes import CONTROLLER
+from kafka_tools.protocol.schema import Request, Response, array, boolean, int16, int32, int64, uuid
+
+
+class BrokerHeartbeatRequest(Request, key=63, route=CONTROLLER, versions="0-2", flexible="0+"):
+    """Request of BrokerHeartbeat.
+
+    v1: adds offline_log_dirs.
+    v2: adds cordoned_log_dirs.
+    """
+
+    broker_id = int32(entity="brokerId")
+    broker_epoch = int64(default=-1)
+    current_metadata_offset = int64()
+    want_fence = boolean()
+    want_shut_down = boolean()
+    offline_log_dirs = array(uuid(), versions="1+", tag=0)
+    cordoned_log_dirs = array(uuid(), versions="2+", nullable="2+", default=None, tag=1)
+
+
+class BrokerHeartbeatResponse(Response, key=63, versions="0-2", flexible="0+"):
+    """Response of BrokerHeartbeat."""
+
+    throttle_time_ms = int32()
+    error_code = int16()
+    is_caught_up = boolean()
+    is_fenced = boolean(default=True)
+    should_shut_down = boolean()

@@ -1,0 +1,71 @@
+"""EndQuorumEpoch (54): a quorum leader resigns."""
+
+from __future__ import annotations
+
+from kafka_tools.protocol.routes import QUORUM_PEER
+from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, uint16, uuid
+
+
+class EndQuorumEpochRequest(Request, key=54, route=QUORUM_PEER, versions="0-1", flexible="1+"):
+    """Request of EndQuorumEpoch.
+
+    v1: adds topics[].partitions[].preferred_candidates, leader_endpoints; drops
+        topics[].partitions[].preferred_successors; flexible.
+    """
+
+    cluster_id = string(nullable="0+", default=None)
+
+    class TopicData(Struct):
+        topic_name = string(entity="topicName")
+
+        class PartitionData(Struct):
+            partition_index = int32()
+            leader_id = int32(entity="brokerId")
+            leader_epoch = int32()
+            preferred_successors = array(int32(), versions="0", ignorable=True)
+
+            class ReplicaInfo(Struct):
+                candidate_id = int32(versions="1+", entity="brokerId")
+                candidate_directory_id = uuid(versions="1+")
+
+            preferred_candidates = array(ReplicaInfo, versions="1+", ignorable=True)
+
+        partitions = array(PartitionData)
+
+    topics = array(TopicData)
+
+    class LeaderEndpoint(Struct):
+        name = string(versions="1+", map_key=True)
+        host = string(versions="1+")
+        port = uint16(versions="1+")
+
+    leader_endpoints = array(LeaderEndpoint, versions="1+", ignorable=True)
+
+
+class EndQuorumEpochResponse(Response, key=54, versions="0-1", flexible="1+"):
+    """Response of EndQuorumEpoch.
+
+    v1: adds node_endpoints; flexible.
+    """
+
+    error_code = int16()
+
+    class TopicData(Struct):
+        topic_name = string(entity="topicName")
+
+        class PartitionData(Struct):
+            partition_index = int32()
+            error_code = int16()
+            leader_id = int32(entity="brokerId")
+            leader_epoch = int32()
+
+        partitions = array(PartitionData)
+
+    topics = array(TopicData)
+
+    class NodeEndpoint(Struct):
+        node_id = int32(versions="1+", entity="brokerId", map_key=True)
+        host = string(versions="1+")
+        port = uint16(versions="1+")
+
+    node_endpoints = array(NodeEndpoint, versions="1+", tag=0)

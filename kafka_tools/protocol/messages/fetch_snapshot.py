@@ -1,0 +1,92 @@
+"""FetchSnapshot (59): read a part of a metadata snapshot (KIP-630)."""
+
+from __future__ import annotations
+
+from kafka_tools.protocol.routes import QUORUM_PEER
+from kafka_tools.protocol.schema import (
+    Request,
+    Response,
+    Struct,
+    array,
+    int16,
+    int32,
+    int64,
+    records,
+    string,
+    struct,
+    uint16,
+    uuid,
+)
+
+
+class FetchSnapshotRequest(Request, key=59, route=QUORUM_PEER, versions="0-1", flexible="0+"):
+    """Request of FetchSnapshot.
+
+    v1: adds topics[].partitions[].replica_directory_id.
+    """
+
+    cluster_id = string(nullable="0+", default=None, tag=0)
+    replica_id = int32(default=-1, entity="brokerId")
+    max_bytes = int32(default=2147483647)
+
+    class TopicSnapshot(Struct):
+        name = string(entity="topicName")
+
+        class PartitionSnapshot(Struct):
+            partition = int32()
+            current_leader_epoch = int32()
+
+            class SnapshotId(Struct):
+                end_offset = int64()
+                epoch = int32()
+
+            snapshot_id = struct(SnapshotId)
+            position = int64()
+            replica_directory_id = uuid(versions="1+", tag=0, ignorable=True)
+
+        partitions = array(PartitionSnapshot)
+
+    topics = array(TopicSnapshot)
+
+
+class FetchSnapshotResponse(Response, key=59, versions="0-1", flexible="0+"):
+    """Response of FetchSnapshot.
+
+    v1: adds node_endpoints.
+    """
+
+    throttle_time_ms = int32(ignorable=True)
+    error_code = int16()
+
+    class TopicSnapshot(Struct):
+        name = string(entity="topicName")
+
+        class PartitionSnapshot(Struct):
+            index = int32()
+            error_code = int16()
+
+            class SnapshotId(Struct):
+                end_offset = int64()
+                epoch = int32()
+
+            snapshot_id = struct(SnapshotId)
+
+            class LeaderIdAndEpoch(Struct):
+                leader_id = int32(entity="brokerId")
+                leader_epoch = int32()
+
+            current_leader = struct(LeaderIdAndEpoch, tag=0)
+            size = int64()
+            position = int64()
+            unaligned_records = records()
+
+        partitions = array(PartitionSnapshot)
+
+    topics = array(TopicSnapshot)
+
+    class NodeEndpoint(Struct):
+        node_id = int32(versions="1+", entity="brokerId", map_key=True)
+        host = string(versions="1+")
+        port = uint16(versions="1+")
+
+    node_endpoints = array(NodeEndpoint, versions="1+", tag=0)

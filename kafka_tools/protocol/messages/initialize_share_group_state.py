@@ -1,0 +1,40 @@
+"""InitializeShareGroupState (83): create the share-group state of partitions."""
+
+from __future__ import annotations
+
+from kafka_tools.protocol.routes import SHARE_COORDINATOR
+from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uuid
+
+
+class InitializeShareGroupStateRequest(Request, key=83, route=SHARE_COORDINATOR, versions="0", flexible="0+"):
+    """Request of InitializeShareGroupState."""
+
+    group_id = string()
+
+    class InitializeStateData(Struct):
+        topic_id = uuid()
+
+        class PartitionData(Struct):
+            partition = int32()
+            state_epoch = int32()
+            start_offset = int64()
+
+        partitions = array(PartitionData)
+
+    topics = array(InitializeStateData)
+
+
+class InitializeShareGroupStateResponse(Response, key=83, versions="0", flexible="0+"):
+    """Response of InitializeShareGroupState."""
+
+    class InitializeStateResult(Struct):
+        topic_id = uuid()
+
+        class PartitionResult(Struct):
+            partition = int32()
+            error_code = int16()
+            error_message = string(nullable="0+", default=None)
+
+        partitions = array(PartitionResult)
+
+    results = array(InitializeStateResult)

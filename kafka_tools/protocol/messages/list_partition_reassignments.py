@@ -1,0 +1,39 @@
+"""ListPartitionReassignments (46): list reassignments under way."""
+
+from __future__ import annotations
+
+from kafka_tools.protocol.routes import CONTROLLER
+from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
+
+
+class ListPartitionReassignmentsRequest(Request, key=46, route=CONTROLLER, versions="0", flexible="0+"):
+    """Request of ListPartitionReassignments."""
+
+    timeout_ms = int32(default=60000)
+
+    class Topics(Struct):
+        name = string(entity="topicName")
+        partition_indexes = array(int32())
+
+    topics = array(Topics, nullable="0+", default=None)
+
+
+class ListPartitionReassignmentsResponse(Response, key=46, versions="0", flexible="0+"):
+    """Response of ListPartitionReassignments."""
+
+    throttle_time_ms = int32()
+    error_code = int16()
+    error_message = string(nullable="0+")
+
+    class OngoingTopicReassignment(Struct):
+        name = string(entity="topicName")
+
+        class OngoingPartitionReassignment(Struct):
+            partition_index = int32()
+            replicas = array(int32(), entity="brokerId")
+            adding_replicas = array(int32(), entity="brokerId")
+            removing_replicas = array(int32(), entity="brokerId")
+
+        partitions = array(OngoingPartitionReassignment)
+
+    topics = array(OngoingTopicReassignment)

@@ -1,0 +1,63 @@
+"""StopReplica (5): tell a broker to stop replicas, and delete them if asked (ZooKeeper mode; dropped in 4.0)."""
+
+from __future__ import annotations
+
+from kafka_tools.protocol.routes import CONTROLLER_TO_BROKER
+from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int64, string
+
+
+class StopReplicaRequest(Request, key=5, route=CONTROLLER_TO_BROKER, versions="0-4", flexible="2+"):
+    """Request of StopReplica.
+
+    v1: adds broker_epoch, topics; drops ungrouped_partitions, ungrouped_partitions[].topic_name,
+        ungrouped_partitions[].partition_index.
+    v2: flexible.
+    v3: adds topic_states; drops delete_partitions, topics, topics[].name, topics[].partition_indexes.
+    v4: adds is_k_raft_controller.
+    """
+
+    controller_id = int32(entity="brokerId")
+    is_k_raft_controller = boolean(versions="4+")
+    controller_epoch = int32()
+    broker_epoch = int64(versions="1+", default=-1, ignorable=True)
+    delete_partitions = boolean(versions="0-2")
+
+    class PartitionV0(Struct):
+        topic_name = string(versions="0", entity="topicName")
+        partition_index = int32(versions="0")
+
+    ungrouped_partitions = array(PartitionV0, versions="0")
+
+    class TopicV1(Struct):
+        name = string(versions="1-2", entity="topicName")
+        partition_indexes = array(int32(), versions="1-2")
+
+    topics = array(TopicV1, versions="1-2")
+
+    class TopicState(Struct):
+        topic_name = string(versions="3+", entity="topicName")
+
+        class PartitionState(Struct):
+            partition_index = int32(versions="3+")
+            leader_epoch = int32(versions="3+", default=-1)
+            delete_partition = boolean(versions="3+")
+
+        partition_states = array(PartitionState, versions="3+")
+
+    topic_states = array(TopicState, versions="3+")
+
+
+class StopReplicaResponse(Response, key=5, versions="0-4", flexible="2+"):
+    """Response of StopReplica.
+
+    v2: flexible.
+    """
+
+    error_code = int16()
+
+    class PartitionError(Struct):
+        topic_name = string(entity="topicName")
+        partition_index = int32()
+        error_code = int16()
+
+    partition_errors = array(PartitionError)

@@ -1,0 +1,109 @@
+"""StreamsGroupDescribe (89): describe Kafka Streams groups."""
+
+from __future__ import annotations
+
+from kafka_tools.protocol.routes import GROUP_COORDINATOR
+from kafka_tools.protocol.schema import (
+    Request,
+    Response,
+    Struct,
+    array,
+    boolean,
+    int16,
+    int32,
+    int64,
+    string,
+    struct,
+    uint16,
+)
+
+
+class StreamsGroupDescribeRequest(Request, key=89, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
+    """Request of StreamsGroupDescribe."""
+
+    group_ids = array(string(), entity="groupId")
+    include_authorized_operations = boolean()
+
+
+class Endpoint(Struct):
+    host = string()
+    port = uint16()
+
+
+class TaskOffset(Struct):
+    subtopology_id = string()
+    partition = int32()
+    offset = int64()
+
+
+class TaskIds(Struct):
+    subtopology_id = string()
+    partitions = array(int32())
+
+
+class Assignment(Struct):
+    active_tasks = array(TaskIds)
+    standby_tasks = array(TaskIds)
+    warmup_tasks = array(TaskIds)
+
+
+class KeyValue(Struct):
+    key = string()
+    value = string()
+
+
+class TopicInfo(Struct):
+    name = string(entity="topicName")
+    partitions = int32()
+    replication_factor = int16()
+    topic_configs = array(KeyValue)
+
+
+class StreamsGroupDescribeResponse(Response, key=89, versions="0", flexible="0+"):
+    """Response of StreamsGroupDescribe."""
+
+    throttle_time_ms = int32()
+
+    class DescribedGroup(Struct):
+        error_code = int16()
+        error_message = string(nullable="0+", default=None)
+        group_id = string(entity="groupId")
+        group_state = string()
+        group_epoch = int32()
+        assignment_epoch = int32()
+
+        class Topology(Struct):
+            epoch = int32()
+
+            class Subtopology(Struct):
+                subtopology_id = string()
+                source_topics = array(string(), entity="topicName")
+                repartition_sink_topics = array(string(), entity="topicName")
+                state_changelog_topics = array(TopicInfo)
+                repartition_source_topics = array(TopicInfo)
+
+            subtopologies = array(Subtopology, nullable="0+", default=None)
+
+        topology = struct(Topology, nullable="0+", default=None)
+
+        class Member(Struct):
+            member_id = string()
+            member_epoch = int32()
+            instance_id = string(nullable="0+", default=None)
+            rack_id = string(nullable="0+", default=None)
+            client_id = string()
+            client_host = string()
+            topology_epoch = int32()
+            process_id = string()
+            user_endpoint = struct(Endpoint, nullable="0+", default=None)
+            client_tags = array(KeyValue)
+            task_offsets = array(TaskOffset)
+            task_end_offsets = array(TaskOffset)
+            assignment = struct(Assignment)
+            target_assignment = struct(Assignment)
+            is_classic = boolean()
+
+        members = array(Member)
+        authorized_operations = int32(default=-2147483648)
+
+    groups = array(DescribedGroup)

@@ -1,0 +1,125 @@
+"""StreamsGroupHeartbeat (88): membership of a Kafka Streams group (KIP-1071)."""
+
+from __future__ import annotations
+
+from kafka_tools.protocol.routes import GROUP_COORDINATOR
+from kafka_tools.protocol.schema import (
+    Request,
+    Response,
+    Struct,
+    array,
+    boolean,
+    int16,
+    int32,
+    int64,
+    int8,
+    string,
+    struct,
+    uint16,
+)
+
+
+class KeyValue(Struct):
+    key = string()
+    value = string()
+
+
+class TopicInfo(Struct):
+    name = string(entity="topicName")
+    partitions = int32()
+    replication_factor = int16()
+    topic_configs = array(KeyValue)
+
+
+class Endpoint(Struct):
+    host = string()
+    port = uint16()
+
+
+class TaskOffset(Struct):
+    subtopology_id = string()
+    partition = int32()
+    offset = int64()
+
+
+class TaskIds(Struct):
+    subtopology_id = string()
+    partitions = array(int32())
+
+
+class StreamsGroupHeartbeatRequest(Request, key=88, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
+    """Request of StreamsGroupHeartbeat."""
+
+    group_id = string(entity="groupId")
+    member_id = string()
+    member_epoch = int32()
+    endpoint_information_epoch = int32()
+    instance_id = string(nullable="0+", default=None)
+    rack_id = string(nullable="0+", default=None)
+    rebalance_timeout_ms = int32(default=-1)
+
+    class Topology(Struct):
+        epoch = int32()
+
+        class Subtopology(Struct):
+            subtopology_id = string()
+            source_topics = array(string(), entity="topicName")
+            source_topic_regex = array(string())
+            state_changelog_topics = array(TopicInfo)
+            repartition_sink_topics = array(string(), entity="topicName")
+            repartition_source_topics = array(TopicInfo)
+
+            class CopartitionGroup(Struct):
+                source_topics = array(int16())
+                source_topic_regex = array(int16())
+                repartition_source_topics = array(int16())
+
+            copartition_groups = array(CopartitionGroup)
+
+        subtopologies = array(Subtopology)
+
+    topology = struct(Topology, nullable="0+", default=None)
+    active_tasks = array(TaskIds, nullable="0+", default=None)
+    standby_tasks = array(TaskIds, nullable="0+", default=None)
+    warmup_tasks = array(TaskIds, nullable="0+", default=None)
+    process_id = string(nullable="0+", default=None)
+    user_endpoint = struct(Endpoint, nullable="0+", default=None)
+    client_tags = array(KeyValue, nullable="0+", default=None)
+    task_offsets = array(TaskOffset, nullable="0+", default=None)
+    task_end_offsets = array(TaskOffset, nullable="0+", default=None)
+    shutdown_application = boolean()
+
+
+class Status(Struct):
+    status_code = int8()
+    status_detail = string()
+
+
+class TopicPartition(Struct):
+    topic = string(entity="topicName")
+    partitions = array(int32())
+
+
+class StreamsGroupHeartbeatResponse(Response, key=88, versions="0", flexible="0+"):
+    """Response of StreamsGroupHeartbeat."""
+
+    throttle_time_ms = int32()
+    error_code = int16()
+    error_message = string(nullable="0+", default=None)
+    member_id = string()
+    member_epoch = int32()
+    heartbeat_interval_ms = int32()
+    acceptable_recovery_lag = int32()
+    task_offset_interval_ms = int32()
+    status = array(Status, nullable="0+")
+    active_tasks = array(TaskIds, nullable="0+", default=None)
+    standby_tasks = array(TaskIds, nullable="0+", default=None)
+    warmup_tasks = array(TaskIds, nullable="0+", default=None)
+    endpoint_information_epoch = int32()
+
+    class EndpointToPartitions(Struct):
+        user_endpoint = struct(Endpoint)
+        active_partitions = array(TopicPartition)
+        standby_partitions = array(TopicPartition)
+
+    partitions_by_user_endpoint = array(EndpointToPartitions, nullable="0+", default=None)

@@ -1,0 +1,84 @@
+"""UpdateMetadata (6): give a broker the cluster metadata (ZooKeeper mode; dropped in 4.0)."""
+
+from __future__ import annotations
+
+from kafka_tools.protocol.routes import CONTROLLER_TO_BROKER
+from kafka_tools.protocol.schema import (
+    Request,
+    Response,
+    Struct,
+    array,
+    boolean,
+    int16,
+    int32,
+    int64,
+    int8,
+    string,
+    uuid,
+)
+
+
+class PartitionState(Struct):
+    topic_name = string(versions="0-4", ignorable=True, entity="topicName")
+    partition_index = int32()
+    controller_epoch = int32()
+    leader = int32(entity="brokerId")
+    leader_epoch = int32()
+    isr = array(int32(), entity="brokerId")
+    zk_version = int32()
+    replicas = array(int32(), entity="brokerId")
+    offline_replicas = array(int32(), versions="4+", ignorable=True, entity="brokerId")
+
+
+class UpdateMetadataRequest(Request, key=6, route=CONTROLLER_TO_BROKER, versions="0-8", flexible="6+"):
+    """Request of UpdateMetadata.
+
+    v1: adds live_brokers[].endpoints; drops live_brokers[].v0_host, live_brokers[].v0_port.
+    v2: adds live_brokers[].rack.
+    v3: adds live_brokers[].endpoints[].listener.
+    v4: adds ungrouped_partition_states[].offline_replicas.
+    v5: adds broker_epoch, topic_states; drops ungrouped_partition_states,
+        ungrouped_partition_states[].topic_name, topic_states[].partition_states[].topic_name.
+    v6: flexible.
+    v7: adds topic_states[].topic_id.
+    v8: adds is_k_raft_controller, type.
+    """
+
+    controller_id = int32(entity="brokerId")
+    is_k_raft_controller = boolean(versions="8+")
+    type = int8(versions="8+", tag=0)
+    controller_epoch = int32()
+    broker_epoch = int64(versions="5+", default=-1, ignorable=True)
+    ungrouped_partition_states = array(PartitionState, versions="0-4")
+
+    class TopicState(Struct):
+        topic_name = string(versions="5+", entity="topicName")
+        topic_id = uuid(versions="7+", ignorable=True)
+        partition_states = array(PartitionState, versions="5+")
+
+    topic_states = array(TopicState, versions="5+")
+
+    class Broker(Struct):
+        id = int32(entity="brokerId")
+        v0_host = string(versions="0", ignorable=True)
+        v0_port = int32(versions="0", ignorable=True)
+
+        class Endpoint(Struct):
+            port = int32(versions="1+")
+            host = string(versions="1+")
+            listener = string(versions="3+", ignorable=True)
+            security_protocol = int16(versions="1+")
+
+        endpoints = array(Endpoint, versions="1+", ignorable=True)
+        rack = string(versions="2+", nullable="2+", ignorable=True)
+
+    live_brokers = array(Broker)
+
+
+class UpdateMetadataResponse(Response, key=6, versions="0-8", flexible="6+"):
+    """Response of UpdateMetadata.
+
+    v6: flexible.
+    """
+
+    error_code = int16()

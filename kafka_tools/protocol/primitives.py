@@ -1,0 +1,85 @@
+"""Variable-length integers of the wire and record formats, as plain functions over buffers.
+
+Readers take (buffer, position) and return (value, position after it). They raise IndexError past the
+end of the buffer and ValueError for a number that is too long; whoever knows the context (codec,
+records) turns those into its own error. Source: protocol guide, "Protocol Primitive Types";
+``org.apache.kafka.common.utils.ByteUtils``.
+"""
+
+from __future__ import annotations
+
+Buffer = bytes | bytearray | memoryview
+
+
+def read_unsigned_varint(buffer: Buffer, position: int) -> tuple[int, int]:
+    """An unsigned 32-bit varint, at most 5 bytes."""
+    byte = buffer[position]
+    position += 1
+    if byte < 0x80:
+        return byte, position
+    value = byte & 0x7F
+    for shift in (7, 14, 21, 28):
+        byte = buffer[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFF, position
+    raise ValueError("varint is longer than 5 bytes")
+
+
+def read_unsigned_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
+    """An unsigned 64-bit varint, at most 10 bytes."""
+    value = shift = 0
+    while shift < 70:
+        byte = buffer[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, position
+        shift += 7
+    raise ValueError("varlong is longer than 10 bytes")
+
+
+def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
+    """A zig-zag 32-bit varint."""
+    value, position = read_unsigned_varint(buffer, position)
+    return (value >> 1) ^ -(value & 1), position
+
+
+def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
+    """A zig-zag 64-bit varint."""
+    value, position = read_unsigned_varlong(buffer, position)
+    return (value >> 1) ^ -(value & 1), position
+
+
+def write_unsigned_varint(out: bytearray, value: int) -> None:
+    """Append ``value`` (0 <= value) as an unsigned varint, 7 bits a byte, lowest first."""
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def write_varint(out: bytearray, value: int) -> None:
+    """Append a signed 32-bit value as a zig-zag varint."""
+    write_unsigned_varint(out, ((value << 1) ^ (value >> 31)) & 0xFFFFFFFF)
+
+
+def write_varlong(out: bytearray, value: int) -> None:
+    """Append a signed 64-bit value as a zig-zag varint."""
+    write_unsigned_varint(out, ((value << 1) ^ (value >> 63)) & 0xFFFFFFFFFFFFFFFF)
+
+
+def unsigned_varint_size(value: int) -> int:
+    """Bytes that ``write_unsigned_varint`` appends."""
+    return max(1, (value.bit_length() + 6) // 7)
+
+
+def varint_size(value: int) -> int:
+    """Bytes that ``write_varint`` appends."""
+    return unsigned_varint_size(((value << 1) ^ (value >> 31)) & 0xFFFFFFFF)
+
+
+def varlong_size(value: int) -> int:
+    """Bytes that ``write_varlong`` appends."""
+    return unsigned_varint_size(((value << 1) ^ (value >> 63)) & 0xFFFFFFFFFFFFFFFF)

@@ -1,0 +1,329 @@
+"""How a message is declared: fields, version ranges, and the class that turns them into slots.
+
+A definition is a class whose body lists fields in wire order; one class serves every version.
+It knows nothing of bytes: ``codec`` compiles encoders and decoders from what stands here. The rules
+(versions, nullability, tags, defaults, ignorable) are those of Kafka's message definitions,
+``clients/src/main/resources/common/message/README.md``, and KIP-482 for flexible versions.
+"""
+
+from __future__ import annotations
+
+import uuid as _uuid
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast, overload
+
+OPEN = 32767
+"""The upper end of a range such as "3+"."""
+
+
+class Versions(NamedTuple):
+    """A closed range of versions; ``low > high`` holds none."""
+
+    low: int
+    high: int
+
+    @classmethod
+    def parse(cls, text: str | None) -> Versions:
+        """Read "0-2", "3+", "4" or "none" (as does None)."""
+        if text is None or text == "none":
+            return cls(0, -1)
+        if text.endswith("+"):
+            return cls(int(text[:-1]), OPEN)
+        low, dash, high = text.partition("-")
+        return cls(int(low), int(high if dash else low))
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self.low <= version <= self.high
+
+
+NO_VERSIONS = Versions(0, -1)
+
+
+class Field:
+    """One field of a struct: its kind, where it exists, and what stands in its place elsewhere.
+
+    ``kind`` is one of boolean, int8, int16, uint16, int32, uint32, int64, float64, uuid, string,
+    bytes, records, struct, array; ``item`` is the struct class of a struct, or the Field of an
+    array's items. ``tag`` is a tag number, used in the versions of ``tagged``.
+    """
+
+    __slots__ = (
+        "default", "entity", "ignorable", "item", "json_name", "kind", "map_key", "name", "nullable",
+        "secret", "tag", "tagged", "versions", "_flexible",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        kind: str,
+        *,
+        versions: str = "0+",
+        nullable: str | None = None,
+        default: Any = None,
+        tag: int | None = None,
+        tagged: str | None = None,
+        ignorable: bool = False,
+        entity: str | None = None,
+        map_key: bool = False,
+        secret: bool = False,
+        json: str | None = None,
+        flexible: bool = True,
+        item: Any = None,
+    ) -> None:
+        self.kind = kind
+        self.name = ""
+        self.versions = Versions.parse(versions)
+        self.nullable = Versions.parse(nullable)
+        self.default = default
+        self.tag = tag
+        self.tagged = Versions.parse(tagged if tagged is not None else (versions if tag is not None else None))
+        self.ignorable = ignorable
+        self.entity = entity
+        self.map_key = map_key
+        self.secret = secret
+        self.json_name = json or ""
+        self.item = item
+        self._flexible = flexible
+
+    def is_compact(self, flexible: bool) -> bool:
+        """Whether lengths are written compact; client_id of the request header never is."""
+        return flexible and self._flexible
+
+    def make_default(self) -> Any:
+        """A fresh default value: lists and structs are never shared between messages."""
+        if self.kind == "array" and self.default == []:
+            return []
+        if self.kind == "struct" and self.default is not None:
+            return self.item()
+        return self.default
+
+    def named(self, name: str) -> None:
+        self.name = name
+        if not self.json_name:
+            head, *rest = name.split("_")
+            self.json_name = head + "".join(part.capitalize() for part in rest)
+
+
+S = TypeVar("S", bound="Struct")
+T = TypeVar("T")
+
+# What a definition's class body calls. The declared return types are those of the attribute on a
+# message, as with dataclasses.field(); the value is a Field until the metaclass has seen it.
+
+
+def boolean(*, default: bool = False, **rest: Any) -> bool:
+    """One byte, 0 or 1; any non-zero byte reads as true."""
+    return cast(bool, Field("boolean", default=default, **rest))
+
+
+def _integer(kind: str) -> Callable[..., int]:
+    def declare(*, default: int = 0, **rest: Any) -> int:
+        return cast(int, Field(kind, default=default, **rest))
+
+    declare.__doc__ = f"A big-endian {kind}."
+    return declare
+
+
+int8 = _integer("int8")
+int16 = _integer("int16")
+uint16 = _integer("uint16")
+int32 = _integer("int32")
+uint32 = _integer("uint32")
+int64 = _integer("int64")
+
+
+def float64(*, default: float = 0.0, **rest: Any) -> float:
+    """A big-endian IEEE 754 double."""
+    return cast(float, Field("float64", default=default, **rest))
+
+
+def uuid(**rest: Any) -> _uuid.UUID:
+    """16 bytes; the default is the zero uuid."""
+    return cast(_uuid.UUID, Field("uuid", default=_uuid.UUID(int=0), **rest))
+
+
+@overload
+def string(*, nullable: str, default: str | None = "", **rest: Any) -> str | None: ...
+@overload
+def string(*, default: str = "", **rest: Any) -> str: ...
+def string(*, default: str | None = "", **rest: Any) -> str | None:
+    """UTF-8 text, its length in bytes: int16, or compact in flexible versions."""
+    return cast("str | None", Field("string", default=default, **rest))
+
+
+@overload
+def bytes_(*, nullable: str, default: bytes | None = b"", **rest: Any) -> bytes | None: ...
+@overload
+def bytes_(*, default: bytes = b"", **rest: Any) -> bytes: ...
+def bytes_(*, default: bytes | None = b"", **rest: Any) -> bytes | None:
+    """Opaque bytes, their length int32, or compact in flexible versions."""
+    return cast("bytes | None", Field("bytes", default=default, **rest))
+
+
+def records(*, default: bytes | None = None, **rest: Any) -> bytes | bytearray | memoryview | None:
+    """Record batches, opaque here; decoding yields a memoryview of the frame, without a copy."""
+    return cast("bytes | None", Field("records", default=default, **rest))
+
+
+@overload
+def struct(item: type[S], *, nullable: str, default: None = None, **rest: Any) -> S | None: ...
+@overload
+def struct(item: type[S], *, nullable: str, default: object, **rest: Any) -> S | None: ...
+@overload
+def struct(item: type[S], **rest: Any) -> S: ...
+def struct(item: type[S], *, default: object = (), **rest: Any) -> S | None:
+    """A nested struct, inline; nullable ones are preceded by a byte, -1 for null and 1 for a value."""
+    return cast("S | None", Field("struct", item=item, default=default, **rest))
+
+
+@overload
+def array(item: type[S], *, nullable: str, **rest: Any) -> list[S] | None: ...
+@overload
+def array(item: type[S], **rest: Any) -> list[S]: ...
+@overload
+def array(item: T, *, nullable: str, **rest: Any) -> list[T] | None: ...
+@overload
+def array(item: T, **rest: Any) -> list[T]: ...
+def array(item: Any, *, default: Any = (), **rest: Any) -> Any:
+    """A list of structs (give the class) or of plain values (give a field: ``array(int32())``)."""
+    field = item if isinstance(item, Field) else Field("struct", item=item)
+    return Field("array", item=field, default=None if default is None else [], **rest)
+
+
+class StructType(type):
+    """Turns the fields of a class body into ``FIELDS`` and ``__slots__``."""
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **keywords: Any) -> StructType:
+        fields = [(key, value) for key, value in namespace.items() if isinstance(value, Field)]
+        for key, field in fields:
+            field.named(key)
+            del namespace[key]
+        namespace["FIELDS"] = tuple(field for _, field in fields)
+        namespace["CODECS"] = {}
+        namespace.setdefault("__slots__", tuple(key for key, _ in fields))
+        return super().__new__(mcs, name, bases, namespace, **keywords)
+
+
+class Struct(metaclass=StructType):
+    """A value with declared fields. All fields are keyword arguments and have defaults.
+
+    ``unknown_tags`` holds tagged fields that this definition does not know (tag -> bytes), so that a
+    message survives a round trip; None where there were none.
+    """
+
+    __slots__ = ("unknown_tags",)
+    FIELDS: ClassVar[tuple[Field, ...]]
+    CODECS: ClassVar[dict[Any, Callable[..., Any]]]
+    unknown_tags: dict[int, bytes] | None
+
+    def __init__(self, **values: Any) -> None:
+        cls = type(self)
+        setter = cls.CODECS.get("init")
+        if setter is None:
+            setter = cls.CODECS["init"] = _compile_init(cls)
+        setter(self, **values)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        if (self.unknown_tags or None) != (other.unknown_tags or None):  # type: ignore[attr-defined]
+            return False
+        return all(getattr(self, f.name) == getattr(other, f.name) for f in self.FIELDS)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{f.name}={'***' if f.secret else repr(getattr(self, f.name))}"
+            for f in self.FIELDS
+            if getattr(self, f.name) != f.make_default()
+        )
+        return f"{type(self).__name__}({shown})"
+
+
+def _compile_init(cls: type[Struct]) -> Callable[..., None]:
+    """A keyword-only ``__init__`` for the class; compiled on first use, since most structs are never built."""
+    scope: dict[str, Any] = {"MISSING": object()}
+    parameters, lines = [], ["    self.unknown_tags = unknown_tags"]
+    for field in cls.FIELDS:
+        if isinstance(field.make_default(), (list, Struct)):
+            scope[f"make_{field.name}"] = field.make_default
+            parameters.append(f"{field.name}=MISSING")
+            lines.append(f"    self.{field.name} = make_{field.name}() if {field.name} is MISSING else {field.name}")
+        else:
+            scope[f"default_{field.name}"] = field.default
+            parameters.append(f"{field.name}=default_{field.name}")
+            lines.append(f"    self.{field.name} = {field.name}")
+    head = ", ".join(["self", "*", *parameters, "unknown_tags=None"])
+    exec(f"def {cls.__name__}({head}):\n" + "\n".join(lines), scope)
+    return cast("Callable[..., None]", scope[cls.__name__])
+
+
+class Message(Struct):
+    """A struct that is sent or stored by itself: it has versions, some of them flexible."""
+
+    __slots__ = ()
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = -1
+    FLEXIBLE: ClassVar[Versions] = NO_VERSIONS
+    FLEXIBLE_FROM: ClassVar[int | None] = None
+    LATEST_UNSTABLE: ClassVar[bool] = False
+
+    def __init_subclass__(
+        cls, *, versions: str = "none", flexible: str = "none", latest_unstable: bool = False, **rest: Any
+    ) -> None:
+        super().__init_subclass__(**rest)
+        cls.MIN_VERSION, cls.MAX_VERSION = Versions.parse(versions)
+        cls.FLEXIBLE = Versions.parse(flexible)
+        cls.FLEXIBLE_FROM = cls.FLEXIBLE.low if cls.FLEXIBLE != NO_VERSIONS else None
+        cls.LATEST_UNSTABLE = latest_unstable
+
+
+class Stored(Message):
+    """A struct kept in a log or file; ``ID`` is its type number where the format has one
+    (KRaft's apiKey; the key version of the internal topics' records)."""
+
+    __slots__ = ()
+    ID: ClassVar[int | None] = None
+
+    def __init_subclass__(cls, *, id: int | None = None, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        cls.ID = id
+
+
+class ApiMessage(Message):
+    """A request or response; ``API_KEY`` says of which API."""
+
+    __slots__ = ()
+    API_KEY: ClassVar[int] = -1
+
+    def __init_subclass__(cls, *, key: int = -1, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        cls.API_KEY = key
+
+
+class Request(ApiMessage):
+    """What a client sends. ``ROUTE`` says to which node: one of the constants of ``routes``."""
+
+    __slots__ = ()
+    ROUTE: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, route: str = "", **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        cls.ROUTE = route
+
+
+class Response(ApiMessage):
+    """What the node answers."""
+
+    __slots__ = ()
+
+
+def nested_structs(cls: type[Struct]) -> Iterator[type[Struct]]:
+    """The class and every struct class its fields hold, each once."""
+    seen: list[type[Struct]] = [cls]
+    for struct_class in seen:
+        yield struct_class
+        for field in struct_class.FIELDS:
+            item = field.item.item if field.kind == "array" else field.item
+            if item is not None and item not in seen:
+                seen.append(item)
