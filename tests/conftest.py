@@ -1,0 +1,57 @@
+"""What every test gets: a home directory of its own, Hypothesis without deadlines, and a few plain fixtures.
+
+Tests never read or write the home directory of whoever runs them: commands look for contexts and caches there.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A shared or slow machine must not turn a property into a failure; in CI the same examples run every time.
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+@pytest.fixture(scope="session")
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """HOME and the XDG directories of this test and of every process it starts."""
+    monkeypatch.setenv("HOME", str(_home))
+    for name in ("CONFIG", "CACHE", "DATA", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(_home / name.lower()))
+    return _home
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def free_port() -> Iterator[Callable[[], int]]:
+    """``free_port()`` gives a loopback port on which nothing listens now; each call another one."""
+    held: list[socket.socket] = []
+
+    def pick() -> int:
+        # Without listen() the port answers "refused", and holding the socket keeps others from getting the number.
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(("127.0.0.1", 0))
+        held.append(sock)
+        return int(sock.getsockname()[1])
+
+    yield pick
+    for sock in held:
+        sock.close()
