@@ -369,7 +369,7 @@ def _decode_tags(source: Source, cls: type[Struct], version: int) -> None:
     source.add(1, "if n:", "tags")
     source.add(
         2,
-        "if n > (end - pos) // 2: raise Malformed('claims %d tagged fields, more than the %d bytes left hold' % (n, end - pos))",
+        "if n > (end - pos) // 2: raise Malformed('claims %d fields, but %d bytes are left' % (n, end - pos))",
         "tags",
     )
     source.add(2, "previous = -1", "tags")
@@ -394,7 +394,7 @@ def _decode_tags(source: Source, cls: type[Struct], version: int) -> None:
             source.add(4, "end = outer", field.name)
             source.add(
                 4,
-                "if pos != tag_end: raise Malformed('its tag claims %d bytes, but %d were read' % (size, pos - tag_end + size))",
+                "if pos != tag_end: raise Malformed('takes %d bytes of its %d' % (pos - tag_end + size, size))",
                 field.name,
             )
             word = "elif"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class ErrorCode(NamedTuple):
-    """One row. ``retriable``: the same request may succeed later; ``refresh_metadata``: look up the node again first."""
+    """One row. ``retriable``: the same request may succeed later; ``refresh_metadata``: find the node anew first."""
 
     code: int
     name: str

@@ -48,8 +48,20 @@ class Field:
     """
 
     __slots__ = (
-        "default", "entity", "ignorable", "item", "json_name", "kind", "map_key", "name", "nullable",
-        "secret", "tag", "tagged", "versions", "_flexible",
+        "_flexible",
+        "default",
+        "entity",
+        "ignorable",
+        "item",
+        "json_name",
+        "kind",
+        "map_key",
+        "name",
+        "nullable",
+        "secret",
+        "tag",
+        "tagged",
+        "versions",
     )  # fmt: skip
 
     def __init__(
@@ -225,11 +237,9 @@ class Struct(metaclass=StructType):
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        if (self.unknown_tags or None) != (other.unknown_tags or None):  # type: ignore[attr-defined]
+        if (self.unknown_tags or None) != (other.unknown_tags or None):
             return False
         return all(getattr(self, f.name) == getattr(other, f.name) for f in self.FIELDS)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         shown = ", ".join(

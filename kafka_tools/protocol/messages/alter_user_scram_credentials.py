@@ -1,9 +1,12 @@
-"""AlterUserScramCredentials (51): set or delete SCRAM credentials (KIP-554). The client salts and hashes; passwords are never sent."""
+"""AlterUserScramCredentials (51): set or delete SCRAM credentials (KIP-554).
+
+The client salts and hashes; passwords are never sent.
+"""
 
 from __future__ import annotations
 
 from kafka_tools.protocol.routes import CONTROLLER
-from kafka_tools.protocol.schema import Request, Response, Struct, array, bytes_, int16, int32, int8, string
+from kafka_tools.protocol.schema import Request, Response, Struct, array, bytes_, int8, int16, int32, string
 
 
 class AlterUserScramCredentialsRequest(Request, key=51, route=CONTROLLER, versions="0", flexible="0+"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.protocol.routes import CONTROLLER
-from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int8, string, uuid
+from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string, uuid
 
 
 class CreateTopicsRequest(Request, key=19, route=CONTROLLER, versions="0-7", flexible="5+"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.protocol.routes import CONTROLLER
-from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int8, string
+from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
 class DeleteAclsRequest(Request, key=31, route=CONTROLLER, versions="0-3", flexible="2+"):

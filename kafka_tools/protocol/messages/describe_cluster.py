@@ -1,9 +1,12 @@
-"""DescribeCluster (60): describe the cluster: id, controller, brokers; v1 also the controllers' endpoints, v2 fenced brokers."""
+"""DescribeCluster (60): describe the cluster: id, controller, brokers.
+
+v1 also describes controllers' endpoints, v2 fenced brokers.
+"""
 
 from __future__ import annotations
 
 from kafka_tools.protocol.routes import ANY_NODE
-from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int8, string
+from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string
 
 
 class DescribeClusterRequest(Request, key=60, route=ANY_NODE, versions="0-2", flexible="0+"):

@@ -6,7 +6,7 @@ Configs of a broker and its loggers are asked of that broker.
 from __future__ import annotations
 
 from kafka_tools.protocol.routes import ANY_NODE
-from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int8, string
+from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string
 
 
 class DescribeConfigsRequest(Request, key=32, route=ANY_NODE, versions="0-4", flexible="4+"):

@@ -1,9 +1,12 @@
-"""DescribeUserScramCredentials (50): which SCRAM mechanisms and iteration counts users have (KIP-554). users null or empty means all."""
+"""DescribeUserScramCredentials (50): which SCRAM mechanisms and iteration counts users have (KIP-554).
+
+users null or empty means all.
+"""
 
 from __future__ import annotations
 
 from kafka_tools.protocol.routes import ANY_NODE
-from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int8, string
+from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
 class DescribeUserScramCredentialsRequest(Request, key=50, route=ANY_NODE, versions="0", flexible="0+"):

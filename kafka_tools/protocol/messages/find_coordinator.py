@@ -6,7 +6,7 @@ v4 asks for several keys at once.
 from __future__ import annotations
 
 from kafka_tools.protocol.routes import ANY_NODE
-from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int8, string
+from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
 class FindCoordinatorRequest(Request, key=10, route=ANY_NODE, versions="0-6", flexible="3+"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.protocol.routes import ANY_NODE
-from kafka_tools.protocol.schema import Request, Response, array, boolean, int16, int32, int8, string, uuid
+from kafka_tools.protocol.schema import Request, Response, array, boolean, int8, int16, int32, string, uuid
 
 
 class GetTelemetrySubscriptionsRequest(Request, key=71, route=ANY_NODE, versions="0", flexible="0+"):

@@ -6,7 +6,7 @@ Broker configs go to that broker in ZooKeeper mode for loggers; otherwise to the
 from __future__ import annotations
 
 from kafka_tools.protocol.routes import CONTROLLER
-from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int8, string
+from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string
 
 
 class IncrementalAlterConfigsRequest(Request, key=44, route=CONTROLLER, versions="0-1", flexible="1+"):

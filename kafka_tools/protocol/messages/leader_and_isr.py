@@ -9,10 +9,10 @@ from kafka_tools.protocol.schema import (
     Struct,
     array,
     boolean,
+    int8,
     int16,
     int32,
     int64,
-    int8,
     string,
     uuid,
 )

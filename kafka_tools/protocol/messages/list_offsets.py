@@ -8,7 +8,7 @@ v0 answers with a list of segment offsets instead of one offset.
 from __future__ import annotations
 
 from kafka_tools.protocol.routes import PARTITION_LEADER
-from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, int8, string
+from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, int64, string
 
 
 class ListOffsetsRequest(Request, key=2, route=PARTITION_LEADER, versions="0-11", flexible="6+"):

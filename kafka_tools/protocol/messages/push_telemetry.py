@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.protocol.routes import ANY_NODE
-from kafka_tools.protocol.schema import Request, Response, boolean, bytes_, int16, int32, int8, uuid
+from kafka_tools.protocol.schema import Request, Response, boolean, bytes_, int8, int16, int32, uuid
 
 
 class PushTelemetryRequest(Request, key=72, route=ANY_NODE, versions="0", flexible="0+"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.protocol.routes import SHARE_COORDINATOR
-from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, int8, string, uuid
+from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, int64, string, uuid
 
 
 class WriteShareGroupStateRequest(Request, key=85, route=SHARE_COORDINATOR, versions="0-1", flexible="0+"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_tools.protocol.schema import Stored, Struct, array, bytes_, int32, int64, int8, string, struct, uuid
+from kafka_tools.protocol.schema import Stored, Struct, array, bytes_, int8, int32, int64, string, struct, uuid
 
 
 class ConsumerGroupMetadataKey(Stored, id=3, versions="0"):

@@ -9,7 +9,7 @@ from kafka_tools.protocol.schema import Stored, Struct, array, int16, int32, int
 
 
 class ControlRecordTypeSchema(Stored, versions="0"):
-    """Key of a control record: 0 abort, 1 commit, 2 leader change, 3 snapshot header, 4 snapshot footer, 5 KRaft version, 6 voters."""
+    """Key: 0 abort, 1 commit, 2 leader change, 3 snapshot header, 4 snapshot footer, 5 KRaft version, 6 voters."""
 
     type = int16()
 

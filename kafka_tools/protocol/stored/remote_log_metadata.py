@@ -5,7 +5,7 @@ A value is frame version, record type and version as unsigned varints, then the 
 
 from __future__ import annotations
 
-from kafka_tools.protocol.schema import Stored, Struct, array, boolean, bytes_, int32, int64, int8, string, struct, uuid
+from kafka_tools.protocol.schema import Stored, Struct, array, boolean, bytes_, int8, int32, int64, string, struct, uuid
 
 
 class RemoteLogSegmentMetadataRecord(Stored, id=0, versions="0", flexible="0+"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_tools.protocol.schema import Stored, Struct, array, int32, int64, int8, string, uuid
+from kafka_tools.protocol.schema import Stored, Struct, array, int8, int32, int64, string, uuid
 
 
 class ShareGroupMemberMetadataKey(Stored, id=10, versions="0"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_tools.protocol.schema import Stored, Struct, array, int16, int32, int64, int8, string, uuid
+from kafka_tools.protocol.schema import Stored, Struct, array, int8, int16, int32, int64, string, uuid
 
 
 class ShareSnapshotKey(Stored, id=0, versions="0"):
