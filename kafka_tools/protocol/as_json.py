@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from kafka_tools.errors import EncodeError, InputError
-from kafka_tools.protocol.codec import _check_version
+from kafka_tools.protocol.codec import check_version
 from kafka_tools.protocol.schema import Field, Message, Struct
 from kafka_tools.values import parse_uuid, uuid_text
 
@@ -29,13 +29,13 @@ def to_json(message: Message, version: int, *, reveal: bool = False, records: bo
     ``records=False`` gives the size of record batches (``...SizeInBytes``) instead of their bytes.
     Raises EncodeError for a field that is set but does not exist in this version (unless ignorable).
     """
-    _check_version(type(message), version)
+    check_version(type(message), version)
     return _struct_to_json(message, version, reveal, records)
 
 
 def from_json(cls: type[M], version: int, document: Mapping[str, Any]) -> M:
     """The message of a JSON object; InputError names the field that is missing, unknown or of the wrong type."""
-    _check_version(cls, version)
+    check_version(cls, version)
     message: M = _struct_from_json(cls, version, document, cls.__name__)
     return message
 

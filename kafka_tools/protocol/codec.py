@@ -17,7 +17,7 @@ from typing import Any, NoReturn, TypeVar, cast
 from kafka_tools.errors import DecodeError, EncodeError, UnsupportedVersion, WireError
 from kafka_tools.protocol.codec_source import Malformed, Run, Source, decoder_source, encoder_source
 from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint, write_unsigned_varint
-from kafka_tools.protocol.schema import Message, Struct
+from kafka_tools.protocol.schema import Message, Stored, Struct
 
 M = TypeVar("M", bound=Message)
 S = TypeVar("S", bound=Struct)
@@ -43,7 +43,7 @@ def encode(message: Message, version: int) -> bytes:
 
 def encode_into(message: Message, version: int, out: bytearray) -> None:
     """Append the bytes of ``message`` in ``version`` to ``out``; errors as ``encode``."""
-    _check_version(type(message), version)
+    check_version(type(message), version)
     try:
         encoder(type(message), version, version in message.FLEXIBLE)(message, out)
     except _FAULTS as fault:
@@ -53,54 +53,44 @@ def encode_into(message: Message, version: int, out: bytearray) -> None:
 def decode(cls: type[M], version: int, buffer: Buffer) -> M:
     """The message that ``buffer`` holds, whole. Raises DecodeError, also when bytes are left over."""
     message, end = decode_prefix(cls, version, buffer)
-    if end != len(buffer):
-        raise DecodeError(
-            f"{cls.__name__} v{version}: {len(buffer) - end} bytes left over at position {end}",
-            api=cls.__name__,
-            version=version,
-            position=end,
-            field="",
-        )
+    refuse_left_over(cls, version, end, buffer)
     return message
 
 
 def decode_prefix(cls: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
     """(message, position after it) from ``position`` on. Raises DecodeError or UnsupportedVersion."""
-    _check_version(cls, version)
+    check_version(cls, version)
     try:
         return cast("tuple[M, int]", decoder(cls, version, version in cls.FLEXIBLE)(buffer, position, len(buffer)))
     except _FAULTS as fault:
         _raise_located(fault, DecodeError, cls, version)
 
 
-def encode_versioned(message: Message, version: int) -> bytes:
-    """The stored form of the internal topics: the version as int16, then the message in it."""
-    out = bytearray(_struct.pack(">h", version))
+def encode_versioned(message: Stored, version: int) -> bytes:
+    """The stored form of the internal topics: an int16, then the message in ``version``.
+
+    The int16 before a key is its type (``ID``), the one before anything else is the version.
+    """
+    out = bytearray(_struct.pack(">h", version if message.ID is None else message.ID))
     encode_into(message, version, out)
     return bytes(out)
 
 
-def decode_versioned(classes: Mapping[int, type[M]], buffer: Buffer) -> tuple[int, M]:
-    """(version, message) of the stored form; ``classes`` says which struct a version number means.
+def decode_versioned(classes: Mapping[int, type[Stored]], buffer: Buffer) -> tuple[int, Stored]:
+    """(number, message) of the stored form; ``classes`` says which struct the int16 at the start means.
 
-    Raises DecodeError for bytes that are no such message, UnsupportedVersion for a version not listed.
+    Raises DecodeError for bytes that are no such message, UnsupportedVersion for a number not listed.
     """
     if len(buffer) < 2:
         raise DecodeError(f"{len(buffer)} bytes are too short for a version number", position=0, field="version")
-    (version,) = _struct.unpack_from(">h", buffer)
-    cls = classes.get(version)
+    (number,) = _struct.unpack_from(">h", buffer)
+    cls = classes.get(number)
     if cls is None:
-        raise UnsupportedVersion(f"no struct of version {version} is known here", version=version, position=0)
+        raise UnsupportedVersion(f"no struct of version or type {number} is known here", version=number, position=0)
+    version = number if cls.ID is None else 0
     message, end = decode_prefix(cls, version, buffer, 2)
-    if end != len(buffer):
-        raise DecodeError(
-            f"{cls.__name__} v{version}: {len(buffer) - end} bytes left over at position {end}",
-            api=cls.__name__,
-            version=version,
-            position=end,
-            field="",
-        )
-    return version, message
+    refuse_left_over(cls, version, end, buffer)
+    return number, message
 
 
 def encoder(cls: type[Struct], version: int, flexible: bool) -> Callable[[Any, bytearray], None]:
@@ -145,7 +135,18 @@ def _compile(cls: type[Struct], source: Source, verb: str, version: int, flexibl
     return cast("Callable[..., Any]", scope[verb])
 
 
-def _check_version(cls: type[Message], version: int) -> None:
+def refuse_left_over(cls: type[Message], version: int, end: int, buffer: Buffer) -> None:
+    if end != len(buffer):
+        raise DecodeError(
+            f"{cls.__name__} v{version}: {len(buffer) - end} bytes left over at position {end}",
+            api=cls.__name__,
+            version=version,
+            position=end,
+            field="",
+        )
+
+
+def check_version(cls: type[Message], version: int) -> None:
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         raise UnsupportedVersion(
             f"Version {version} is not valid. Valid versions for {cls.__name__} are "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kafka_tools.protocol.codec import decode_prefix, encode_into
+from kafka_tools.protocol.codec import decode_prefix, encode_into, refuse_left_over
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.protocol.schema import ApiMessage, Request, Response, Stored, int16, int32, string
 
@@ -91,16 +91,7 @@ def encode_response(response: Response, version: int, correlation_id: int) -> by
 
 def decode_response(cls: type[R], version: int, buffer: Buffer) -> tuple[int, R]:
     """(correlation id, response) of a response's payload. Raises DecodeError, also for bytes left over."""
-    from kafka_tools.errors import DecodeError
-
     header, position = decode_prefix(ResponseHeader, response_header_version(cls, version), buffer)
     response, end = decode_prefix(cls, version, buffer, position)
-    if end != len(buffer):
-        raise DecodeError(
-            f"{cls.__name__} v{version}: {len(buffer) - end} bytes left over at position {end}",
-            api=cls.__name__,
-            version=version,
-            position=end,
-            field="",
-        )
+    refuse_left_over(cls, version, end, buffer)
     return header.correlation_id, response

@@ -46,11 +46,11 @@ class LeaderAndIsrRequest(Request, key=4, route=CONTROLLER_TO_BROKER, versions="
     v5: adds type, topic_states[].topic_id.
     v6: adds ungrouped_partition_states[].leader_recovery_state,
         topic_states[].partition_states[].leader_recovery_state.
-    v7: adds is_k_raft_controller.
+    v7: adds is_kraft_controller.
     """
 
     controller_id = int32(entity="brokerId")
-    is_k_raft_controller = boolean(versions="7+")
+    is_kraft_controller = boolean(versions="7+", json="isKRaftController")
     controller_epoch = int32()
     broker_epoch = int64(versions="2+", default=-1, ignorable=True)
     type = int8(versions="5+")

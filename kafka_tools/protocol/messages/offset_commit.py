@@ -19,7 +19,7 @@ class OffsetCommitRequest(Request, key=8, route=GROUP_COORDINATOR, versions="0-1
     v6: adds topics[].partitions[].committed_leader_epoch.
     v7: adds group_instance_id.
     v8: flexible.
-    v10: adds topics[].topic_id.
+    v10: adds topics[].topic_id; drops topics[].name.
     """
 
     group_id = string(entity="groupId")
@@ -29,7 +29,7 @@ class OffsetCommitRequest(Request, key=8, route=GROUP_COORDINATOR, versions="0-1
     retention_time_ms = int64(versions="2-4", default=-1, ignorable=True)
 
     class RequestTopic(Struct):
-        name = string(ignorable=True, entity="topicName")
+        name = string(versions="0-9", ignorable=True, entity="topicName")
         topic_id = uuid(versions="10+", ignorable=True)
 
         class RequestPartition(Struct):
@@ -49,13 +49,13 @@ class OffsetCommitResponse(Response, key=8, versions="0-10", flexible="8+"):
 
     v3: adds throttle_time_ms.
     v8: flexible.
-    v10: adds topics[].topic_id.
+    v10: adds topics[].topic_id; drops topics[].name.
     """
 
     throttle_time_ms = int32(versions="3+", ignorable=True)
 
     class ResponseTopic(Struct):
-        name = string(ignorable=True, entity="topicName")
+        name = string(versions="0-9", ignorable=True, entity="topicName")
         topic_id = uuid(versions="10+", ignorable=True)
 
         class ResponsePartition(Struct):

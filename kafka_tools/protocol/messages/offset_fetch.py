@@ -16,7 +16,7 @@ class OffsetFetchRequest(Request, key=9, route=GROUP_COORDINATOR, versions="0-10
     v7: adds require_stable.
     v8: adds groups; drops group_id, topics, topics[].name, topics[].partition_indexes.
     v9: adds groups[].member_id, groups[].member_epoch.
-    v10: adds groups[].topics[].topic_id.
+    v10: adds groups[].topics[].topic_id; drops groups[].topics[].name.
     """
 
     group_id = string(versions="0-7", entity="groupId")
@@ -33,7 +33,7 @@ class OffsetFetchRequest(Request, key=9, route=GROUP_COORDINATOR, versions="0-10
         member_epoch = int32(versions="9+", default=-1, ignorable=True)
 
         class RequestTopics(Struct):
-            name = string(versions="8+", ignorable=True, entity="topicName")
+            name = string(versions="8-9", ignorable=True, entity="topicName")
             topic_id = uuid(versions="10+", ignorable=True)
             partition_indexes = array(int32(), versions="8+")
 
@@ -54,7 +54,7 @@ class OffsetFetchResponse(Response, key=9, versions="0-10", flexible="6+"):
         topics[].partitions[].partition_index, topics[].partitions[].committed_offset,
         topics[].partitions[].committed_leader_epoch, topics[].partitions[].metadata,
         topics[].partitions[].error_code, error_code.
-    v10: adds groups[].topics[].topic_id.
+    v10: adds groups[].topics[].topic_id; drops groups[].topics[].name.
     """
 
     throttle_time_ms = int32(versions="3+", ignorable=True)
@@ -78,7 +78,7 @@ class OffsetFetchResponse(Response, key=9, versions="0-10", flexible="6+"):
         group_id = string(versions="8+", entity="groupId")
 
         class ResponseTopics(Struct):
-            name = string(versions="8+", ignorable=True, entity="topicName")
+            name = string(versions="8-9", ignorable=True, entity="topicName")
             topic_id = uuid(versions="10+", ignorable=True)
 
             class ResponsePartitions(Struct):

@@ -28,7 +28,7 @@ class ProduceRequest(Request, key=0, route=PARTITION_LEADER, versions="0-13", fl
 
     v3: adds transactional_id.
     v9: flexible.
-    v13: adds topic_data[].topic_id.
+    v13: adds topic_data[].topic_id; drops topic_data[].name.
     """
 
     transactional_id = string(versions="3+", nullable="3+", default=None, entity="transactionalId")
@@ -36,7 +36,7 @@ class ProduceRequest(Request, key=0, route=PARTITION_LEADER, versions="0-13", fl
     timeout_ms = int32()
 
     class TopicProduceData(Struct):
-        name = string(ignorable=True, entity="topicName", map_key=True)
+        name = string(versions="0-12", ignorable=True, entity="topicName", map_key=True)
         topic_id = uuid(versions="13+", ignorable=True, map_key=True)
 
         class PartitionProduceData(Struct):
@@ -58,11 +58,11 @@ class ProduceResponse(Response, key=0, versions="0-13", flexible="9+"):
         responses[].partition_responses[].error_message.
     v9: flexible.
     v10: adds responses[].partition_responses[].current_leader, node_endpoints.
-    v13: adds responses[].topic_id.
+    v13: adds responses[].topic_id; drops responses[].name.
     """
 
     class TopicProduceResponse(Struct):
-        name = string(ignorable=True, entity="topicName", map_key=True)
+        name = string(versions="0-12", ignorable=True, entity="topicName", map_key=True)
         topic_id = uuid(versions="13+", ignorable=True, map_key=True)
 
         class PartitionProduceResponse(Struct):

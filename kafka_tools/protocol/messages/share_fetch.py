@@ -23,7 +23,7 @@ from kafka_tools.protocol.schema import (
 class ShareFetchRequest(Request, key=78, route=PARTITION_LEADER, versions="0-2", flexible="0+"):
     """Request of ShareFetch.
 
-    v1: adds max_records, batch_size.
+    v1: adds max_records, batch_size; drops topics[].partitions[].partition_max_bytes.
     v2: adds share_acquire_mode, is_renew_ack.
     """
 
@@ -43,7 +43,7 @@ class ShareFetchRequest(Request, key=78, route=PARTITION_LEADER, versions="0-2",
 
         class FetchPartition(Struct):
             partition_index = int32(map_key=True)
-            partition_max_bytes = int32()
+            partition_max_bytes = int32(versions="0")
 
             class AcknowledgementBatch(Struct):
                 first_offset = int64()

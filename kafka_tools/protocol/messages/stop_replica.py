@@ -13,11 +13,11 @@ class StopReplicaRequest(Request, key=5, route=CONTROLLER_TO_BROKER, versions="0
         ungrouped_partitions[].partition_index.
     v2: flexible.
     v3: adds topic_states; drops delete_partitions, topics, topics[].name, topics[].partition_indexes.
-    v4: adds is_k_raft_controller.
+    v4: adds is_kraft_controller.
     """
 
     controller_id = int32(entity="brokerId")
-    is_k_raft_controller = boolean(versions="4+")
+    is_kraft_controller = boolean(versions="4+", json="isKRaftController")
     controller_epoch = int32()
     broker_epoch = int64(versions="1+", default=-1, ignorable=True)
     delete_partitions = boolean(versions="0-2")

@@ -25,7 +25,10 @@ class UpdateFeaturesRequest(Request, key=57, route=CONTROLLER, versions="0-2", f
 
 
 class UpdateFeaturesResponse(Response, key=57, versions="0-2", flexible="0+"):
-    """Response of UpdateFeatures."""
+    """Response of UpdateFeatures.
+
+    v2: drops results.
+    """
 
     throttle_time_ms = int32()
     error_code = int16()
@@ -36,4 +39,4 @@ class UpdateFeaturesResponse(Response, key=57, versions="0-2", flexible="0+"):
         error_code = int16()
         error_message = string(nullable="0+")
 
-    results = array(UpdatableFeatureResult, ignorable=True)
+    results = array(UpdatableFeatureResult, versions="0-1", ignorable=True)

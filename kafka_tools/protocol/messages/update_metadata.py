@@ -41,11 +41,11 @@ class UpdateMetadataRequest(Request, key=6, route=CONTROLLER_TO_BROKER, versions
         ungrouped_partition_states[].topic_name, topic_states[].partition_states[].topic_name.
     v6: flexible.
     v7: adds topic_states[].topic_id.
-    v8: adds is_k_raft_controller, type.
+    v8: adds is_kraft_controller, type.
     """
 
     controller_id = int32(entity="brokerId")
-    is_k_raft_controller = boolean(versions="8+")
+    is_kraft_controller = boolean(versions="8+", json="isKRaftController")
     type = int8(versions="8+", tag=0)
     controller_epoch = int32()
     broker_epoch = int64(versions="5+", default=-1, ignorable=True)

@@ -25,7 +25,7 @@ class UpdateRaftVoterRequest(Request, key=82, route=CONTROLLER, versions="0", fl
         min_supported_version = int16()
         max_supported_version = int16()
 
-    k_raft_version_feature = struct(KRaftVersionFeature)
+    kraft_version_feature = struct(KRaftVersionFeature, json="kRaftVersionFeature")
 
 
 class UpdateRaftVoterResponse(Response, key=82, versions="0", flexible="0+"):

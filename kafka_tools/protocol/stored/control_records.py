@@ -54,7 +54,7 @@ class KRaftVersionRecord(Stored, versions="0", flexible="0+"):
     """The kraft.version in force."""
 
     version = int16()
-    k_raft_version = int16()
+    kraft_version = int16(json="kRaftVersion")
 
 
 class VotersRecord(Stored, versions="0", flexible="0+"):
@@ -77,6 +77,6 @@ class VotersRecord(Stored, versions="0", flexible="0+"):
             min_supported_version = int16()
             max_supported_version = int16()
 
-        k_raft_version_feature = struct(KRaftVersionFeature)
+        kraft_version_feature = struct(KRaftVersionFeature, json="kRaftVersionFeature")
 
     voters = array(Voter)

@@ -18,10 +18,10 @@ class TransactionLogValue(Stored, versions="0-1", flexible="1+"):
     """
 
     producer_id = int64()
-    previous_producer_id = int64(default=-1, tag=0, tagged="1+")
-    next_producer_id = int64(default=-1, tag=1, tagged="1+")
+    previous_producer_id = int64(versions="1+", default=-1, tag=0)
+    next_producer_id = int64(versions="1+", default=-1, tag=1)
     producer_epoch = int16()
-    next_producer_epoch = int16(default=-1, tag=3, tagged="1+")
+    next_producer_epoch = int16(versions="1+", default=-1, tag=3)
     transaction_timeout_ms = int32()
     transaction_status = int8()
 
@@ -32,7 +32,7 @@ class TransactionLogValue(Stored, versions="0-1", flexible="1+"):
     transaction_partitions = array(PartitionsSchema, nullable="0+")
     transaction_last_update_timestamp_ms = int64()
     transaction_start_timestamp_ms = int64()
-    client_transaction_version = int16(tag=2, tagged="1+")
+    client_transaction_version = int16(versions="1+", tag=2)
 
 
 KEYS: dict[int, type[Stored]] = {

@@ -1,0 +1,275 @@
+"""Encoding and decoding: round trips of everything, and what hostile bytes lead to."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import struct
+import subprocess
+import sys
+import tracemalloc
+import uuid
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+
+import kafka_tools.protocol.stored as stored_package
+from kafka_tools.errors import DecodeError, EncodeError, UnsupportedVersion
+from kafka_tools.protocol import registry
+from kafka_tools.protocol.codec import decode, decode_prefix, decode_versioned, encode, encode_versioned, source_of
+from kafka_tools.protocol.headers import RequestHeader
+from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
+from kafka_tools.protocol.messages.fetch import FetchRequest
+from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_tools.protocol.schema import Message, Stored
+from kafka_tools.protocol.stored.offset_commit import KEYS, OffsetCommitKey, OffsetCommitValue
+
+_spec = importlib.util.spec_from_file_location("protocol_generate", Path(__file__).with_name("generate.py"))
+generate = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(generate)
+
+
+def all_messages() -> Iterator[type[Message]]:
+    for row in registry.rows():
+        api = registry.api(row.key)
+        yield api.request
+        yield api.response
+    for module in iter_modules(stored_package.__path__):
+        for value in vars(import_module(f"{stored_package.__name__}.{module.name}")).values():
+            if isinstance(value, type) and issubclass(value, Stored) and value is not Stored:
+                yield value
+    yield RequestHeader
+
+
+MESSAGES = list(dict.fromkeys(all_messages()))
+
+
+@pytest.mark.parametrize("cls", MESSAGES, ids=lambda cls: cls.__name__)
+def test_what_is_encoded_decodes_to_the_same_message_in_every_version(cls: type[Message]) -> None:
+    for version in range(cls.MIN_VERSION, cls.MAX_VERSION + 1):
+        messages = [generate.message(cls, version, seed) for seed in range(5)]
+        for original in messages + generate.edge_messages(cls, version)[1:]:
+            data = encode(original, version)
+            copy = decode(cls, version, data)
+            assert copy == original
+            assert encode(copy, version) == data
+            assert decode(cls, version, memoryview(data)) == original
+
+
+@pytest.mark.parametrize("cls", MESSAGES, ids=lambda cls: cls.__name__)
+def test_input_cut_at_any_byte_is_a_decode_error_with_position_and_field(cls: type[Message]) -> None:
+    for version in range(cls.MIN_VERSION, cls.MAX_VERSION + 1):
+        data = encode(generate.message(cls, version, "cut"), version)[:200]
+        for length in range(len(data)):
+            try:
+                decode(cls, version, data[:length])
+            except DecodeError as error:
+                assert error.position is not None
+                assert 0 <= error.position <= length
+                assert error.field is not None
+                assert error.version == version
+            # A cut can leave a whole shorter message only where the first byte of a length is 0.
+
+
+@pytest.mark.parametrize("cls", MESSAGES, ids=lambda cls: cls.__name__)
+def test_hostile_bytes_give_a_message_or_a_decode_error_with_position_and_field(cls: type[Message]) -> None:
+    for version in {cls.MIN_VERSION, (cls.MIN_VERSION + cls.MAX_VERSION) // 2, cls.MAX_VERSION}:
+        data = encode(generate.message(cls, version, "hostile"), version)[:120]
+        for position in range(len(data)):
+            for hostile in (b"\xff\xff\xff\xff\x0f", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff" * 8):
+                changed = data[:position] + hostile + data[position + len(hostile) :]
+                try:
+                    decode(cls, version, changed)
+                except DecodeError as error:
+                    assert error.position is not None
+                    assert error.field is not None
+
+
+def test_hostile_counts_and_lengths_cost_no_memory() -> None:
+    data = bytearray(encode(generate.message(MetadataResponse, 13, "memory"), 13))
+    tracemalloc.start()
+    try:
+        for position in range(len(data)):
+            for hostile in (b"\xff\xff\xff\xff\x0f", b"\x7f\xff\xff\xff"):
+                with contextlib.suppress(DecodeError):
+                    decode(MetadataResponse, 13, bytes(data[:position]) + hostile + bytes(data[position:]))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1024 * 1024
+
+
+def test_a_decode_error_names_the_field_by_its_path_and_the_byte() -> None:
+    Topic = CreateTopicsRequest.CreatableTopic
+    Config = Topic.CreatableTopicConfig
+    configs = [Config(name="k1", value="v1"), Config(name="k2", value="v2")]
+    data = encode(CreateTopicsRequest(topics=[Topic(name="a"), Topic(name="b", configs=configs)]), 1)
+    position = data.rindex(b"\x00\x02v2")
+    with pytest.raises(DecodeError) as caught:
+        decode(CreateTopicsRequest, 1, data[:position] + b"\x7f" + data[position + 1 :])
+    assert caught.value.field == "topics[1].configs[1].value"
+    assert caught.value.position == position + 2
+    assert "topics[1].configs[1].value" in str(caught.value)
+
+
+@pytest.mark.parametrize("count", [2**31 - 1, 1000])
+def test_an_array_count_beyond_the_bytes_left_is_refused_before_anything_is_allocated(count: int) -> None:
+    with pytest.raises(DecodeError, match=f"claims {count} items") as caught:
+        decode(DeleteRecordsRequest, 0, struct.pack(">i", count) + b"\0" * 8)
+    assert caught.value.field == "topics"
+
+
+@pytest.mark.req("PROTO-13")
+@pytest.mark.parametrize("length", [-1, -2, -32768])
+def test_a_string_that_must_not_be_null_refuses_a_negative_length(length: int) -> None:
+    with pytest.raises(DecodeError, match="null or has a negative length"):
+        decode(DeleteRecordsRequest, 0, struct.pack(">ih", 1, length) + b"\0" * 8)
+
+
+@pytest.mark.req("PROTO-14")
+def test_the_length_of_a_string_counts_bytes_of_utf_8() -> None:
+    data = encode(MetadataRequest(topics=[MetadataRequest.RequestTopic(name="é日")]), 1)
+    assert data == struct.pack(">ih", 1, 5) + "é日".encode()
+
+
+@pytest.mark.req("PROTO-13")
+def test_any_byte_but_zero_reads_as_true_and_true_is_written_as_one() -> None:
+    data = encode(MetadataRequest(topics=None, allow_auto_topic_creation=True), 4)
+    assert data[-1] == 1
+    for byte in (1, 2, 0x80, 0xFF):
+        assert decode(MetadataRequest, 4, data[:-1] + bytes([byte])).allow_auto_topic_creation is True
+
+
+@pytest.mark.req("PROTO-K3")
+def test_metadata_v0_asks_for_all_topics_with_an_empty_list_and_later_versions_with_null() -> None:
+    assert encode(MetadataRequest(topics=[]), 0) == b"\0\0\0\0"
+    assert encode(MetadataRequest(topics=None), 1) == b"\xff\xff\xff\xff"
+    with pytest.raises(EncodeError, match="topics: must not be null"):
+        encode(MetadataRequest(topics=None), 0)
+
+
+def test_a_field_that_a_version_lacks_must_keep_its_default_unless_it_may_be_ignored() -> None:
+    with pytest.raises(EncodeError, match="allow_auto_topic_creation: is set, but version 3 has no such field"):
+        encode(MetadataRequest(allow_auto_topic_creation=False), 3)
+    with pytest.raises(EncodeError, match="validate_only"):
+        encode(CreateTopicsRequest(validate_only=True), 0)
+    assert decode(FetchRequest, 2, encode(FetchRequest(max_bytes=17), 2)).max_bytes == 2**31 - 1
+
+
+def test_absent_fields_read_as_their_default() -> None:
+    request = decode(FetchRequest, 0, encode(FetchRequest(topics=[FetchRequest.Topic(topic="t")]), 0))
+    assert request.session_epoch == -1
+    assert request.topics[0].topic_id == uuid.UUID(int=0)
+
+
+@pytest.mark.req("PROTO-22")
+def test_a_version_that_a_message_does_not_have_is_refused_by_name() -> None:
+    with pytest.raises(
+        UnsupportedVersion, match=r"^Version 3 is not valid\. Valid versions for DeleteRecordsRequest are 0 to 2$"
+    ):
+        encode(DeleteRecordsRequest(), 3)
+    with pytest.raises(UnsupportedVersion, match="Version -1 is not valid"):
+        decode(DeleteRecordsRequest, -1, b"")
+
+
+def test_unknown_tagged_fields_survive_a_round_trip() -> None:
+    data = encode(DeleteRecordsRequest(timeout_ms=5), 2)
+    assert data.endswith(b"\0")
+    with_tag = data[:-1] + b"\x02\x05\x01a\x07\x02bc"
+    request = decode(DeleteRecordsRequest, 2, with_tag)
+    assert request.unknown_tags == {5: b"a", 7: b"bc"}
+    assert encode(request, 2) == with_tag
+
+
+@pytest.mark.parametrize(
+    ("tags", "complaint"),
+    [
+        (b"\x02\x07\x00\x05\x00", "tag 5 stands after tag 7"),
+        (b"\x02\x07\x00\x07\x00", "tag 7 stands after tag 7"),
+        (b"\x01\x05\x7f", "tag 5 claims 127 bytes, but 0 are left"),
+        (b"\xff\xff\xff\xff\x0f", "claims"),
+        (b"\xff\xff\xff\xff\xff\x0f", "varint is longer than 5 bytes"),
+    ],
+)
+def test_wrong_tags_are_a_decode_error(tags: bytes, complaint: str) -> None:
+    data = encode(DeleteRecordsRequest(), 2)[:-1]
+    with pytest.raises(DecodeError, match=complaint):
+        decode(DeleteRecordsRequest, 2, data + tags)
+
+
+def test_a_known_tag_must_use_exactly_its_bytes() -> None:
+    data = encode(FetchRequest(cluster_id="abc"), 12)
+    position = data.index(b"\x04abc")
+    assert data[position - 1] == 4  # the tag's size
+    with pytest.raises(DecodeError, match="cluster_id"):
+        decode(FetchRequest, 12, data[: position - 1] + b"\x05" + data[position:] + b"\0")
+    with pytest.raises(DecodeError, match=r"cluster_id.*claims 3 bytes, but 2 are left"):
+        decode(FetchRequest, 12, data[: position - 1] + b"\x03" + data[position:])
+
+
+def test_left_over_bytes_are_a_decode_error_unless_a_prefix_is_wanted() -> None:
+    data = encode(DeleteRecordsResponse(), 0)
+    with pytest.raises(DecodeError, match="1 bytes left over at position 8"):
+        decode(DeleteRecordsResponse, 0, data + b"x")
+    assert decode_prefix(DeleteRecordsResponse, 0, b"??" + data + b"x", 2)[1] == len(data) + 2
+
+
+@pytest.mark.parametrize("value", [2**31, -(2**31) - 1, "5", None, 1.5])
+def test_a_value_that_the_type_cannot_hold_is_an_encode_error(value: object) -> None:
+    with pytest.raises(EncodeError, match="timeout_ms"):
+        encode(DeleteRecordsRequest(timeout_ms=value), 0)
+
+
+def test_a_string_beyond_32767_bytes_does_not_fit_the_older_versions() -> None:
+    request = DeleteRecordsRequest(topics=[DeleteRecordsRequest.Topic(name="x" * 32768)])
+    with pytest.raises(EncodeError, match=r"topics\[0\].name: is longer than 32767 bytes"):
+        encode(request, 1)
+    assert decode(DeleteRecordsRequest, 2, encode(request, 2)) == request
+
+
+def test_decoding_does_not_share_lists_between_messages() -> None:
+    first, second = DeleteRecordsRequest(), DeleteRecordsRequest()
+    first.topics.append(DeleteRecordsRequest.Topic())
+    assert second.topics == []
+    one, two = (decode(MetadataResponse, 0, encode(MetadataResponse(), 0)) for _ in range(2))
+    one.brokers.append(MetadataResponse.ResponseBroker())
+    assert two.brokers == []
+
+
+def test_an_unknown_field_name_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="offsett"):
+        DeleteRecordsRequest.Topic.Partition(offsett=1)
+
+
+def test_the_stored_form_has_the_version_before_a_value_and_the_type_before_a_key() -> None:
+    key = OffsetCommitKey(group="g", topic="t", partition=3)
+    data = encode_versioned(key, 0)
+    assert data == b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x03"
+    assert decode_versioned(KEYS, data) == (1, key)
+    value = OffsetCommitValue(offset=7, metadata="m", commit_timestamp=9)
+    stored = encode_versioned(value, 3)
+    assert stored[:2] == b"\x00\x03"
+    assert decode_versioned({3: OffsetCommitValue}, stored) == (3, value)
+    with pytest.raises(UnsupportedVersion):
+        decode_versioned(KEYS, b"\x00\x63")
+    with pytest.raises(DecodeError):
+        decode_versioned(KEYS, b"\x00")
+
+
+def test_generated_sources_can_be_read() -> None:
+    text = source_of(DeleteRecordsRequest, 2)
+    assert "def encode(m, out):" in text
+    assert "def decode(buf, pos, end):" in text
+
+
+def test_importing_one_api_imports_no_other() -> None:
+    code = (
+        "import sys; from kafka_tools.protocol import registry; registry.rows(); registry.api('delete_records');"
+        "print([m for m in sys.modules if m.startswith('kafka_tools.protocol.messages.')])"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert output.strip() == "['kafka_tools.protocol.messages.delete_records']"
