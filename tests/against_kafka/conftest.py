@@ -1,0 +1,124 @@
+"""Fixtures of the tests against real Kafka.
+
+``kafka_43``, ``kafka_39``, ``kafka_39_zk``, ``kafka_28``, ``kafka_22``, ``kafka_11``: a one-node cluster of that
+release that lives until the test process ends, shared by every test that asks for it: use topic names and users of
+your own. ``kafka_43_three`` has three nodes, ``kafka_43_secure`` also SASL and TLS listeners;
+``real_kafka(Setup(...))`` gives any other.
+``zookeeper`` is a real ZooKeeper server, ``java_tool(version, main, *arguments)`` runs a class of a release.
+
+Where Java, Maven or the network is missing the tests are skipped with the reason; with KAFKA_TOOLS_REQUIRE_REAL=1 they
+fail with it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests.against_kafka.harness import SECURE, RealKafka, RealZooKeeper, Setup
+from tests.against_kafka.jars import Unavailable
+from tests.against_kafka.jvm import run_tool
+
+HERE = Path(__file__).parent
+
+# Two groups of about equal length, each run by one process: no cluster is started twice, and two cores are used.
+OLD_RELEASES = ("kafka_39_zk", "kafka_28", "kafka_22", "kafka_11", "zookeeper")
+
+SETUPS = {
+    "kafka_43": Setup("4.3.1"),
+    "kafka_43_three": Setup("4.3.1", nodes=3),
+    "kafka_43_secure": Setup("4.3.1", listeners=SECURE),
+    "kafka_39": Setup("3.9.2"),
+    "kafka_39_zk": Setup("3.9.2", zookeeper=True),
+    "kafka_28": Setup("2.8.2"),
+    "kafka_22": Setup("2.2.2"),
+    "kafka_11": Setup("1.1.1"),
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here is ``real``, may wait for downloads and brokers, and is grouped by the clusters it uses."""
+    for item in items:
+        if HERE not in item.path.parents:
+            continue
+        item.add_marker(pytest.mark.real)
+        if item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(900))
+        if item.get_closest_marker("xdist_group") is None:
+            parameters = getattr(item, "callspec", None)
+            asked = [*getattr(item, "fixturenames", ()), *(parameters.params.values() if parameters else ())]
+            old = any(isinstance(name, str) and name in OLD_RELEASES for name in asked)
+            item.add_marker(pytest.mark.xdist_group("old releases" if old else "new releases"))
+
+
+def unavailable(reason: Unavailable) -> NoReturn:
+    """Skip the test that needs what is missing, or fail it where real Kafka is required."""
+    if os.environ.get("KAFKA_TOOLS_REQUIRE_REAL") == "1":
+        pytest.fail(f"real Kafka is required here: {reason}", pytrace=False)
+    pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def real_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Setup], RealKafka]]:
+    """``real_kafka(Setup("3.9.2", nodes=3))``: that cluster, started when first asked for."""
+    running: dict[Setup, RealKafka] = {}
+    with ExitStack() as stack:
+
+        def get(setup: Setup) -> RealKafka:
+            if setup not in running:
+                folder = tmp_path_factory.mktemp(f"kafka-{setup.release}-")
+                try:
+                    running[setup] = stack.enter_context(RealKafka.start(setup, folder))
+                except Unavailable as reason:
+                    unavailable(reason)
+            return running[setup]
+
+        yield get
+
+
+def _cluster(name: str) -> Callable[..., RealKafka]:
+    def cluster(real_kafka: Callable[[Setup], RealKafka]) -> RealKafka:
+        return real_kafka(SETUPS[name])
+
+    return pytest.fixture(scope="session", name=name)(cluster)
+
+
+kafka_43 = _cluster("kafka_43")
+kafka_43_three = _cluster("kafka_43_three")
+kafka_43_secure = _cluster("kafka_43_secure")
+kafka_39 = _cluster("kafka_39")
+kafka_39_zk = _cluster("kafka_39_zk")
+kafka_28 = _cluster("kafka_28")
+kafka_22 = _cluster("kafka_22")
+kafka_11 = _cluster("kafka_11")
+
+
+@pytest.fixture(scope="session")
+def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealZooKeeper]:
+    """A ZooKeeper server without Kafka."""
+    try:
+        server = RealZooKeeper.launch(tmp_path_factory.mktemp("zookeeper") / "server")
+    except Unavailable as reason:
+        unavailable(reason)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def java_tool() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """``java_tool(version, main, *arguments, stdin=None)``: a class of that release, run to its end."""
+
+    def run(version: str, main: str, *arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        try:
+            return run_tool(version, main, *arguments, **options)  # type: ignore[arg-type]
+        except Unavailable as reason:
+            unavailable(reason)
+
+    return run

@@ -1,0 +1,179 @@
+"""Real Kafka's jars: fetched once per release with Maven into a cache outside the repository.
+
+The cache is ``$KAFKA_TOOLS_JARS``, else ``$XDG_CACHE_HOME/kafka-operator-tools`` (``~/.cache/...``), one folder
+``<version>/lib`` per release. ``python -m tests.against_kafka.jars [version ...]`` fetches them ahead of time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+# As it was at the start: each test has a home of its own, but Maven's settings and this cache are the user's.
+ENVIRONMENT = dict(os.environ)
+
+# Group, artifact, version. The slf4j binding makes the tools log to stderr, or (as here) not at all.
+ARTIFACTS: dict[str, list[str]] = {
+    "1.1.1": ["org.apache.kafka:kafka_2.12:1.1.1", "org.slf4j:slf4j-simple:1.7.25"],
+    "2.2.2": ["org.apache.kafka:kafka_2.12:2.2.2", "org.apache.kafka:kafka-tools:2.2.2"],
+    "2.8.2": ["org.apache.kafka:kafka_2.13:2.8.2", "org.apache.kafka:kafka-tools:2.8.2"],
+    "3.9.2": ["org.apache.kafka:kafka_2.13:3.9.2", "org.apache.kafka:kafka-tools:3.9.2"],
+    "4.3.1": [
+        "org.apache.kafka:kafka_2.13:4.3.1",
+        "org.apache.kafka:kafka-tools:4.3.1",
+        "org.slf4j:slf4j-simple:1.7.36",
+    ],
+}
+VERSIONS = tuple(ARTIFACTS)
+
+# The ZooKeeper client 3.4 of these releases cannot connect under Java 17; the one that 2.8.2 brings can.
+OLD_ZOOKEEPER = ("1.1.1", "2.2.2")
+
+ATTEMPTS = 4
+ATTEMPT_TIMEOUT_S = 600
+MAVEN = [
+    "mvn",
+    "--batch-mode",
+    "--no-transfer-progress",
+    "-Dmaven.wagon.http.retryHandler.count=5",
+    "-Dmaven.wagon.httpconnectionManager.ttlSeconds=60",
+    "-Daether.connector.http.retryHandler.count=5",
+    "-Daether.connector.connectTimeout=60000",
+    "-Daether.connector.requestTimeout=180000",
+]
+
+
+class Unavailable(Exception):
+    """Real Kafka cannot run here; the text says what is missing."""
+
+
+def cache_directory() -> Path:
+    """Where the jars of all releases are kept."""
+    if "KAFKA_TOOLS_JARS" in ENVIRONMENT:
+        return Path(ENVIRONMENT["KAFKA_TOOLS_JARS"])
+    home = ENVIRONMENT.get("XDG_CACHE_HOME") or os.path.join(ENVIRONMENT.get("HOME", "/tmp"), ".cache")
+    return Path(home) / "kafka-operator-tools"
+
+
+def class_path(version: str) -> list[Path]:
+    """The jars that ``version`` runs on, fetched if they are not here yet. Raises Unavailable."""
+    jars = sorted(library(version).glob("*.jar"))
+    if version in OLD_ZOOKEEPER:
+        jars = [jar for jar in jars if not jar.name.startswith("zookeeper-")]
+        newer = sorted(library("2.8.2").glob("*.jar"))
+        jars += [jar for jar in newer if jar.name.startswith(("zookeeper-", "netty-"))]
+    if any(jar.name.startswith(("slf4j-log4j12", "slf4j-reload4j")) for jar in jars):
+        jars = [jar for jar in jars if not jar.name.startswith("slf4j-simple")]
+    return jars
+
+
+@cache
+def library(version: str) -> Path:
+    """The folder of ``version``'s jars, complete. Raises Unavailable when it cannot be fetched."""
+    folder = cache_directory() / version / "lib"
+    if folder.is_dir():
+        return folder
+    if shutil.which("mvn", path=ENVIRONMENT.get("PATH")) is None:
+        raise Unavailable(f"Kafka {version} is not in {cache_directory()}, and Maven (mvn) is not on PATH to fetch it")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(cache_directory() / "fetch.lock"):
+        if not folder.is_dir():
+            _fetch(version, folder)
+    return folder
+
+
+def _fetch(version: str, folder: Path) -> None:
+    """Let Maven copy the jars beside ``folder``, then move them there whole."""
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        pom = Path(scratch) / "pom.xml"
+        pom.write_text(_pom(ARTIFACTS[version]), encoding="utf-8")
+        command = [*MAVEN, "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={scratch}/lib"]
+        problem = ""
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                time.sleep(5 * 2**attempt)
+            problem = _run(command)
+            if not problem:
+                (Path(scratch) / "lib").rename(folder)
+                return
+    raise Unavailable(f"Maven could not fetch Kafka {version} in {ATTEMPTS} attempts: {problem}")
+
+
+def _run(command: Sequence[str]) -> str:
+    """Empty when the command succeeded, else the reason."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=ATTEMPT_TIMEOUT_S,
+            env=ENVIRONMENT,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no end after {ATTEMPT_TIMEOUT_S} s"
+    if done.returncode == 0:
+        return ""
+    errors = [line for line in done.stdout.splitlines() if line.startswith("[ERROR]")]
+    return errors[0] if errors else (done.stdout + done.stderr)[-500:]
+
+
+def _pom(artifacts: Sequence[str]) -> str:
+    dependencies = "".join(
+        f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version></dependency>"
+        for group, name, version in (artifact.split(":") for artifact in artifacts)
+    )
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>fetch</groupId><artifactId>fetch</artifactId><version>1</version>"
+        f"<dependencies>{dependencies}</dependencies></project>"
+    )
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """One process at a time; the lock goes with the process."""
+    with open(path, "w", encoding="utf-8") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+@cache
+def java(compiler: bool = False) -> str:
+    """The path of ``java`` (or ``javac``), version 17 or later. Raises Unavailable."""
+    name = "javac" if compiler else "java"
+    home = ENVIRONMENT.get("JAVA_HOME")
+    found = shutil.which(name, path=os.path.join(home, "bin") if home else None) if home else None
+    found = found or shutil.which(name, path=ENVIRONMENT.get("PATH", ""))
+    if found is None:
+        raise Unavailable(f"{name} of Java 17 or later is neither in JAVA_HOME nor on PATH")
+    done = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
+    stated = re.search(r'(?:version "|javac )(\d+)', done.stderr + done.stdout)
+    if stated is None or int(stated.group(1)) < 17:
+        raise Unavailable(f"{found} is not Java 17 or later: {(done.stderr + done.stdout).strip().splitlines()[:1]}")
+    return found
+
+
+def main(versions: Sequence[str]) -> int:
+    """Fetch the named releases, all when none is named."""
+    for version in versions or VERSIONS:
+        try:
+            print(f"Kafka {version}: {len(class_path(version))} jars in {library(version)}", flush=True)
+        except Unavailable as reason:
+            print(f"Kafka {version}: {reason}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

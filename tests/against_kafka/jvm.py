@@ -1,0 +1,151 @@
+"""Java processes: short ones that are run to their end, and servers that must be gone when the tests are."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from tests.against_kafka.jars import ENVIRONMENT, class_path, java
+
+# Tools live for a second: the first compiler and the plain collector start fastest.
+TOOL_OPTIONS = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
+SERVER_OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"]
+QUIET = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-Dlog4j2.level=ERROR", "-Dfile.encoding=UTF-8"]
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 30.0
+
+LOG4J = """\
+log4j.rootLogger={level}, stderr
+log4j.appender.stderr=org.apache.log4j.ConsoleAppender
+log4j.appender.stderr.Target=System.err
+log4j.appender.stderr.layout=org.apache.log4j.PatternLayout
+log4j.appender.stderr.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
+
+
+class StartFailed(Exception):
+    """A server ended, or was not ready in time; the text holds the end of its log."""
+
+
+def tool_command(version: str, main: str, arguments: Sequence[str] = (), options: Sequence[str] = ()) -> list[str]:
+    """The command line of a Java main class of that release, quiet but for errors."""
+    executable = java()
+    jars = os.pathsep.join(map(str, class_path(version)))
+    return [executable, *TOOL_OPTIONS, *QUIET, *options, "-cp", jars, main, *map(str, arguments)]
+
+
+def run_tool(
+    version: str,
+    main: str,
+    *arguments: object,
+    stdin: str | None = None,
+    timeout_s: float = 120,
+    environment: Mapping[str, str] | None = None,
+    log4j: Path | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a Java tool to its end: ``.returncode``, ``.stdout``, ``.stderr`` (text, UTC, English)."""
+    options = ["-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US"]
+    if log4j is not None:
+        options.append(f"-Dlog4j.configuration=file:{log4j}")
+    return subprocess.run(
+        tool_command(version, main, [str(argument) for argument in arguments], options),
+        input="" if stdin is None else stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=timeout_s,
+        env={**ENVIRONMENT, "LC_ALL": "C.UTF-8", **(environment or {})},
+    )
+
+
+class Server:
+    """A Java server in a process group of its own, its output in a log file."""
+
+    def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
+        self.name = name
+        self.log = log
+        with open(log, "ab") as output:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+                env=ENVIRONMENT,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def log_text(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def wait_until(self, ready: Callable[[], bool], timeout_s: float = START_TIMEOUT_S) -> None:
+        """Return when ``ready()`` is true. Raises StartFailed when the process ends first or time is up."""
+        end = time.monotonic() + timeout_s
+        while not ready():
+            status = self.process.poll()
+            if status is not None:
+                raise StartFailed(f"{self.name} ended with status {status}:\n{self.log_text()[-3000:]}")
+            if time.monotonic() > end:
+                raise StartFailed(f"{self.name} was not ready after {timeout_s:.0f} s:\n{self.log_text()[-3000:]}")
+            time.sleep(0.05)
+
+    def stop(self, sharply: bool = False) -> None:
+        """End the whole process group; ``sharply`` as a power cut would. Returns when it is gone."""
+        if self.process.poll() is not None:
+            return
+        self._signal(signal.SIGKILL if sharply else signal.SIGTERM)
+        try:
+            self.process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+            self.process.wait()
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+
+
+def _die_with_parent() -> None:
+    """Ask Linux to kill this process when the test process is gone, however it went."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+class Ports:
+    """Free loopback ports, held so that no other process is given them while a server (re)starts on them."""
+
+    def __init__(self) -> None:
+        self._held: list[socket.socket] = []
+
+    def take(self) -> int:
+        """A port nobody listens on. Java servers bind beside our socket, since both set SO_REUSEADDR."""
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(("127.0.0.1", 0))
+        self._held.append(sock)
+        return int(sock.getsockname()[1])
+
+    def release(self) -> None:
+        for sock in self._held:
+            sock.close()
+        self._held.clear()
+
+
+def answers(port: int) -> bool:
+    """Whether something accepts connections on this loopback port."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,90 @@
+"""The harness itself: every cluster it offers runs, is what it says, and Kafka's own tools reach it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.against_kafka import jars
+from tests.against_kafka.conftest import SETUPS
+from tests.against_kafka.harness import SECURE, RealKafka, RealZooKeeper, registered_brokers
+from tests.against_kafka.jars import Unavailable
+
+TOPIC_COMMAND = {True: "org.apache.kafka.tools.TopicCommand", False: "kafka.admin.TopicCommand"}
+
+
+def create_and_list(kafka: RealKafka, *listed: object) -> set[str]:
+    """Make a topic with the release's own tool and list what there is."""
+    major = int(kafka.release.split(".")[0])
+    main = TOPIC_COMMAND[kafka.release >= "3.7" or major > 3]
+    old = kafka.release < "2.2"
+    address: tuple[object, ...] = ()
+    if old:
+        assert kafka.zookeeper is not None
+        address = ("--zookeeper", kafka.zookeeper.connect)
+    made = kafka.tool(
+        main, *address, "--create", "--topic", "harness", "--partitions", 2,
+        "--replication-factor", min(3, kafka.setup.nodes), connect=not old,
+    )  # fmt: skip
+    assert made.returncode == 0, made
+    return set(kafka.tool(main, *address, "--list", *listed, connect=not old).stdout.split())
+
+
+@pytest.mark.parametrize("name", SETUPS)
+def test_cluster_runs_and_its_own_tool_reaches_it(name: str, request: pytest.FixtureRequest) -> None:
+    kafka: RealKafka = request.getfixturevalue(name)
+    assert "harness" in create_and_list(kafka)
+    for ports in kafka.listener_ports.values():
+        assert registered_brokers(ports["PLAINTEXT"]) == kafka.setup.nodes
+    assert kafka.partition_dir("harness", 0).is_dir()
+
+
+def test_secure_cluster_lets_in_who_has_the_password(kafka_43_secure: RealKafka, tmp_path: Path) -> None:
+    main = TOPIC_COMMAND[True]
+    for listener in SECURE:
+        config = tmp_path / f"{listener}.properties"
+        lines = kafka_43_secure.client_properties(listener)
+        config.write_text("".join(f"{key}={value}\n" for key, value in lines.items()), encoding="utf-8")
+        address = ("--bootstrap-server", kafka_43_secure.bootstrap(listener), "--command-config", config)
+        listed = kafka_43_secure.tool(main, *address, "--list", connect=False)
+        assert listed.returncode == 0, listed
+
+
+def test_node_of_three_stops_and_comes_back(kafka_43_three: RealKafka) -> None:
+    kafka_43_three.stop_node(3, sharply=True)
+    kafka_43_three.start_node(3)
+    assert registered_brokers(kafka_43_three.listener_ports[3]["PLAINTEXT"]) == 3
+
+
+def test_zookeeper_answers(zookeeper: RealZooKeeper) -> None:
+    from kazoo.client import KazooClient
+
+    client = KazooClient(hosts=zookeeper.address)
+    client.start(timeout=60)
+    try:
+        client.create("/harness", b"value")
+        assert client.get("/harness")[0] == b"value"
+    finally:
+        client.stop()
+        client.close()
+
+
+def test_tools_of_a_release_run_without_a_cluster(java_tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    done = java_tool("4.3.1", "kafka.tools.StorageTool", "random-uuid")
+    assert done.returncode == 0
+    assert len(done.stdout.strip()) == 22
+
+
+def test_missing_maven_and_java_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = {"PATH": str(tmp_path), "KAFKA_TOOLS_JARS": str(tmp_path), "HOME": os.environ["HOME"]}
+    monkeypatch.setattr(jars, "ENVIRONMENT", environment)
+    with pytest.raises(Unavailable, match="Maven"):
+        jars.library.__wrapped__("4.3.1")
+    with pytest.raises(Unavailable, match="java of Java 17"):
+        jars.java.__wrapped__()
+    with pytest.raises(Unavailable, match="javac of Java 17"):
+        jars.java.__wrapped__(compiler=True)
