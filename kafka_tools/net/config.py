@@ -1,0 +1,183 @@
+"""The settings of a client: ``client.properties`` and options together, checked, secrets masked.
+
+Reads what Java clients read, so that one file serves both. Knows no sockets; ``net.tls`` turns the ``ssl.*``
+settings into a context, ``credentials`` the JAAS line into user and password. No message here repeats a value that
+may be secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kafka_tools.errors import ConfigError, InputError
+from kafka_tools.net import config_keys
+from kafka_tools.net.properties import read_properties
+from kafka_tools.values import parse_addresses
+
+MASK = "***"
+SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+class Credentials(NamedTuple):
+    """A login. ``token_auth``: user and password are the id and HMAC of a delegation token."""
+
+    username: str
+    password: str
+    token_auth: bool = False
+
+    def __repr__(self) -> str:
+        return f"Credentials(username={self.username!r}, password={MASK})"
+
+
+class ClientConfig:
+    """Settings by Kafka's names. ``values`` holds what was given, with variables replaced.
+
+    ``unknown`` lists, in order, the names that Kafka's clients do not have: a misspelt setting is reported, not
+    ignored. ``is_controllers``: the bootstrap addresses are KRaft controllers (KIP-919).
+    """
+
+    def __init__(self, values: Mapping[str, str], source: str = "client settings") -> None:
+        """Check ``values`` (variables already replaced); ConfigError names the setting that is wrong."""
+        self.values = dict(values)
+        self.source = source
+        self.unknown = tuple(key for key in self.values if not config_keys.is_known(key))
+        self._numbers = {key: self._number(key, number) for key, number in config_keys.NUMBERS.items()}
+        for key, choices in config_keys.CHOICES.items():
+            if self[key] not in choices:
+                raise ConfigError(f"{key}: '{self[key]}' is none of {', '.join(choices)}")
+        servers, controllers = self["bootstrap.servers"].strip(), self["bootstrap.controllers"].strip()
+        if servers and controllers:
+            raise ConfigError("bootstrap.servers and bootstrap.controllers exclude each other: set one of them")
+        self.is_controllers = bool(controllers)
+        try:
+            self.bootstrap = tuple(parse_addresses(controllers or servers)) if controllers or servers else ()
+        except InputError as error:
+            name = "bootstrap.controllers" if controllers else "bootstrap.servers"
+            raise ConfigError(f"{name}: {error}") from error
+        self._check_security()
+
+    @classmethod
+    def load(
+        cls,
+        bootstrap_servers: str | None = None,
+        bootstrap_controllers: str | None = None,
+        command_config: str | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> ClientConfig:
+        """Settings of a file, then of single properties, then of the address options; the later wins per key.
+
+        Raises ConfigError for a file that cannot be read and for a setting that cannot be used.
+        """
+        from kafka_tools.net.config_providers import declared_providers, transform
+
+        values: dict[str, str] = {}
+        if command_config is not None:
+            values.update(read_properties(command_config, "command config"))
+        values.update(properties or {})
+        if bootstrap_servers is not None:
+            values["bootstrap.servers"] = bootstrap_servers
+            values.pop("bootstrap.controllers", None)
+        if bootstrap_controllers is not None:
+            values["bootstrap.controllers"] = bootstrap_controllers
+            values.pop("bootstrap.servers", None)
+        providers = declared_providers(values)
+        if providers:
+            values = {key: value or "" for key, value in transform(values, providers).values.items()}
+        return cls(values, command_config or "client settings")
+
+    def __getitem__(self, key: str) -> str:
+        """The text of a setting, or its default; KeyError for a name without default that is not set."""
+        value = self.values.get(key)
+        return config_keys.TEXTS[key] if value is None else value
+
+    def get(self, key: str, default: str | None = None) -> str | None:
+        """The text of any setting, as given; ``default`` when it is not set and has no default of its own."""
+        value = self.values.get(key)
+        return config_keys.TEXTS.get(key, default) if value is None else value
+
+    def number(self, key: str) -> int:
+        """A setting that is a whole number (unit as in its name)."""
+        return self._numbers[key]
+
+    @property
+    def client_id(self) -> str:
+        return self["client.id"]
+
+    @property
+    def security_protocol(self) -> str:
+        return self["security.protocol"]
+
+    @property
+    def uses_tls(self) -> bool:
+        return self.security_protocol in ("SSL", "SASL_SSL")
+
+    @property
+    def uses_sasl(self) -> bool:
+        return self.security_protocol in ("SASL_PLAINTEXT", "SASL_SSL")
+
+    @property
+    def sasl_mechanism(self) -> str:
+        return self["sasl.mechanism"].strip()
+
+    def require_bootstrap(self) -> tuple[tuple[str, int], ...]:
+        """The addresses to connect to first; ConfigError when none is set."""
+        if not self.bootstrap:
+            raise ConfigError(
+                f"{self.source}: bootstrap.servers is not set",
+                hint="give --bootstrap-server HOST:PORT, or bootstrap.servers in the file",
+            )
+        return self.bootstrap
+
+    def credentials(self) -> Credentials:
+        """User and password of ``sasl.jaas.config``; ConfigError, without any value, when they are not there."""
+        from kafka_tools.net.jaas import parse_jaas
+
+        text = self["sasl.jaas.config"]
+        if not text.strip():
+            raise ConfigError(
+                f"sasl.mechanism is {self.sasl_mechanism}, but sasl.jaas.config is not set",
+                hint="for example sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required "
+                'username="..." password="...";',
+            )
+        entries = parse_jaas(text)
+        if len(entries) > 1:
+            raise ConfigError("sasl.jaas.config: a client has exactly one login module")
+        options = entries[0].options
+        for name in ("username", "password"):
+            if name not in options:
+                raise ConfigError(f"sasl.jaas.config: {entries[0].simple_name} has no option '{name}'")
+        if "${" in options["password"] and "config.providers" not in self.values:
+            hint = "declare the provider with config.providers and config.providers.<name>.class"
+            raise ConfigError("sasl.jaas.config: the password holds a ${...} that no provider replaces", hint=hint)
+        token_auth = options.get("tokenauth", "false").lower() == "true"
+        return Credentials(options["username"], options["password"], token_auth)
+
+    def __repr__(self) -> str:
+        shown = {key: MASK if config_keys.may_be_secret(key) else value for key, value in self.values.items()}
+        return f"ClientConfig({shown})"
+
+    def _number(self, key: str, number: config_keys.Number) -> int:
+        text = self.values.get(key)
+        if text is None:
+            return number.default
+        try:
+            value = int(text.strip())
+        except ValueError:
+            raise ConfigError(f"{key}: '{text}' is no whole number") from None
+        if not number.low <= value <= number.high:
+            raise ConfigError(f"{key}: {value} is outside {number.low} to {number.high}")
+        return value
+
+    def _check_security(self) -> None:
+        for key in config_keys.JAVA_CLASSES:
+            needed = self.uses_sasl if key.startswith("sasl") else self.uses_tls
+            if needed and self.values.get(key, "").strip():
+                raise ConfigError(f"{key} names Java code, which only Java clients can run; remove it")
+        if self.uses_sasl:
+            if self.sasl_mechanism not in SASL_MECHANISMS:
+                given = "" if "sasl.mechanism" in self.values else " (Kafka's default)"
+                raise ConfigError(
+                    f"sasl.mechanism: '{self.sasl_mechanism}'{given} is not supported; {', '.join(SASL_MECHANISMS)} are"
+                )
+            self.credentials()
