@@ -1,0 +1,320 @@
+"""Who may set which config to what: the checks behind AlterConfigs and IncrementalAlterConfigs.
+
+Functions from the store and a wanted change to Kafka's ``ConfigRecord``s; nothing is written here. The rules
+and their texts follow Kafka 4.3.1: ``ConfigAdminManager`` and ``DynamicBrokerConfig`` for brokers,
+``ConfigurationControlManager``, ``LogConfig``, ``GroupConfig`` and ``ClientMetricsConfigs`` for the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kafka_tools.broker_embedded.config_store import (
+    BROKER,
+    CLIENT_METRICS,
+    GROUP,
+    TOPIC,
+    ConfigStore,
+    broker_row,
+    listener_base,
+)
+from kafka_tools.broker_embedded.config_tables import Row
+from kafka_tools.broker_embedded.config_values import Value, check, default_of, to_text
+from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.errors import ConfigError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
+
+SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
+"""Operations on the wire (``AlterConfigOp.OpType``, KIP-339)."""
+
+_OPERATION = ("SET", "DELETE", "APPEND", "SUBTRACT")
+_FIXED_WHILE_RUNNING = ("listeners", "listener.security.protocol.map")
+_MATCH_PARAMETERS = (
+    "client_instance_id",
+    "client_id",
+    "client_software_name",
+    "client_software_version",
+    "client_source_address",
+    "client_source_port",
+)
+
+
+class Change(NamedTuple):
+    """One operation on one config. ``value`` is None for DELETE."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+def incremental(store: ConfigStore, resource_type: int, resource: str, changes: Sequence[Change]) -> list[ConfigRecord]:
+    """The records that apply ``changes`` to a resource; BrokerError if they may not be applied."""
+    _check_keys([change.name for change in changes])
+    missing = [change.name for change in changes if change.operation != DELETE and change.value is None]
+    if missing:
+        raise _bad_request(f"Null value not supported for : {', '.join(missing)}")
+    for change in changes:
+        if not SET <= change.operation <= SUBTRACT:
+            raise _bad_request(f"Unknown operations type {change.operation}")
+    current = store.dynamic(resource_type, resource)
+    wanted = dict(current)
+    for change in changes:
+        value = _applied(resource_type, change, current.get(change.name))
+        if value is None:
+            wanted.pop(change.name, None)
+        else:
+            wanted[change.name] = value
+    validate(store, resource_type, resource, wanted)
+    return _records(resource_type, resource, current, wanted)
+
+
+def replacement(
+    store: ConfigStore, resource_type: int, resource: str, configs: Sequence[tuple[str, str | None]]
+) -> list[ConfigRecord]:
+    """The records that make ``configs`` all that is set for a resource (the old AlterConfigs)."""
+    _check_keys([name for name, _ in configs])
+    missing = [name for name, value in configs if value is None]
+    if missing:
+        raise _bad_request(f"Null value not supported for : {', '.join(missing)}")
+    wanted = {name: value for name, value in configs if value is not None}
+    validate(store, resource_type, resource, wanted)
+    return _records(resource_type, resource, store.dynamic(resource_type, resource), wanted)
+
+
+def validate(store: ConfigStore, resource_type: int, resource: str, wanted: Mapping[str, str]) -> None:
+    """Check the whole set of configs that a resource would have; BrokerError says what is wrong."""
+    if resource_type == TOPIC:
+        if not resource:
+            raise _bad_request("Default topic resources are not allowed.")
+        validate_topic(store, wanted)
+    elif resource_type == BROKER:
+        _validate_broker(store, resource, wanted)
+    elif resource_type == GROUP:
+        if not resource:
+            raise _bad_request("Default group resources are not allowed.")
+        _validate_group(store, wanted)
+    elif resource_type == CLIENT_METRICS:
+        _validate_client_metrics(resource, wanted)
+    else:
+        raise _bad_request(f"Unknown resource type {resource_type}")
+
+
+def validate_topic(store: ConfigStore, wanted: Mapping[str, str | None]) -> None:
+    """Check the configs of a topic, also of one that is being created; BrokerError INVALID_CONFIG otherwise."""
+    from kafka_tools.broker_embedded.config_tables.topic import TABLE
+
+    missing = [name for name, value in wanted.items() if value is None]
+    if missing:
+        raise _bad_config(f"Null value not supported for topic configs: {','.join(missing)}")
+    values = _checked(TABLE, wanted, "Unknown topic config name: ")
+
+    def effective(name: str) -> int:
+        value = values[name] if name in values else store.topic_default(name)
+        assert isinstance(value, int)
+        return value
+
+    low, high = effective("min.compaction.lag.ms"), effective("max.compaction.lag.ms")
+    if low > high:
+        raise _bad_config(
+            f"conflict topic config setting min.compaction.lag.ms ({low}) > max.compaction.lag.ms ({high})"
+        )
+    if values.get("remote.storage.enable"):
+        raise _bad_config(
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage."
+        )
+
+
+def _applied(resource_type: int, change: Change, current: str | None) -> str | None:
+    """The text of a config after one operation; None when it is no longer set."""
+    if change.operation == SET:
+        return change.value
+    if change.operation == DELETE:
+        return None
+    row = _row(resource_type, change.name)
+    if resource_type == BROKER:
+        if row is None:
+            raise _bad_config(f"Unknown config name: {change.name}")
+        if row[0] != "LIST":
+            verb = _OPERATION[change.operation].lower()
+            raise _bad_config(f"Config value {verb} is not allowed for config key: {change.name}")
+    elif row is None or row[0] != "LIST" or resource_type == CLIENT_METRICS:
+        operation = _OPERATION[change.operation]
+        raise _bad_config(f"Can't {operation} to key {change.name} because its type is not LIST.")
+    if current is None:
+        assert row is not None
+        current = to_text(default_of(change.name, row)) or ""
+    items = [item for item in current.split(",") if item]
+    for item in (change.value or "").split(","):
+        if change.operation == APPEND and item not in items:
+            items.append(item)
+        elif change.operation == SUBTRACT and item in items:
+            items.remove(item)
+    return ",".join(items)
+
+
+def _records(
+    resource_type: int, resource: str, current: Mapping[str, str], wanted: Mapping[str, str]
+) -> list[ConfigRecord]:
+    """What differs; for brokers also what is the same, since setting a path again means reading the file again."""
+    names = [name for name in wanted if resource_type == BROKER or wanted[name] != current.get(name)]
+    names += [name for name in current if name not in wanted]
+    return [
+        ConfigRecord(resource_type=resource_type, resource_name=resource, name=name, value=wanted.get(name))
+        for name in names
+    ]
+
+
+def _row(resource_type: int, name: str) -> Row | None:
+    from kafka_tools.broker_embedded.config_tables import client_metrics, group, topic
+
+    if resource_type == BROKER:
+        return broker_row(name)
+    return {TOPIC: topic.TABLE, GROUP: group.TABLE, CLIENT_METRICS: client_metrics.TABLE}[resource_type].get(name)
+
+
+def _checked(table: Mapping[str, Row], wanted: Mapping[str, str | None], unknown: str) -> dict[str, Value]:
+    """The typed values of ``wanted``; INVALID_CONFIG for the first that is unknown or refused."""
+    for name in wanted:
+        if name not in table:
+            raise _bad_config(unknown + name)
+    try:
+        return {name: check(name, table[name], text or "") for name, text in wanted.items()}
+    except ConfigError as error:
+        raise _bad_config(str(error)) from error
+
+
+def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str]) -> None:
+    """Broker configs are refused as INVALID_REQUEST, not INVALID_CONFIG (KAFKA-13609)."""
+    from kafka_tools.broker_embedded.config_tables import broker, dynamic
+
+    if resource and resource != store.node_name:
+        if not resource.lstrip("+-").isdecimal():
+            raise _bad_request(f"Node id must be an integer, but it is: {resource}")
+        raise _bad_request(f"Unexpected broker id, expected {store.node_name}, but received {resource}")
+    changeable = dynamic.PER_BROKER | dynamic.CLUSTER_WIDE
+    fixed = [name for name in wanted if name in broker.TABLE and name not in changeable]
+    if fixed:
+        raise _bad_request(f"Cannot update these configs dynamically: {_listed(fixed)}")
+    bare = [name for name in wanted if name in dynamic.SECURITY]
+    if bare:
+        raise _bad_request(
+            "These security configs can be dynamically updated only per-listener using the listener prefix: "
+            + _listed(bare)
+        )
+    values: dict[str, Value] = {}
+    try:
+        for name, text in wanted.items():
+            row = broker_row(name)
+            if row is not None:
+                values[name] = check(name, row, text)
+    except ConfigError as error:
+        raise _bad_request(str(error)) from error
+    if not resource:
+        own = [name for name in wanted if name in dynamic.PER_BROKER or _is_per_broker_listener(name)]
+        if own:
+            raise _bad_request(
+                f"Cannot update these configs at default cluster level, broker id must be specified: {_listed(own)}"
+            )
+    for name in _FIXED_WHILE_RUNNING:
+        if name in wanted and wanted[name] != store.static_properties().get(name):
+            raise _bad_request(f"{name} cannot change while this broker runs: set it in server.properties and restart")
+    for name in dynamic.THREAD_POOLS & values.keys():
+        _check_pool(name, values[name], store.broker.integer(name))
+
+
+def _is_per_broker_listener(name: str) -> bool:
+    from kafka_tools.broker_embedded.config_tables.dynamic import CLUSTER_LEVEL_LISTENER
+
+    base = listener_base(name)
+    return base is not None and base not in CLUSTER_LEVEL_LISTENER
+
+
+def _check_pool(name: str, value: Value, current: int) -> None:
+    """A thread pool may at most double and at most halve in one step (``DynamicThreadPool``)."""
+    assert isinstance(value, int)
+    wrong = f"Dynamic thread count update validation failed for {name}={value}"
+    if value > current * 2:
+        raise _bad_request(f"{wrong}, value should not be greater than double the current value {current}")
+    if value < current // 2:
+        raise _bad_request(f"{wrong}, value should not be less than half the current value {current}")
+
+
+def _validate_group(store: ConfigStore, wanted: Mapping[str, str]) -> None:
+    """Besides type and range: each within the broker's group.<kind>.min/max, and sessions outlast heartbeats."""
+    from kafka_tools.broker_embedded.config_tables import broker
+    from kafka_tools.broker_embedded.config_tables.group import TABLE
+
+    values = _checked(TABLE, wanted, "Unknown group config name: ")
+
+    def effective(name: str) -> Value:
+        if name in values:
+            return values[name]
+        return store.broker.get(f"group.{name}") if f"group.{name}" in broker.TABLE else default_of(name, TABLE[name])
+
+    for name in TABLE:
+        kind, _, rest = name.partition(".")
+        value = effective(name)
+        for bound, words in (("min", "greater"), ("max", "less")):
+            limit_name = f"group.{kind}.{bound}.{rest.removeprefix('num.')}"
+            if limit_name not in broker.TABLE or not isinstance(value, int):
+                continue
+            limit = store.broker.integer(limit_name)
+            if value < limit if bound == "min" else value > limit:
+                raise _bad_config(f"{name} must be {words} than or equal to {limit_name}")
+    for kind in ("consumer", "share", "streams"):
+        session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+        session_ms, heartbeat_ms = effective(session), effective(heartbeat)
+        assert isinstance(session_ms, int) and isinstance(heartbeat_ms, int)
+        if session_ms <= heartbeat_ms:
+            raise _bad_config(f"{session} must be greater than {heartbeat}")
+
+
+def _validate_client_metrics(resource: str, wanted: Mapping[str, str]) -> None:
+    from kafka_tools.broker_embedded.config_tables.client_metrics import TABLE
+
+    if not resource:
+        raise _bad_request("Subscription name can't be empty")
+    for name in wanted:
+        if name not in TABLE:
+            raise _bad_request(f"Unknown client metrics configuration: {name}")
+    values = _checked(TABLE, wanted, "")
+    interval = values.get("interval.ms")
+    if isinstance(interval, int) and not 100 <= interval <= 3_600_000:
+        raise _bad_request(
+            f"Invalid value {interval} for interval.ms, interval must be between 100 and 3600000 (1 hour)"
+        )
+    patterns = values.get("match") or []
+    assert isinstance(patterns, list)
+    for pattern in patterns:
+        parts = pattern.split("=")
+        if len(parts) != 2 or parts[0].strip() not in _MATCH_PARAMETERS or not _is_regex(parts[1].strip()):
+            raise _bad_config(f"Illegal client matching pattern: {pattern}")
+
+
+def _is_regex(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
+
+
+def _check_keys(names: Sequence[str]) -> None:
+    if len(set(names)) != len(names):
+        raise _bad_request("Error due to duplicate config keys")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"[{', '.join(names)}]"
+
+
+def _bad_request(message: str) -> Exception:
+    return refuse(error_codes.INVALID_REQUEST, message)
+
+
+def _bad_config(message: str) -> Exception:
+    return refuse(error_codes.INVALID_CONFIG, message)

@@ -1,0 +1,25 @@
+"""Group configs of Kafka 4.3.1: ``org.apache.kafka.coordinator.group.GroupConfig``."""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.config_tables import Row
+
+TABLE: dict[str, Row] = {
+    "consumer.assignment.interval.ms": ("INT", "1000", "[0,...]"),
+    "consumer.heartbeat.interval.ms": ("INT", "5000", "[1,...]"),
+    "consumer.session.timeout.ms": ("INT", "45000", "[1,...]"),
+    "share.assignment.interval.ms": ("INT", "1000", "[0,...]"),
+    "share.auto.offset.reset": ("STRING", "latest", "[latest, earliest, by_duration:PnDTnHnMn.nS]"),
+    "share.delivery.count.limit": ("INT", "5", "[2,...]"),
+    "share.heartbeat.interval.ms": ("INT", "5000", "[1,...]"),
+    "share.isolation.level": ("STRING", "read_uncommitted", "[read_committed, read_uncommitted]"),
+    "share.partition.max.record.locks": ("INT", "2000", "[100,...]"),
+    "share.record.lock.duration.ms": ("INT", "30000", "[1000,...]"),
+    "share.renew.acknowledge.enable": ("BOOLEAN", "true", ""),
+    "share.session.timeout.ms": ("INT", "45000", "[1,...]"),
+    "streams.assignment.interval.ms": ("INT", "1000", "[0,...]"),
+    "streams.heartbeat.interval.ms": ("INT", "5000", "[1,...]"),
+    "streams.initial.rebalance.delay.ms": ("INT", "3000", "[0,...]"),
+    "streams.num.standby.replicas": ("INT", "0", "[0,...]"),
+    "streams.session.timeout.ms": ("INT", "45000", "[1,...]"),
+}

@@ -1,0 +1,135 @@
+"""SCRAM credentials of users (KIP-554): kept for authentication, never given out.
+
+Stored as Kafka's ``UserScramCredentialRecord``s. The checks and texts are those of ``ScramControlManager`` and
+``ScramImage`` of Kafka 4.3.1. Passwords never come here: clients send the salted password, from which the
+stored key and the server key are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools import scram_math
+from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.stored.cluster_metadata import RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from kafka_tools.scram_math import ScramCredential
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+
+class Deletion(NamedTuple):
+    """Remove one mechanism of a user; ``mechanism`` is its number on the wire."""
+
+    user: str
+    mechanism: int
+
+
+class Upsertion(NamedTuple):
+    """Set one mechanism of a user. Salt and salted password are secrets: they stay out of ``repr``."""
+
+    user: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    salted_password: bytes
+
+    def __repr__(self) -> str:
+        return f"Upsertion(user={self.user!r}, mechanism={self.mechanism}, iterations={self.iterations})"
+
+
+class Credentials:
+    """Credentials by user and mechanism."""
+
+    def __init__(self, core: Core) -> None:
+        self._by_user: dict[str, dict[int, ScramCredential]] = {}
+        core.on_record(UserScramCredentialRecord, self._apply)
+        core.on_record(RemoveUserScramCredentialRecord, self._apply_remove)
+
+    def lookup(self, mechanism: str, user: str) -> ScramCredential | None:
+        """The credential of a user for "SCRAM-SHA-256" or "SCRAM-SHA-512"."""
+        kind = scram_math.MECHANISMS.get(mechanism)
+        return self._by_user.get(user, {}).get(kind.type_id) if kind else None
+
+    def describe(self, users: Sequence[str]) -> list[tuple[str, dict[int, int] | BrokerError]]:
+        """Per user, sorted by name, mechanism -> iterations, or why not; no users means all of them."""
+        described: list[tuple[str, dict[int, int] | BrokerError]] = []
+        for user in sorted(set(users or self._by_user)):
+            known = self._by_user.get(user)
+            if users.count(user) > 1:
+                text = "Cannot describe SCRAM credentials for the same user twice in a single request: "
+                described.append((user, refuse(error_codes.DUPLICATE_RESOURCE, text + user)))
+            elif known is None:
+                text = "Attempt to describe a user credential that does not exist: "
+                described.append((user, refuse(error_codes.RESOURCE_NOT_FOUND, text + user)))
+            else:
+                described.append((user, {kind: known[kind].iterations for kind in sorted(known)}))
+        return described
+
+    def changes(
+        self, deletions: Sequence[Deletion], upsertions: Sequence[Upsertion]
+    ) -> tuple[list[UserScramCredentialRecord | RemoveUserScramCredentialRecord], dict[str, BrokerError | None]]:
+        """The records of every user that may be altered, and per user, in the request's order, None or the error.
+
+        A user named twice in one request is refused whole.
+        """
+        results: dict[str, BrokerError | None] = {}
+        records: dict[str, UserScramCredentialRecord | RemoveUserScramCredentialRecord] = {}
+        changes: list[Deletion | Upsertion] = [*deletions, *upsertions]
+        for change in changes:
+            user = change.user
+            if user in results:
+                records.pop(user, None)
+                if results[user] is None:
+                    text = "A user credential cannot be altered twice in the same request"
+                    results[user] = refuse(error_codes.DUPLICATE_RESOURCE, text)
+                continue
+            try:
+                records[user] = self._removed(change) if isinstance(change, Deletion) else _stored(change)
+                results[user] = None
+            except BrokerError as error:
+                results[user] = error
+        return list(records.values()), results
+
+    def _removed(self, deletion: Deletion) -> RemoveUserScramCredentialRecord:
+        _check_name(deletion.user, deletion.mechanism)
+        if deletion.mechanism not in self._by_user.get(deletion.user, {}):
+            raise refuse(error_codes.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
+        return RemoveUserScramCredentialRecord(name=deletion.user, mechanism=deletion.mechanism)
+
+    def _apply(self, record: UserScramCredentialRecord) -> None:
+        credential = ScramCredential(record.salt, record.stored_key, record.server_key, record.iterations)
+        self._by_user.setdefault(record.name, {})[record.mechanism] = credential
+
+    def _apply_remove(self, record: RemoveUserScramCredentialRecord) -> None:
+        known = self._by_user.get(record.name, {})
+        known.pop(record.mechanism, None)
+        if not known:
+            self._by_user.pop(record.name, None)
+
+
+def _stored(upsertion: Upsertion) -> UserScramCredentialRecord:
+    _check_name(upsertion.user, upsertion.mechanism)
+    kind = scram_math.BY_TYPE_ID[upsertion.mechanism]
+    if upsertion.iterations < kind.min_iterations:
+        raise refuse(error_codes.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+    if upsertion.iterations > kind.max_iterations:
+        raise refuse(error_codes.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    return UserScramCredentialRecord(
+        name=upsertion.user,
+        mechanism=upsertion.mechanism,
+        salt=upsertion.salt,
+        stored_key=scram_math.stored_key(kind, scram_math.client_key(kind, upsertion.salted_password)),
+        server_key=scram_math.server_key(kind, upsertion.salted_password),
+        iterations=upsertion.iterations,
+    )
+
+
+def _check_name(user: str, mechanism: int) -> None:
+    if not user:
+        raise refuse(error_codes.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+    if mechanism not in scram_math.BY_TYPE_ID:
+        raise refuse(error_codes.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")

@@ -1,0 +1,35 @@
+"""AlterClientQuotas (49): set and remove limits; each entity succeeds or fails alone."""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.quotas import Operation, entity_text
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasResponse
+from kafka_tools.protocol.schema import Struct
+
+VERSIONS = (0, 1)
+AUTHORIZE = (("ALTER_CONFIGS", "CLUSTER"),)
+
+EntryData = AlterClientQuotasResponse.EntryData
+
+
+def handle(call: Call) -> AlterClientQuotasResponse:
+    records: list[Struct] = []
+    entries: dict[tuple[tuple[str, str | None], ...], AlterClientQuotasResponse.EntryData] = {}
+    for wanted in call.request.entries:
+        entity = tuple((part.entity_type, part.entity_name) for part in wanted.entity)
+        entry = EntryData(error_message=None)
+        entry.entity = [EntryData.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
+        try:
+            if entity in entries:
+                raise refuse(error_codes.INVALID_REQUEST, f"Ignoring duplicate entity {entity_text(entity)}")
+            operations = [Operation(op.key, None if op.remove else op.value) for op in wanted.ops]
+            records += call.broker.quotas.changes(entity, operations)
+        except BrokerError as error:
+            entry.error_code, entry.error_message = error.code.code, error.broker_message
+        entries[entity] = entry
+    if records and not call.request.validate_only:
+        call.broker.commit(records)
+    return AlterClientQuotasResponse(entries=list(entries.values()))

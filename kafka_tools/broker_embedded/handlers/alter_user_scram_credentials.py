@@ -1,0 +1,29 @@
+"""AlterUserScramCredentials (51): set and remove SCRAM credentials; each user succeeds or fails alone."""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.credentials import Deletion, Upsertion
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
+
+VERSIONS = (0, 0)
+AUTHORIZE = (("ALTER", "CLUSTER"),)
+
+
+def handle(call: Call) -> AlterUserScramCredentialsResponse:
+    request = call.request
+    deletions = [Deletion(entry.name, entry.mechanism) for entry in request.deletions]
+    upsertions = [
+        Upsertion(entry.name, entry.mechanism, entry.iterations, bytes(entry.salt), bytes(entry.salted_password))
+        for entry in request.upsertions
+    ]
+    records, results = call.broker.credentials.changes(deletions, upsertions)
+    if records:
+        call.broker.commit(records)
+    response = AlterUserScramCredentialsResponse()
+    for user, error in results.items():
+        result = response.Result(user=user, error_message=None)
+        if error is not None:
+            result.error_code, result.error_message = error.code.code, error.broker_message
+        response.results.append(result)
+    return response

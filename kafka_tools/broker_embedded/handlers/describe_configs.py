@@ -1,0 +1,92 @@
+"""DescribeConfigs (32): configs of topics, brokers, groups and client metrics, with where each value comes from.
+
+A resource that cannot be described has its own error; the others are answered. v0: ``is_default`` instead
+of the source. v1: synonyms. v3: types (documentation texts are null: they are Kafka's own prose).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_tools.broker_embedded.config_describe import DEFAULT, describe
+from kafka_tools.broker_embedded.config_store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.topic_names import check_topic_name
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.describe_configs import DescribeConfigsResponse
+
+VERSIONS = (0, 4)
+AUTHORIZE: tuple[tuple[str, str], ...] = ()  # per resource, below
+
+Result = DescribeConfigsResponse.Result
+
+
+def handle(call: Call) -> DescribeConfigsResponse:
+    return DescribeConfigsResponse(results=[_result(call, resource) for resource in call.request.resources])
+
+
+def _result(call: Call, resource: Any) -> DescribeConfigsResponse.Result:
+    kind, name = resource.resource_type, resource.resource_name
+    result = Result(resource_type=kind, resource_name=name, error_message=None)
+    try:
+        _check_resource(call, kind, name)
+        for entry in describe(call.broker.configs, kind, name, resource.configuration_keys):
+            shown = Result.ResourceResult(
+                name=entry.name,
+                value=entry.value,
+                read_only=entry.read_only,
+                is_sensitive=entry.sensitive,
+                config_source=entry.source,
+                config_type=entry.config_type,
+                documentation=None,
+            )
+            if call.version == 0:
+                shown.is_default = entry.source == DEFAULT
+            if call.request.include_synonyms:
+                shown.synonyms = [
+                    Result.ResourceResult.Synonym(name=synonym.name, value=synonym.value, source=synonym.source)
+                    for synonym in entry.synonyms
+                ]
+            result.configs.append(shown)
+    except BrokerError as error:
+        result.error_code, result.error_message = error.code.code, error.broker_message
+    return result
+
+
+def _check_resource(call: Call, kind: int, name: str) -> None:
+    """Raise for a resource that may not, or cannot, be described."""
+    if kind in (BROKER, BROKER_LOGGER, CLIENT_METRICS):
+        if not call.allowed("DESCRIBE_CONFIGS", "CLUSTER", "kafka-cluster"):
+            raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+    elif kind == TOPIC:
+        if not call.allowed("DESCRIBE_CONFIGS", "TOPIC", name):
+            raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+    elif kind == GROUP and not call.allowed("DESCRIBE_CONFIGS", "GROUP", name):
+        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+    if kind == TOPIC:
+        check_topic_name(name)
+        if call.broker.cluster.topic(name) is None:
+            raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+    elif kind == BROKER:
+        _check_node(call, name)
+    elif kind == BROKER_LOGGER:
+        raise refuse(error_codes.INVALID_REQUEST, "this broker has no loggers to describe")
+    elif kind == CLIENT_METRICS:
+        if not name:
+            raise refuse(error_codes.INVALID_REQUEST, "Client metrics subscription name must not be empty")
+    elif kind == GROUP:
+        if not name:
+            raise refuse(error_codes.INVALID_REQUEST, "Group name must not be empty")
+    else:
+        raise refuse(error_codes.INVALID_REQUEST, f"Unsupported resource type: {kind}")
+
+
+def _check_node(call: Call, name: str) -> None:
+    own = call.broker.configs.node_name
+    if name in ("", own):
+        return
+    if not name.lstrip("+-").isdecimal():
+        raise refuse(error_codes.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+    text = f"Unexpected broker id, expected {own} or empty string, but received {name}"
+    raise refuse(error_codes.INVALID_REQUEST, text)

@@ -1,0 +1,28 @@
+"""DescribeUserScramCredentials (50): which mechanisms users have, and with how many iterations; no secrets."""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsResponse
+
+VERSIONS = (0, 0)
+AUTHORIZE = (("DESCRIBE", "CLUSTER"),)
+
+Result = DescribeUserScramCredentialsResponse.Result
+
+
+def handle(call: Call) -> DescribeUserScramCredentialsResponse:
+    users = [user.name for user in call.request.users or ()]
+    response = DescribeUserScramCredentialsResponse(error_message=None)
+    for user, found in call.broker.credentials.describe(users):
+        result = Result(user=user, error_message=None)
+        if isinstance(found, BrokerError):
+            result.error_code, result.error_message = found.code.code, found.broker_message
+        else:
+            result.credential_infos = [
+                Result.CredentialInfo(mechanism=mechanism, iterations=iterations)
+                for mechanism, iterations in found.items()
+            ]
+        response.results.append(result)
+    return response

@@ -1,0 +1,213 @@
+"""Client quotas: which entities have which limits (KIP-13, KIP-546, KIP-599, KIP-612).
+
+Stored as Kafka's ``ClientQuotaRecord``s. The checks and texts are those of ``ClientQuotaControlManager`` and
+``ClientQuotasImage`` of Kafka 4.3.1. Measuring and throttling are somebody else's work: ``effective`` answers
+which limit holds for whom.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.stored.cluster_metadata import ClientQuotaRecord
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+USER, CLIENT_ID, IP = "user", "client-id", "ip"
+
+Entity = frozenset[tuple[str, str | None]]
+"""The (type, name) pairs of an entity; a name of None is the default entity of its type."""
+
+_WHOLE_LIMIT = {"LONG": 1 << 63, "INT": (1 << 31) - 1}
+_CLIENT_KEYS = {
+    "producer_byte_rate": "LONG",
+    "consumer_byte_rate": "LONG",
+    "request_percentage": "DOUBLE",
+    "controller_mutation_rate": "DOUBLE",
+}
+_IP_KEYS = {"connection_creation_rate": "INT"}
+
+
+class Operation(NamedTuple):
+    """One change of one limit; ``value`` None removes it."""
+
+    key: str
+    value: float | None
+
+
+class Component(NamedTuple):
+    """One part of a filter. ``match_type`` 0: exactly ``match``; 1: the default entity; 2: any of the type."""
+
+    entity_type: str
+    match_type: int
+    match: str | None
+
+
+class Quotas:
+    """All limits by entity. ``describe`` and ``changes`` raise BrokerError for what Kafka refuses."""
+
+    def __init__(self, core: Core) -> None:
+        self._limits: dict[Entity, dict[str, float]] = {}
+        core.on_record(ClientQuotaRecord, self._apply)
+
+    def describe(self, components: Sequence[Component], strict: bool) -> list[tuple[Entity, Mapping[str, float]]]:
+        """The entities that match every component; with ``strict`` those of no further type."""
+        exact: dict[str, str | None] = {}
+        any_of: set[str] = set()
+        for component in components:
+            _check_component(component, exact.keys() | any_of)
+            if component.match_type == 2:
+                any_of.add(component.entity_type)
+            else:
+                exact[component.entity_type] = component.match
+        types = exact.keys() | any_of
+        if IP in types and types != {IP}:
+            raise _bad_request(
+                "Invalid entity filter component combination. IP filter component should not be used with "
+                "user or clientId filter component."
+            )
+        found = []
+        for entity, limits in self._limits.items():
+            names = dict(entity)
+            if strict and names.keys() != types:
+                continue
+            if types <= names.keys() and all(names[kind] == name for kind, name in exact.items()):
+                found.append((entity, limits))
+        return sorted(found, key=lambda item: sorted((kind, name or "") for kind, name in item[0]))
+
+    def changes(
+        self, entity: Sequence[tuple[str, str | None]], operations: Sequence[Operation]
+    ) -> list[ClientQuotaRecord]:
+        """The records that apply ``operations`` to an entity."""
+        keys = _check_entity(entity)
+        if len({operation.key for operation in operations}) != len(operations):
+            raise _bad_request(f"Ignoring duplicate entity {entity_text(entity)}")
+        current = self._limits.get(frozenset(entity), {})
+        records = []
+        for key, value in operations:
+            if value is not None:
+                _check_limit(keys, key, value)
+            if value == current.get(key):
+                continue
+            record = ClientQuotaRecord(key=key, value=value or 0.0, remove=value is None)
+            record.entity = [ClientQuotaRecord.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
+            records.append(record)
+        return records
+
+    def effective(self, key: str, user: str, client_id: str) -> tuple[Entity, float] | None:
+        """The one limit that holds for a connection and whose it is: the most specific of Kafka's eight levels."""
+        for names in _PRECEDENCE:
+            pairs = {USER: user, CLIENT_ID: client_id}
+            entity = frozenset((kind, pairs[kind] if exact else None) for kind, exact in names)
+            limit = self._limits.get(entity, {}).get(key)
+            if limit is not None:
+                return entity, limit
+        return None
+
+    def _apply(self, record: ClientQuotaRecord) -> None:
+        entity = frozenset((part.entity_type, part.entity_name) for part in record.entity)
+        limits = self._limits.setdefault(entity, {})
+        if record.remove:
+            limits.pop(record.key, None)
+        else:
+            limits[record.key] = record.value
+        if not limits:
+            del self._limits[entity]
+
+
+_PRECEDENCE = (
+    ((USER, True), (CLIENT_ID, True)),
+    ((USER, True), (CLIENT_ID, False)),
+    ((USER, True),),
+    ((USER, False), (CLIENT_ID, True)),
+    ((USER, False), (CLIENT_ID, False)),
+    ((USER, False),),
+    ((CLIENT_ID, True),),
+    ((CLIENT_ID, False),),
+)
+"""Most specific first; True stands for the connection's own name, False for the default entity."""
+
+
+def entity_text(entity: Sequence[tuple[str, str | None]]) -> str:
+    """As Kafka prints it: ``ClientQuotaEntity(entries={user=alice, client-id=null})``."""
+    inner = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
+    return f"ClientQuotaEntity(entries={{{inner}}})"
+
+
+def _check_component(component: Component, seen: set[str]) -> None:
+    entity_type, match_type, match = component
+    if not entity_type:
+        raise _bad_request("Invalid empty entity type.")
+    if entity_type in seen:
+        raise _bad_request(f"Entity type {entity_type} cannot appear more than once in the filter.")
+    if entity_type not in (USER, CLIENT_ID, IP):
+        raise refuse(error_codes.UNSUPPORTED_VERSION, f"Unsupported entity type {entity_type}")
+    if match_type == 0 and match is None:
+        raise _bad_request("Request specified MATCH_TYPE_EXACT, but set match string to null.")
+    if match_type == 1 and match is not None:
+        raise _bad_request("Request specified MATCH_TYPE_DEFAULT, but also specified a match string.")
+    if match_type == 2 and match is not None:
+        raise _bad_request("Request specified MATCH_TYPE_SPECIFIED, but also specified a match string.")
+    if match_type not in (0, 1, 2):
+        raise _bad_request(f"Unknown match type {match_type}")
+
+
+def _check_entity(entity: Sequence[tuple[str, str | None]]) -> Mapping[str, str]:
+    """The keys (and their types) that an entity may have; BrokerError for an entity that cannot be."""
+    if not entity:
+        raise _bad_request("Invalid empty client quota entity")
+    seen: dict[str, str | None] = {}
+    for kind, name in entity:
+        if kind in seen:
+            raise _bad_request(f"Invalid client quota entity, duplicate entity entry {kind}")
+        if kind not in (USER, CLIENT_ID, IP):
+            raise _bad_request(f"Unhandled client quota entity type: {kind}")
+        if name == "":
+            raise _bad_request(f"Empty {kind} not supported")
+        seen[kind] = name
+    if IP not in seen:
+        return _CLIENT_KEYS
+    if len(seen) > 1:
+        raise _bad_request(
+            "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
+        )  # Kafka's text lacks the blank too
+    address = seen[IP]
+    if address is not None and not _is_address(address):
+        raise _bad_request(f"{address} is not a valid IP or resolvable host.")
+    return _IP_KEYS
+
+
+def _is_address(text: str) -> bool:
+    """An address that needs no name server: a broker must not hang on DNS because a request names a host."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, text)
+        except (OSError, ValueError):
+            continue
+        return True
+    return text == "localhost"
+
+
+def _check_limit(keys: Mapping[str, str], key: str, value: float) -> None:
+    kind = keys.get(key)
+    if kind is None:
+        raise _bad_request(f"Invalid configuration key {key}")
+    if value <= 0:
+        raise _bad_request(f"Quota {key} must be greater than 0")
+    if kind == "DOUBLE":
+        return
+    if value != value:
+        raise _bad_request(f"{key} must be a number")
+    if value > _WHOLE_LIMIT[kind]:
+        raise _bad_request(f"Proposed value for {key} is too large for {'an' if kind == 'INT' else 'a'} {kind}.")
+    if value % 1.0 > 1e-6:
+        raise _bad_request(f"{key} cannot be a fractional value.")
+
+
+def _bad_request(message: str) -> Exception:
+    return refuse(error_codes.INVALID_REQUEST, message)

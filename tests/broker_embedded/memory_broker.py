@@ -1,0 +1,154 @@
+"""A broker core without sockets and files, on a clock that only the test moves.
+
+Requests go through the same handlers as in the real broker, and every response is encoded and decoded in
+the version asked for, so a field that this version lacks fails the test.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from kafka_tools.broker_embedded.cluster import Cluster
+from kafka_tools.broker_embedded.cluster_store import MemoryStore
+from kafka_tools.broker_embedded.config_store import ConfigStore
+from kafka_tools.broker_embedded.core import Core
+from kafka_tools.broker_embedded.credentials import Credentials
+from kafka_tools.broker_embedded.dispatch import Call, Connection
+from kafka_tools.broker_embedded.purgatory import Parked, Purgatory
+from kafka_tools.broker_embedded.quotas import Quotas
+from kafka_tools.broker_embedded.timers import Timers
+from kafka_tools.clock import ManualClock
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import registry
+from kafka_tools.protocol.codec import decode, encode
+from kafka_tools.protocol.error_reply import error_reply
+from kafka_tools.protocol.schema import Struct
+from kafka_tools.protocol.stored.cluster_metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
+from kafka_tools.values import Node, TopicPartition
+
+
+class Answer:
+    """What a request got: ``response`` is None until a parked one is answered."""
+
+    def __init__(self) -> None:
+        self.response: Any = None
+
+    @property
+    def done(self) -> bool:
+        return self.response is not None
+
+
+class MemoryCore(Core):
+    """The core with its logs in a dict, and only the state that needs no files."""
+
+    def __init__(self, properties: Mapping[str, str], store: MemoryStore, clock: ManualClock, node: Node) -> None:
+        self.properties = dict(properties)
+        self.store = store
+        self.clock = clock
+        self.authorizer = None
+        self.timers = Timers(clock)
+        self.purgatory = Purgatory(self.timers)
+        self._appliers = {}
+        self.cluster = Cluster(self, "cluster", node)
+        self.configs = ConfigStore(self)
+        self.quotas = Quotas(self)
+        self.credentials = Credentials(self)
+        self.batches: dict[TopicPartition, list[bytes]] = {}
+
+    def topic_config_changed(self, name: str) -> None:
+        pass
+
+    def broker_config_changed(self) -> None:
+        pass
+
+    def internal_append(self, topic: str, partition: int, batch: bytes | bytearray) -> int:
+        log = self.batches.setdefault(TopicPartition(topic, partition), [])
+        log.append(bytes(batch))
+        return len(log) - 1
+
+    def read_batches(self, topic: str, partition: int) -> Iterator[Any]:
+        from kafka_tools.records.batches import batches
+
+        for batch in self.batches.get(TopicPartition(topic, partition), []):
+            yield from batches(batch)
+
+
+class MemoryBroker:
+    """``call`` sends a request, ``advance`` moves the clock, ``restart`` loads everything anew."""
+
+    def __init__(self, properties: Mapping[str, str] | None = None, node_id: int = 1) -> None:
+        self.properties = {"node.id": str(node_id), "offsets.topic.num.partitions": "3", **(properties or {})}
+        self.clock = ManualClock()
+        self.store = MemoryStore()
+        self.batches: dict[TopicPartition, list[bytes]] = {}
+        self.node = Node(node_id, "localhost", 9092)
+        self.start()
+
+    def start(self) -> None:
+        core = MemoryCore(self.properties, self.store, self.clock, self.node)
+        core.batches = self.batches
+        self.core: Any = core
+        for record in self.store.replay():
+            core.apply(record)
+
+    def restart(self) -> None:
+        self.start()
+
+    def create_topic(self, name: str, partitions: int = 1) -> uuid.UUID:
+        topic_id = uuid.uuid4()
+        node = self.node.id
+        records: list[Struct] = [TopicRecord(name=name, topic_id=topic_id)]
+        records += [
+            PartitionRecord(partition_id=i, topic_id=topic_id, replicas=[node], isr=[node], leader=node, leader_epoch=0)
+            for i in range(partitions)
+        ]
+        self.core.commit(records)
+        return topic_id
+
+    def delete_topic(self, name: str) -> None:
+        self.core.commit([RemoveTopicRecord(topic_id=self.core.cluster.topic(name).id)])
+
+    def send(
+        self, request: Any, version: int | None = None, *, client_id: str = "client", host: str = "127.0.0.1"
+    ) -> Answer:
+        """Handle one request; the answer may still be open."""
+        api = registry.api(request.API_KEY)
+        module = import_module(f"kafka_tools.broker_embedded.handlers.{api.stem}")
+        version = min(module.VERSIONS[1], api.request.MAX_VERSION) if version is None else version
+        assert module.VERSIONS[0] <= version <= module.VERSIONS[1], f"{api.name} v{version} is not served"
+        request = decode(api.request, version, encode(request, version))
+        call = Call(self.core, Connection("test", "PLAINTEXT", host), api, version, client_id, request)
+        answer = Answer()
+
+        def take(response: Struct) -> None:
+            answer.response = decode(api.response, version, encode(response, version))
+
+        try:
+            result = module.handle(call)
+        except BrokerError as error:
+            result = error_reply(request, version, error.code.code, error.broker_message)
+        if isinstance(result, Parked):
+            self.core.purgatory.park(result, take)
+        else:
+            take(result)
+        return answer
+
+    def call(self, request: Any, version: int | None = None, **rest: Any) -> Any:
+        """The response of a request that is answered at once."""
+        answer = self.send(request, version, **rest)
+        assert answer.done, f"no answer yet to {request!r}"
+        return answer.response
+
+    def advance(self, ms: float) -> None:
+        """Move the clock forward and run what is due on the way, in order."""
+        end_s = self.clock.monotonic_s() + ms / 1000
+        while True:
+            due_s = self.core.timers.next_due_s()
+            if due_s is None or due_s > end_s:
+                break
+            self.clock.advance(max(0.0, due_s - self.clock.monotonic_s()))
+            self.core.step()
+        self.clock.advance(max(0.0, end_s - self.clock.monotonic_s()))

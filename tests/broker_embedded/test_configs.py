@@ -1,0 +1,373 @@
+"""Configs: what may be set, what is then described. The texts were taken from a Kafka 4.3.1 broker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_tools.broker_embedded.config_store import BROKER, CLIENT_METRICS, GROUP, TOPIC, check_properties
+from kafka_tools.broker_embedded.config_values import java_double
+from kafka_tools.errors import ConfigError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.alter_configs import AlterConfigsRequest
+from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
+from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from tests.broker_embedded.memory_broker import MemoryBroker
+
+SET, DELETE, APPEND, SUBTRACT = range(4)
+OK, BAD_REQUEST, BAD_CONFIG = error_codes.NONE, error_codes.INVALID_REQUEST, error_codes.INVALID_CONFIG
+
+
+@pytest.fixture
+def broker() -> MemoryBroker:
+    broker = MemoryBroker({"log.retention.hours": "72"})
+    broker.create_topic("t1")
+    return broker
+
+
+def alter(
+    broker: MemoryBroker, kind: int, name: str, *changes: tuple[int, str, str | None], validate_only: bool = False
+) -> tuple[int, str | None]:
+    Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    resource = Resource(resource_type=kind, resource_name=name)
+    resource.configs = [
+        Resource.AlterableConfig(name=key, config_operation=operation, value=value) for operation, key, value in changes
+    ]
+    response = broker.call(IncrementalAlterConfigsRequest(resources=[resource], validate_only=validate_only))
+    (result,) = response.responses
+    assert (result.resource_type, result.resource_name) == (kind, name)
+    return result.error_code, result.error_message
+
+
+def describe(
+    broker: MemoryBroker, kind: int, name: str, keys: list[str] | None = None, version: int | None = None
+) -> dict[str, Any]:
+    resource = DescribeConfigsRequest.Resource(resource_type=kind, resource_name=name, configuration_keys=keys)
+    request = DescribeConfigsRequest(resources=[resource], include_synonyms=version != 0)
+    (result,) = broker.call(request, version).results
+    assert result.error_code == OK, result.error_message
+    return {entry.name: entry for entry in result.configs}
+
+
+def synonyms(entry: Any) -> list[tuple[str, str | None, int]]:
+    return [(synonym.name, synonym.value, synonym.source) for synonym in entry.synonyms]
+
+
+REPLICA_LIST = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+THROTTLED = "leader.replication.throttled.replicas"
+RESET_RULE = "The value must be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+PREFIX_ONLY = "These security configs can be dynamically updated only per-listener using the listener prefix: "
+NOT_AS_DEFAULT = "Cannot update these configs at default cluster level, broker id must be specified: "
+
+REFUSED = [
+    (TOPIC, "t1", SET, "nope", "1", BAD_CONFIG, "Unknown topic config name: nope"),
+    (TOPIC, "t1", SET, "retention.ms", "abc", BAD_CONFIG,
+     "Invalid value abc for configuration retention.ms: Not a number of type LONG"),
+    (TOPIC, "t1", SET, "retention.ms", "-2", BAD_CONFIG,
+     "Invalid value -2 for configuration retention.ms: Value must be at least -1"),
+    (TOPIC, "t1", SET, "retention.ms", "9" * 20, BAD_CONFIG,
+     f"Invalid value {'9' * 20} for configuration retention.ms: Not a number of type LONG"),
+    (TOPIC, "t1", SET, "retention.ms", "1_000", BAD_CONFIG,
+     "Invalid value 1_000 for configuration retention.ms: Not a number of type LONG"),
+    (TOPIC, "t1", SET, "segment.bytes", "1", BAD_CONFIG,
+     "Invalid value 1 for configuration segment.bytes: Value must be at least 1048576"),
+    (TOPIC, "t1", SET, "segment.bytes", "99999999999", BAD_CONFIG,
+     "Invalid value 99999999999 for configuration segment.bytes: Not a number of type INT"),
+    (TOPIC, "t1", SET, "preallocate", "yes", BAD_CONFIG,
+     "Invalid value yes for configuration preallocate: Expected value to be either true or false"),
+    (TOPIC, "t1", SET, "min.cleanable.dirty.ratio", "2", BAD_CONFIG,
+     "Invalid value 2.0 for configuration min.cleanable.dirty.ratio: Value must be no more than 1"),
+    (TOPIC, "t1", SET, "cleanup.policy", "foo", BAD_CONFIG,
+     "Invalid value foo for configuration cleanup.policy: String must be one of: compact, delete"),
+    (TOPIC, "t1", SET, "cleanup.policy", "delete,,compact", BAD_CONFIG,
+     "Configuration 'cleanup.policy' values must not be empty."),
+    (TOPIC, "t1", SET, "compression.type", "brotli", BAD_CONFIG,
+     "Invalid value brotli for configuration compression.type: "
+     "String must be one of: uncompressed, zstd, lz4, snappy, gzip, producer"),
+    (TOPIC, "t1", SET, "compression.gzip.level", "10", BAD_CONFIG,
+     "Invalid value 10 for configuration compression.gzip.level: Value must be between 1 and 9 or equal to -1"),
+    (TOPIC, "t1", SET, THROTTLED, "1:2,*", BAD_CONFIG,
+     f"Invalid value [1:2, *] for configuration {THROTTLED}: {THROTTLED} must be the literal '*' "
+     f"or a list of replicas in the following format: {REPLICA_LIST}"),
+    (TOPIC, "t1", SET, "remote.storage.enable", "true", BAD_CONFIG,
+     "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage."),
+    (TOPIC, "t1", APPEND, "retention.ms", "5", BAD_CONFIG,
+     "Can't APPEND to key retention.ms because its type is not LIST."),
+    (TOPIC, "t1", SUBTRACT, "nope", "5", BAD_CONFIG, "Can't SUBTRACT to key nope because its type is not LIST."),
+    (TOPIC, "t1", SET, "retention.ms", None, BAD_REQUEST, "Null value not supported for : retention.ms"),
+    (TOPIC, "t1", 9, "retention.ms", "1", BAD_REQUEST, "Unknown operations type 9"),
+    (TOPIC, "nosuch", SET, "retention.ms", "5", error_codes.UNKNOWN_TOPIC_OR_PARTITION,
+     "The topic 'nosuch' does not exist."),
+    (TOPIC, "", SET, "retention.ms", "5", BAD_REQUEST, "Default topic resources are not allowed."),
+    (TOPIC, "bad/name", SET, "retention.ms", "5", error_codes.INVALID_TOPIC_EXCEPTION,
+     "Topic name is invalid: 'bad/name' contains one or more characters other than "
+     "ASCII alphanumerics, '.', '_' and '-'"),
+    (BROKER, "1", SET, "num.partitions", "3", BAD_REQUEST, "Cannot update these configs dynamically: [num.partitions]"),
+    (BROKER, "1", SET, "log.retention.hours", "5", BAD_REQUEST,
+     "Cannot update these configs dynamically: [log.retention.hours]"),
+    (BROKER, "1", SET, "log.retention.ms", "x", BAD_REQUEST,
+     "Invalid value x for configuration log.retention.ms: Not a number of type LONG"),
+    (BROKER, "", SET, "follower.replication.throttled.rate", "-1", BAD_REQUEST,
+     "Invalid value -1 for configuration follower.replication.throttled.rate: Value must be at least 0"),
+    (BROKER, "", SET, "ssl.keystore.password", "secret", BAD_REQUEST, PREFIX_ONLY + "[ssl.keystore.password]"),
+    (BROKER, "", SET, "listener.name.plaintext.ssl.keystore.password", "secret", BAD_REQUEST,
+     NOT_AS_DEFAULT + "[listener.name.plaintext.ssl.keystore.password]"),
+    (BROKER, "", SET, "listeners", "PLAINTEXT://localhost:1", BAD_REQUEST, NOT_AS_DEFAULT + "[listeners]"),
+    (BROKER, "1", APPEND, "log.retention.ms", "5", BAD_CONFIG,
+     "Config value append is not allowed for config key: log.retention.ms"),
+    (BROKER, "1", APPEND, "unknown2", "5", BAD_CONFIG, "Unknown config name: unknown2"),
+    (BROKER, "1", SET, "num.io.threads", "0", BAD_REQUEST,
+     "Invalid value 0 for configuration num.io.threads: Value must be at least 1"),
+    (BROKER, "1", SET, "num.io.threads", "100", BAD_REQUEST,
+     "Dynamic thread count update validation failed for num.io.threads=100, "
+     "value should not be greater than double the current value 8"),
+    (BROKER, "2", SET, "log.retention.ms", "1", BAD_REQUEST, "Unexpected broker id, expected 1, but received 2"),
+    (BROKER, "x", SET, "log.retention.ms", "1", BAD_REQUEST, "Node id must be an integer, but it is: x"),
+    (GROUP, "g1", SET, "nope", "1", BAD_CONFIG, "Unknown group config name: nope"),
+    (GROUP, "", SET, "consumer.session.timeout.ms", "50000", BAD_REQUEST, "Default group resources are not allowed."),
+    (GROUP, "g1", SET, "consumer.session.timeout.ms", "1", BAD_CONFIG,
+     "consumer.session.timeout.ms must be greater than or equal to group.consumer.min.session.timeout.ms"),
+    (GROUP, "g1", SET, "consumer.heartbeat.interval.ms", "50000", BAD_CONFIG,
+     "consumer.heartbeat.interval.ms must be less than or equal to group.consumer.max.heartbeat.interval.ms"),
+    (GROUP, "g1", SET, "share.record.lock.duration.ms", "100000", BAD_CONFIG,
+     "share.record.lock.duration.ms must be less than or equal to group.share.max.record.lock.duration.ms"),
+    (GROUP, "g1", SET, "streams.num.standby.replicas", "5", BAD_CONFIG,
+     "streams.num.standby.replicas must be less than or equal to group.streams.max.standby.replicas"),
+    (GROUP, "g1", SET, "share.auto.offset.reset", "by_duration:x", BAD_CONFIG,
+     "Invalid value by_duration:x for configuration share.auto.offset.reset: "
+     f"Invalid value `by_duration:x` for configuration share.auto.offset.reset. {RESET_RULE}"),
+    (CLIENT_METRICS, "m1", SET, "nope", "1", BAD_REQUEST, "Unknown client metrics configuration: nope"),
+    (CLIENT_METRICS, "", SET, "metrics", "a", BAD_REQUEST, "Subscription name can't be empty"),
+    (CLIENT_METRICS, "m1", SET, "interval.ms", "5", BAD_REQUEST,
+     "Invalid value 5 for interval.ms, interval must be between 100 and 3600000 (1 hour)"),
+    (CLIENT_METRICS, "m1", SET, "match", "client_id=a.*,foo=b", BAD_CONFIG, "Illegal client matching pattern: foo=b"),
+    (CLIENT_METRICS, "m1", SET, "match", "client_id=(", BAD_CONFIG, "Illegal client matching pattern: client_id=("),
+    (CLIENT_METRICS, "m1", APPEND, "metrics", "c", BAD_CONFIG,
+     "Can't APPEND to key metrics because its type is not LIST."),
+    (64, "x", SET, "a", "b", BAD_REQUEST, "Unknown resource type 64"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "name", "operation", "key", "value", "code", "message"), REFUSED)
+def test_a_refused_change_has_kafkas_code_and_text_and_changes_nothing(
+    broker: MemoryBroker, kind: int, name: str, operation: int, key: str, value: str | None, code: int, message: str
+) -> None:
+    before = list(broker.store.records)
+    assert alter(broker, kind, name, (operation, key, value)) == (code, message)
+    assert broker.store.records == before
+
+
+ACCEPTED = [
+    (TOPIC, "t1", SET, "retention.ms", " 5000 "),
+    (TOPIC, "t1", DELETE, "nope", None),
+    (TOPIC, "t1", SET, "cleanup.policy", ""),
+    (TOPIC, "t1", SET, "min.cleanable.dirty.ratio", "1e-1"),
+    (TOPIC, "t1", SET, "internal.segment.bytes", "1000"),
+    (TOPIC, "t1", SET, THROTTLED, "*"),
+    (BROKER, "1", SET, "unknown.custom", "v"),
+    (BROKER, "1", DELETE, "num.partitions", None),
+    (BROKER, "1", SET, "num.io.threads", "16"),
+    (BROKER, "1", SET, "listener.name.plaintext.ssl.keystore.password", "secret"),
+    (BROKER, "", SET, "listener.name.plaintext.max.connections", "5"),
+    (GROUP, "g1", SET, "share.auto.offset.reset", "by_duration:PT1H30M"),
+    (CLIENT_METRICS, "m1", SET, "match", "client_id=a.*,client_software_name=x"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "operation", "key", "value"), ACCEPTED)
+def test_what_kafka_accepts_is_accepted(
+    broker: MemoryBroker, kind: int, name: str, operation: int, key: str, value: str | None
+) -> None:
+    assert alter(broker, kind, name, (operation, key, value)) == (OK, None)
+
+
+def test_two_changes_of_one_config_are_refused(broker: MemoryBroker) -> None:
+    error = alter(broker, TOPIC, "t1", (SET, "retention.ms", "1"), (DELETE, "retention.ms", None))
+    assert error == (BAD_REQUEST, "Error due to duplicate config keys")
+
+
+def test_configs_that_contradict_each_other_are_refused(broker: MemoryBroker) -> None:
+    error = alter(broker, TOPIC, "t1", (SET, "min.compaction.lag.ms", "10"), (SET, "max.compaction.lag.ms", "5"))
+    text = "conflict topic config setting min.compaction.lag.ms (10) > max.compaction.lag.ms (5)"
+    assert error == (BAD_CONFIG, text)
+
+
+def test_a_resource_named_twice_is_refused_both_times_and_the_others_are_done(broker: MemoryBroker) -> None:
+    broker.create_topic("t2")
+    Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    config = Resource.AlterableConfig(name="retention.ms", config_operation=SET, value="7")
+    resources = [Resource(resource_type=TOPIC, resource_name=name, configs=[config]) for name in ("t1", "t2", "t1")]
+    responses = broker.call(IncrementalAlterConfigsRequest(resources=resources)).responses
+    twice = (BAD_REQUEST, "Each resource must appear at most once.")
+    assert [(r.error_code, r.error_message) for r in responses] == [twice, (OK, None), twice]
+    assert broker.core.configs.topic("t1").get("retention.ms") == 72 * 3_600_000
+    assert broker.core.configs.topic("t2").get("retention.ms") == 7
+
+
+def test_validate_only_checks_and_changes_nothing(broker: MemoryBroker) -> None:
+    assert alter(broker, TOPIC, "t1", (SET, "retention.ms", "7"), validate_only=True) == (OK, None)
+    assert alter(broker, TOPIC, "t1", (SET, "retention.ms", "x"), validate_only=True)[0] == BAD_CONFIG
+    assert broker.core.configs.topic("t1").get("retention.ms") == 72 * 3_600_000
+
+
+def test_append_and_subtract_start_from_the_default(broker: MemoryBroker) -> None:
+    assert alter(broker, TOPIC, "t1", (APPEND, "cleanup.policy", "compact")) == (OK, None)
+    assert broker.core.configs.topic("t1").get("cleanup.policy") == ["delete", "compact"]
+    assert alter(broker, TOPIC, "t1", (SUBTRACT, "cleanup.policy", "delete")) == (OK, None)
+    assert broker.core.configs.topic("t1").get("cleanup.policy") == ["compact"]
+    assert alter(broker, BROKER, "1", (APPEND, "log.cleanup.policy", "compact")) == (OK, None)
+    assert broker.core.configs.broker.get("log.cleanup.policy") == ["delete", "compact"]
+
+
+def test_the_old_alter_replaces_everything_that_was_set(broker: MemoryBroker) -> None:
+    alter(broker, TOPIC, "t1", (SET, "retention.ms", "7"), (SET, "segment.bytes", "2000000"))
+    Resource = AlterConfigsRequest.Resource
+    config = Resource.AlterableConfig(name="segment.bytes", value="3000000")
+    resource = Resource(resource_type=TOPIC, resource_name="t1", configs=[config])
+    (result,) = broker.call(AlterConfigsRequest(resources=[resource])).responses
+    assert result.error_code == OK
+    assert dict(broker.core.configs.dynamic(TOPIC, "t1")) == {"segment.bytes": "3000000"}
+
+
+def test_what_was_set_survives_a_restart_and_ends_with_the_topic(broker: MemoryBroker) -> None:
+    alter(broker, TOPIC, "t1", (SET, "retention.ms", "7"))
+    alter(broker, BROKER, "", (SET, "log.segment.bytes", "2000000"))
+    broker.restart()
+    assert broker.core.configs.topic("t1").get("retention.ms") == 7
+    assert broker.core.configs.topic("t1").get("segment.bytes") == 2_000_000
+    broker.delete_topic("t1")
+    broker.create_topic("t1")
+    assert broker.core.configs.topic("t1").get("retention.ms") == 72 * 3_600_000
+
+
+def test_a_topic_follows_the_brokers_configs(broker: MemoryBroker) -> None:
+    topic = broker.core.configs.topic("t1")
+    assert topic.get("retention.ms") == 72 * 3_600_000
+    alter(broker, BROKER, "", (SET, "log.retention.ms", "200000"))
+    assert topic.get("retention.ms") == 200_000
+    alter(broker, BROKER, "1", (SET, "log.retention.ms", "100000"))
+    assert topic.get("retention.ms") == 100_000
+    alter(broker, BROKER, "1", (DELETE, "log.retention.ms", None))
+    assert topic.get("retention.ms") == 200_000
+
+
+def test_a_described_topic_names_source_and_synonyms_as_kafka_does(broker: MemoryBroker) -> None:
+    alter(broker, TOPIC, "t1", (SET, "retention.ms", "5000"), (SET, "preallocate", "TRUE"))
+    alter(broker, BROKER, "1", (SET, "log.retention.ms", "100000"))
+    alter(broker, BROKER, "", (SET, "log.retention.ms", "200000"))
+    entries = describe(broker, TOPIC, "t1")
+    assert "internal.segment.bytes" not in entries
+    retention = entries["retention.ms"]
+    assert (retention.value, retention.config_source, retention.config_type) == ("5000", 1, 5)
+    assert synonyms(retention) == [
+        ("retention.ms", "5000", 1),
+        ("log.retention.ms", "100000", 2),
+        ("log.retention.ms", "200000", 3),
+        ("log.retention.hours", "72", 4),
+        ("log.retention.hours", "168", 5),
+    ]
+    assert synonyms(entries["preallocate"]) == [("preallocate", "true", 1), ("log.preallocate", "false", 5)]
+    assert synonyms(entries["segment.ms"]) == []  # only log.roll.hours has a default
+    assert (entries["segment.ms"].value, entries["segment.ms"].config_source) == ("604800000", 5)
+    assert (entries["cleanup.policy"].value, entries["cleanup.policy"].config_type) == ("delete", 7)
+    assert entries["min.cleanable.dirty.ratio"].value == "0.5"
+
+
+def test_a_described_broker_tells_static_dynamic_and_read_only(broker: MemoryBroker) -> None:
+    alter(broker, BROKER, "1", (SET, "log.retention.ms", "100000"), (SET, "unknown.custom", "v"))
+    alter(broker, BROKER, "1", (SET, "leader.replication.throttled.rate", "100"))
+    alter(broker, BROKER, "", (SET, "num.network.threads", "4"))
+    entries = describe(broker, BROKER, "1")
+    hours = entries["log.retention.hours"]
+    assert (hours.value, hours.config_source, hours.read_only) == ("168", 4, True)  # hidden by log.retention.ms
+    assert synonyms(hours) == [("log.retention.hours", "72", 4), ("log.retention.hours", "168", 5)]
+    assert (entries["log.retention.ms"].value, entries["log.retention.ms"].read_only) == ("100000", False)
+    assert (entries["node.id"].value, entries["node.id"].config_source) == ("1", 4)
+    assert synonyms(entries["broker.id"]) == [("broker.id", "1", 4), ("broker.id", "-1", 5)]
+    custom = entries["unknown.custom"]
+    assert (custom.value, custom.is_sensitive, custom.read_only, custom.config_type) == (None, True, True, 0)
+    throttle = entries["leader.replication.throttled.rate"]
+    assert (throttle.value, throttle.read_only, synonyms(throttle)) == ("100", False, [(throttle.name, "100", 2)])
+    assert "log.initial.task.delay.ms" not in entries  # internal
+    assert [(e.name, e.value, e.config_source) for e in describe(broker, BROKER, "").values()] == [
+        ("num.network.threads", "4", 3)
+    ]
+
+
+def test_sensitive_values_are_never_described(broker: MemoryBroker) -> None:
+    name = "listener.name.plaintext.ssl.keystore.password"
+    alter(broker, BROKER, "1", (SET, name, "hunter2"))
+    entry = describe(broker, BROKER, "1")[name]
+    assert (entry.value, entry.is_sensitive, synonyms(entry)) == (None, True, [(name, None, 2)])
+
+
+def test_described_groups_and_client_metrics_show_defaults_too(broker: MemoryBroker) -> None:
+    alter(broker, GROUP, "g1", (SET, "consumer.session.timeout.ms", "50000"))
+    alter(broker, CLIENT_METRICS, "m1", (SET, "interval.ms", "1000"))
+    group = describe(broker, GROUP, "g1")
+    assert len(group) == 17
+    assert synonyms(group["consumer.session.timeout.ms"]) == [
+        ("consumer.session.timeout.ms", "50000", 8),
+        ("group.consumer.session.timeout.ms", "45000", 5),
+    ]
+    assert synonyms(group["share.auto.offset.reset"]) == [("share.auto.offset.reset", "latest", 5)]
+    metrics = describe(broker, CLIENT_METRICS, "m1")
+    assert [(e.name, e.value, e.config_source) for e in metrics.values()] == [
+        ("interval.ms", "1000", 7),
+        ("match", "", 5),
+        ("metrics", "", 5),
+    ]
+
+
+def test_a_description_can_be_narrowed_and_version_0_tells_defaults(broker: MemoryBroker) -> None:
+    alter(broker, TOPIC, "t1", (SET, "retention.ms", "5"))
+    entries = describe(broker, TOPIC, "t1", ["retention.ms", "segment.bytes", "nope"], version=0)
+    assert [(name, entry.is_default) for name, entry in entries.items()] == [
+        ("retention.ms", False),
+        ("segment.bytes", True),
+    ]
+    assert len(describe(broker, TOPIC, "t1", [])) == 33
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "code", "message"),
+    [
+        (TOPIC, "nosuch", error_codes.UNKNOWN_TOPIC_OR_PARTITION, None),
+        (TOPIC, "", error_codes.INVALID_TOPIC_EXCEPTION, "Topic name is invalid: the empty string is not allowed"),
+        (GROUP, "", BAD_REQUEST, "Group name must not be empty"),
+        (CLIENT_METRICS, "", BAD_REQUEST, "Client metrics subscription name must not be empty"),
+        (BROKER, "2", BAD_REQUEST, "Unexpected broker id, expected 1 or empty string, but received 2"),
+        (BROKER, "x", BAD_REQUEST, "Broker id must be an integer, but it is: x"),
+    ],
+)
+def test_what_cannot_be_described_has_its_own_error(
+    broker: MemoryBroker, kind: int, name: str, code: int, message: str | None
+) -> None:
+    resources = [
+        DescribeConfigsRequest.Resource(resource_type=kind, resource_name=name, configuration_keys=None),
+        DescribeConfigsRequest.Resource(resource_type=TOPIC, resource_name="t1", configuration_keys=["retention.ms"]),
+    ]
+    bad, good = broker.call(DescribeConfigsRequest(resources=resources)).results
+    assert (bad.error_code, bad.error_message, bad.configs) == (code, message, [])
+    assert (good.error_code, len(good.configs)) == (OK, 1)
+
+
+def test_listeners_cannot_change_while_the_broker_runs(broker: MemoryBroker) -> None:
+    code, message = alter(broker, BROKER, "1", (SET, "listeners", "PLAINTEXT://localhost:1"))
+    assert (code, message is not None and "restart" in message) == (BAD_REQUEST, True)
+
+
+def test_server_properties_are_checked_by_the_same_rules() -> None:
+    check_properties({"num.io.threads": "4", "my.own": "x", "listener.name.a.max.connections": "5"})
+    with pytest.raises(ConfigError, match="Invalid value 0 for configuration num.io.threads"):
+        check_properties({"num.io.threads": "0"})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.5, "0.5"), (1e7, "1.0E7"), (1.5e-5, "1.5E-5"), (9999999.0, "9999999.0"), (0.001, "0.001"), (0.0, "0.0"),
+     (1.7976931348623157e308, "1.7976931348623157E308"), (float("inf"), "Infinity"), (-2e10, "-2.0E10")],
+)  # fmt: skip
+def test_doubles_are_written_as_java_writes_them(value: float, text: str) -> None:
+    assert java_double(value) == text

@@ -1,0 +1,112 @@
+"""SCRAM credentials: what is stored, what is refused. The texts were taken from a Kafka 4.3.1 broker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_tools import scram_math
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
+from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from tests.broker_embedded.memory_broker import MemoryBroker
+
+OK = error_codes.NONE
+SHA_256, SHA_512 = 1, 2
+TWICE = "A user credential cannot be altered twice in the same request"
+
+
+@pytest.fixture
+def broker() -> MemoryBroker:
+    return MemoryBroker()
+
+
+def upsert(user: str, mechanism: int = SHA_256, iterations: int = 4096, password: str = "secret") -> Any:
+    kind = scram_math.BY_TYPE_ID.get(mechanism, scram_math.SHA_256)
+    salted = scram_math.salted_password(kind, password, b"salt", iterations)
+    Upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion
+    return Upsertion(name=user, mechanism=mechanism, iterations=iterations, salt=b"salt", salted_password=salted)
+
+
+def delete(user: str, mechanism: int = SHA_256) -> Any:
+    return AlterUserScramCredentialsRequest.ScramCredentialDeletion(name=user, mechanism=mechanism)
+
+
+def alter(broker: MemoryBroker, *upsertions: Any, deletions: tuple[Any, ...] = ()) -> dict[str, tuple[int, str | None]]:
+    request = AlterUserScramCredentialsRequest(upsertions=list(upsertions), deletions=list(deletions))
+    return {result.user: (result.error_code, result.error_message) for result in broker.call(request).results}
+
+
+def describe(broker: MemoryBroker, *users: str) -> dict[str, Any]:
+    names = [DescribeUserScramCredentialsRequest.UserName(name=user) for user in users] or None
+    response = broker.call(DescribeUserScramCredentialsRequest(users=names))
+    return {
+        result.user: (result.error_code, result.error_message)
+        if result.error_code
+        else {info.mechanism: info.iterations for info in result.credential_infos}
+        for result in response.results
+    }
+
+
+def test_a_stored_credential_is_the_one_of_the_password_and_survives_a_restart(broker: MemoryBroker) -> None:
+    assert alter(broker, upsert("alice", SHA_512, 8192)) == {"alice": (OK, None)}
+    assert alter(broker, upsert("alice", SHA_256)) == {"alice": (OK, None)}
+    broker.restart()
+    assert describe(broker) == {"alice": {SHA_256: 4096, SHA_512: 8192}}
+    expected = scram_math.credential(scram_math.SHA_512, "secret", 8192, b"salt")
+    assert broker.core.credentials.lookup("SCRAM-SHA-512", "alice") == expected
+    assert broker.core.credentials.lookup("SCRAM-SHA-512", "bob") is None
+
+
+def test_a_deletion_takes_one_mechanism(broker: MemoryBroker) -> None:
+    alter(broker, upsert("alice", SHA_512))
+    alter(broker, upsert("alice", SHA_256))
+    assert alter(broker, deletions=(delete("alice", SHA_512),)) == {"alice": (OK, None)}
+    assert describe(broker) == {"alice": {SHA_256: 4096}}
+    assert alter(broker, deletions=(delete("alice", SHA_256),)) == {"alice": (OK, None)}
+    assert describe(broker) == {}
+
+
+def test_each_user_fails_alone(broker: MemoryBroker) -> None:
+    results = alter(
+        broker,
+        upsert("few", iterations=4095),
+        upsert("many", iterations=16385),
+        upsert(""),
+        upsert("odd", mechanism=7),
+        upsert("good"),
+        upsert("twice"),
+        upsert("twice", SHA_512),
+        deletions=(delete("missing"), delete("nobody", 9)),
+    )
+    assert results == {
+        "missing": (error_codes.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"),
+        "nobody": (error_codes.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"),
+        "few": (error_codes.UNACCEPTABLE_CREDENTIAL, "Too few iterations"),
+        "many": (error_codes.UNACCEPTABLE_CREDENTIAL, "Too many iterations"),
+        "": (error_codes.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"),
+        "odd": (error_codes.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"),
+        "good": (OK, None),
+        "twice": (error_codes.DUPLICATE_RESOURCE, TWICE),
+    }
+    assert describe(broker) == {"good": {SHA_256: 4096}}
+
+
+def test_a_description_reports_unknown_and_repeated_users(broker: MemoryBroker) -> None:
+    alter(broker, upsert("alice"))
+    unknown = "Attempt to describe a user credential that does not exist: bob"
+    repeated = "Cannot describe SCRAM credentials for the same user twice in a single request: carol"
+    assert describe(broker, "alice", "bob", "carol", "carol") == {
+        "alice": {SHA_256: 4096},
+        "bob": (error_codes.RESOURCE_NOT_FOUND, unknown),
+        "carol": (error_codes.DUPLICATE_RESOURCE, repeated),
+    }
+
+
+def test_secrets_are_in_no_repr(broker: MemoryBroker) -> None:
+    alter(broker, upsert("alice", password="hunter2"))
+    shown = repr(broker.store.records) + repr(broker.core.credentials.lookup("SCRAM-SHA-256", "alice"))
+    credential = broker.core.credentials.lookup("SCRAM-SHA-256", "alice")
+    for secret in (credential.stored_key, credential.server_key, credential.salt):
+        assert repr(secret) not in shown
