@@ -1,0 +1,74 @@
+"""Derived files: write them anew, or check that they are up to date.
+
+``python -m tests.regen`` writes all, ``python -m tests.regen index`` one of them; with ``--check``
+nothing is written and the exit status is 1 if a file would change. ``TARGETS`` lists them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def protocol_index() -> dict[Path, str]:
+    """``protocol/_index.py``: one row per definition module in ``protocol/messages``."""
+    import kafka_tools.protocol.messages as messages
+    from kafka_tools.protocol.schema import Request
+
+    rows = []
+    for module in iter_modules(messages.__path__):
+        for value in vars(import_module(f"{messages.__name__}.{module.name}")).values():
+            if isinstance(value, type) and issubclass(value, Request) and value is not Request:
+                name = value.__name__.removesuffix("Request")
+                versions = (value.MIN_VERSION, value.MAX_VERSION, value.FLEXIBLE_FROM)
+                rows.append((value.API_KEY, module.name, name, *versions, value.ROUTE, value.LATEST_UNSTABLE))
+    lines = [
+        '"""Every API: derived from the definitions by ``python -m tests.regen index``; do not edit."""',
+        "",
+        "# key, stem, name, oldest, newest, flexible from, route, newest is unstable",
+        "ROWS: tuple[tuple[int, str, str, int, int, int | None, str, bool], ...] = (",
+        *("    " + repr(row).replace("'", '"') + "," for row in sorted(rows)),
+        ")",
+        "",
+    ]
+    return {ROOT / "kafka_tools" / "protocol" / "_index.py": "\n".join(lines)}
+
+
+TARGETS: dict[str, Callable[[], dict[Path, str]]] = {"index": protocol_index}
+
+
+def stale(names: list[str]) -> list[Path]:
+    """The derived files of these targets whose text on disk is not what would be written."""
+    return [
+        path
+        for name in names
+        for path, text in TARGETS[name]().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    check = "--check" in arguments
+    names = [argument for argument in arguments if argument != "--check"] or list(TARGETS)
+    unknown = [name for name in names if name not in TARGETS]
+    if unknown:
+        print(f"unknown: {', '.join(unknown)}; give any of {', '.join(TARGETS)}", file=sys.stderr)
+        return 2
+    for name in names:
+        for path, text in TARGETS[name]().items():
+            if path.exists() and path.read_text(encoding="utf-8") == text:
+                continue
+            print(f"{'stale' if check else 'written'}: {path.relative_to(ROOT)}")
+            if not check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+    return 1 if check and stale(names) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

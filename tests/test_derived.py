@@ -1,0 +1,17 @@
+"""Derived files are what their command would write now."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+_spec = importlib.util.spec_from_file_location("regen", Path(__file__).with_name("regen.py"))
+regen = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(regen)
+
+
+@pytest.mark.parametrize("name", sorted(regen.TARGETS))
+def test_derived_files_are_up_to_date(name: str) -> None:
+    assert regen.stale([name]) == [], f"run: python -m tests.regen {name}"
