@@ -55,8 +55,8 @@ def _struct_to_json(value: Struct, version: int, reveal: bool, records: bool) ->
             continue
         if version in field.tagged and item == field.make_default():
             continue
-        if field.kind == "records" and not records:
-            document[field.json_name + "SizeInBytes"] = 0 if item is None else len(item)
+        if field.kind == "records" and not records and item is not None:
+            document[field.json_name + "SizeInBytes"] = len(item)
         elif field.secret and not reveal and item:
             document[field.json_name] = MASK
         else:

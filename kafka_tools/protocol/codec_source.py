@@ -114,6 +114,9 @@ def encoder_source(cls: type[Struct], version: int, flexible: bool) -> Source:
     _flush_pack(source, run)
     if flexible:
         _encode_tags(source, cls, version)
+    else:
+        source.add(1, "if m.unknown_tags:", "unknown_tags")
+        source.add(2, f"raise Malformed('are set, but version {version} has no tagged fields')", "unknown_tags")
     source.add(1, "return")
     return source
 
@@ -161,7 +164,8 @@ def _encode_value(
     if not nullable:
         source.add(indent + 1, "raise Malformed('must not be null in this version')", path)
     elif field.kind == "struct":
-        source.add(indent + 1, "out.append(255)", path)
+        # Before a tagged struct stands an unsigned varint, before any other an int8 that is -1 for null.
+        source.add(indent + 1, f"out.append({0 if version in field.tagged else 255})", path)
     elif compact:
         source.add(indent + 1, "out.append(0)", path)
     else:
@@ -304,7 +308,7 @@ def _decode_value(
             source.add(indent, f"{target} = UUID(bytes={target})", path)
         return
     if field.kind == "struct":
-        _decode_struct(source, indent, field, target, path, nullable)
+        _decode_struct(source, indent, field, target, path, nullable, version in field.tagged)
         return
     _decode_length(source, indent, compact, field.kind != "string", path)
     source.add(indent, "if n < 0:", path)
@@ -330,12 +334,18 @@ def _decode_value(
     source.add(indent + 1, "pos += n", path)
 
 
-def _decode_struct(source: Source, indent: int, field: Field, target: str, path: str, nullable: bool) -> None:
+def _decode_struct(
+    source: Source, indent: int, field: Field, target: str, path: str, nullable: bool, tagged: bool
+) -> None:
     call = source.call("decode", field.item)
     if nullable:
-        source.add(indent, "n = buf[pos]", path)
-        source.add(indent, "pos += 1", path)
-        source.add(indent, "if n > 127:", path)
+        if tagged:
+            source.add(indent, "n, pos = read_unsigned_varint(buf, pos)", path)
+            source.add(indent, "if n == 0:", path)
+        else:
+            source.add(indent, "n = buf[pos]", path)
+            source.add(indent, "pos += 1", path)
+            source.add(indent, "if n > 127:", path)
         source.add(indent + 1, f"{target} = None", path)
         source.add(indent, "else:", path)
         indent += 1

@@ -78,7 +78,7 @@ class FetchSnapshotResponse(Response, key=59, versions="0-1", flexible="0+"):
             current_leader = struct(LeaderIdAndEpoch, tag=0)
             size = int64()
             position = int64()
-            unaligned_records = records()
+            unaligned_records = records(default=b"")
 
         partitions = array(PartitionSnapshot)
 

@@ -89,7 +89,7 @@ class ShareFetchResponse(Response, key=78, versions="0-2", flexible="0+"):
                 leader_epoch = int32()
 
             current_leader = struct(LeaderIdAndEpoch)
-            records = records(nullable="0+")
+            records = records(nullable="0", default=b"")
 
             class AcquiredRecords(Struct):
                 first_offset = int64()
