@@ -1,0 +1,31 @@
+"""One record as every magic gives it.
+
+Knows no bytes: ``v2.py`` and ``legacy.py`` make these. Fields as in Kafka's ``org.apache.kafka.common.record.Record``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+NO_TIMESTAMP = -1
+"""The timestamp of a record without one (magic 0)."""
+
+Headers = tuple[tuple[str, bytes | None], ...]
+
+
+class Record(NamedTuple):
+    """A record of a log; ``key`` and ``value`` are None where the log holds null.
+
+    ``timestamp`` is in milliseconds since the epoch (-1: none). ``sequence`` is -1 where the batch has no
+    producer id. ``headers`` are (name, value) in the order of the log; a name that is not UTF-8 has U+FFFD
+    for what cannot be read. ``crc_ok`` is None for magic 2, whose CRC is the batch's.
+    """
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    sequence: int = -1
+    crc: int | None = None
+    crc_ok: bool | None = None
