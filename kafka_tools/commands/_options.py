@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT_MS = 30_000
 CONNECTION = "Connection"
 OUTPUT = "Output and diagnosis"
+ARGUMENTS = "kafka_tools.arguments"
+"""Key in ``click.Context.meta`` of the arguments as they were given, for options whose order matters."""
 FORMATS = ("table", "json", "yaml")
 
 
@@ -49,6 +51,7 @@ class Command(click.Command):
         super().__init__(*arguments, **attributes)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[ARGUMENTS] = list(args)
         if not ctx.resilient_parsing:
             repeated = self._given_twice(args)
             if repeated:
@@ -103,40 +106,31 @@ def option(*names: str, **attributes: Any) -> Callable[[Any], Any]:
     return click.option(*names, cls=Option, **attributes)
 
 
-class Duration(click.ParamType[int]):
-    """A time span: a bare number is milliseconds, as in Kafka's tools; ``500ms``, ``30s``, ``2m``, ``1h`` also."""
-
-    name = "duration"
-    _UNITS_MS: ClassVar = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        text = str(value).strip()
-        digits = text.rstrip("mshMSH")
-        unit_ms = self._UNITS_MS.get(text[len(digits) :].lower())
-        try:
-            milliseconds = round(float(digits) * (unit_ms or 0)) if digits.replace(".", "", 1).isdecimal() else 0
-        except (ValueError, OverflowError):
-            milliseconds = 0
-        if unit_ms is None or not 0 < milliseconds < 2**31:
-            self.fail(f"'{value}' is no time span: 500ms, 30s, 2m, or a number of milliseconds is expected", param, ctx)
-        return milliseconds
+_UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 
 
-class KeyValue(click.ParamType[tuple[str, str]]):
-    """``key=value``, split at the first ``=``; the value may hold more of them."""
+def duration_ms(text: str | int) -> int:
+    """Milliseconds of a time span: a bare number is milliseconds, as in Kafka's tools; ``30s``, ``2m``, ``1h`` also."""
+    if isinstance(text, int):
+        return text
+    digits = text.strip().rstrip("mshMSH")
+    unit_ms = _UNITS_MS.get(text.strip()[len(digits) :].lower())
+    number = float(digits) if len(digits) < 20 and digits.replace(".", "", 1).isdecimal() else 0.0
+    milliseconds = round(number * (unit_ms or 0))
+    if not 0 < milliseconds < 2**31:
+        raise click.BadParameter(f"'{text}' is no time span: 500ms, 30s, 2m, or a number of milliseconds is expected")
+    return milliseconds
 
-    name = "key=value"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        if isinstance(value, tuple):
-            return value
-        key, equals, rest = str(value).partition("=")
-        if not equals or not key.strip():
-            # The text itself may hold a password, so it is not repeated.
-            self.fail("key=value is expected", param, ctx)
-        return key.strip(), rest
+def key_value(text: str | tuple[str, str]) -> tuple[str, str]:
+    """``key=value`` split at the first ``=``; the value may hold more of them."""
+    if isinstance(text, tuple):
+        return text
+    key, equals, rest = text.partition("=")
+    if not equals or not key.strip():
+        # The text itself may hold a password, so it is not repeated.
+        raise click.BadParameter("key=value is expected")
+    return key.strip(), rest
 
 
 class Connection:
@@ -192,10 +186,11 @@ class Connection:
         return AdminClient(config, timeout_s=self.timeout_s)
 
 
-def connection_options(*, controllers: bool = False) -> Callable[[Any], Any]:
+def connection_options(*, controllers: bool = False, short: bool = False) -> Callable[[Any], Any]:
     """Add the connection options; the command's function gets them as one ``connection: Connection``.
 
     ``controllers``: also ``--bootstrap-controller``, for commands whose requests a KRaft controller answers.
+    ``short``: also ``-C``, ``-c`` and ``--config``, which only kafka-cluster has.
     """
 
     def decorate(function: Any) -> Any:
@@ -211,7 +206,7 @@ def connection_options(*, controllers: bool = False) -> Callable[[Any], Any]:
             values.pop("debug")  # _run looks at it, also when the command line cannot be parsed
             return function(*arguments, connection=connection, **values)
 
-        return _add(_connection_parameters(controllers), update_wrapper(fold, function))
+        return _add(_connection_parameters(controllers, short), update_wrapper(fold, function))
 
     return decorate
 
@@ -262,7 +257,7 @@ def read_text(path: str, what: str) -> str:
         raise InputError(f"{what} {path}: not UTF-8 text at byte {error.start}") from error
 
 
-def _connection_parameters(controllers: bool) -> list[Callable[[Any], Any]]:
+def _connection_parameters(controllers: bool, short: bool) -> list[Callable[[Any], Any]]:
     parameters = [
         option(
             "-b",
@@ -274,6 +269,7 @@ def _connection_parameters(controllers: bool) -> list[Callable[[Any], Any]]:
             help="Brokers to connect to first, for example localhost:9092.",
         ),
         option(
+            *(("-c", "--config") if short else ()),
             "--command-config",
             "--adminclient.config",
             "command_config",
@@ -286,7 +282,7 @@ def _connection_parameters(controllers: bool) -> list[Callable[[Any], Any]]:
             "--adminclient-property",
             "command_property",
             metavar="KEY=VALUE",
-            type=KeyValue(),
+            type=key_value,
             multiple=True,
             section=CONNECTION,
             help="One setting of the client; wins over the file. May be repeated.",
@@ -295,7 +291,7 @@ def _connection_parameters(controllers: bool) -> list[Callable[[Any], Any]]:
             "--timeout",
             "timeout",
             metavar="TIME",
-            type=Duration(),
+            type=duration_ms,
             default=DEFAULT_TIMEOUT_MS,
             section=CONNECTION,
             help="Longest wait for the brokers, all retries included: 500ms, 30s, 2m, or milliseconds. Default 30s.",
@@ -305,6 +301,7 @@ def _connection_parameters(controllers: bool) -> list[Callable[[Any], Any]]:
     ]
     if controllers:
         controller = option(
+            *(("-C",) if short else ()),
             "--bootstrap-controller",
             "bootstrap_controller",
             metavar="HOST:PORT,...",

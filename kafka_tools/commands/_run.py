@@ -17,6 +17,7 @@ Nothing but data goes to stdout. With ``--debug`` an error is followed by its tr
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -27,6 +28,8 @@ from kafka_tools.errors import KafkaToolsError
 
 if TYPE_CHECKING:
     import click
+
+    from kafka_tools.output.rows import ItemError
 
 FAILED = 1
 USAGE = 2
@@ -107,6 +110,16 @@ def note(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
+def report_items(errors: Sequence[ItemError], what: str = "failed") -> int:
+    """Complain about each item that failed, after the rows were printed; the exit status for the whole command."""
+    import click
+
+    for error in errors:
+        _flush_data()
+        complain(click.get_current_context().command_path, f"{what} {error.item}: {error.message}")
+    return FAILED if errors else 0
+
+
 def _invoke(command: click.Command, arguments: list[str], program: str) -> int:
     import click
 
@@ -129,10 +142,9 @@ def _invoke(command: click.Command, arguments: list[str], program: str) -> int:
 
 def _flush_data() -> None:
     """Let the rows that were printed arrive before the complaint about the ones that were not."""
-    try:
+    # The complaint that follows matters more than a pipe that is closed by now.
+    with contextlib.suppress(OSError):
         sys.stdout.flush()
-    except OSError:
-        pass  # the complaint that follows matters more; main() reports a closed pipe by itself
 
 
 def _make_printable() -> None:

@@ -1,0 +1,118 @@
+"""What ``kafka-configs --alter`` changes: ``--add-config``, ``--add-config-file`` and ``--delete-config``.
+
+``k1=v1,k2=[v1,v2],k3=v3``: commas separate pairs except inside square brackets; a pair is split at its first ``=``; one
+pair of brackets around the whole value is dropped. (Kafka drops brackets anywhere and refuses a second ``=``.)
+Values may be passwords, so no message repeats one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kafka_tools.errors import InputError, UsageError
+
+SCRAM_MECHANISMS = {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 4096}
+"""Mechanism -> fewest iterations (org.apache.kafka.common.security.scram.internals.ScramMechanism)."""
+DEFAULT_ITERATIONS = 4096
+USER_QUOTAS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
+IP_QUOTAS = ("connection_creation_rate",)
+
+_KEY = re.compile(r"[a-zA-Z0-9._-]+")
+_CREDENTIAL = re.compile(r"(?:iterations=(-?[0-9]*),)?password=(.*)", re.DOTALL)
+
+
+class ScramChange(NamedTuple):
+    """A credential to store. ``password`` is the clear text; its repr is masked."""
+
+    mechanism: str
+    iterations: int
+    password: str
+
+    def __repr__(self) -> str:
+        return f"ScramChange({self.mechanism}, {self.iterations}, password=***)"
+
+
+def parse_added(text: str) -> dict[str, str]:
+    """Key -> value of ``--add-config``; UsageError with the position when the text is not of that form."""
+    added = {}
+    for pair in _split_outside_brackets(text):
+        key, equals, value = pair.partition("=")
+        key, value = key.strip(), value.strip()
+        if not equals or not key:
+            shown = key if not equals and len(key) < 60 and "[" not in key else "one of the pairs"
+            raise UsageError(
+                f"--add-config: {shown} is not key=value; group a value that contains commas as key=[val1,val2]"
+            )
+        _check_key(key, "--add-config")
+        if key in added:
+            raise UsageError(f"--add-config: {key} is given twice")
+        added[key] = value[1:-1].strip() if value.startswith("[") and value.endswith("]") else value
+    return added
+
+
+def parse_added_file(text: str, place: str) -> dict[str, str]:
+    """Key -> value of a Java properties file."""
+    from kafka_tools.net.properties import parse_properties
+
+    added = dict(parse_properties(text, place))
+    for key in added:
+        _check_key(key, place)
+    return added
+
+
+def parse_deleted(texts: Sequence[str]) -> list[str]:
+    """The keys of all ``--delete-config`` options, in order, each once."""
+    keys = [key.strip() for text in texts for key in text.split(",")]
+    if "" in keys:
+        raise UsageError("--delete-config: one of the keys is empty")
+    return list(dict.fromkeys(keys))
+
+
+def parse_scram(mechanism: str, value: str) -> ScramChange:
+    """The credential of ``SCRAM-SHA-512=[iterations=8192,password=...]``; iterations -1 or absent is 4096."""
+    match = _CREDENTIAL.fullmatch(value)
+    if match is None:
+        raise UsageError(f"the credential of {mechanism} must be [iterations=N,password=...] or [password=...]")
+    text, password = match.groups()
+    if text == "" or not password:
+        raise UsageError(
+            f"the credential of {mechanism} lacks {'a number of iterations' if text == '' else 'a password'}"
+        )
+    iterations = DEFAULT_ITERATIONS if text in (None, "-1") else int(text[:12])
+    least = SCRAM_MECHANISMS[mechanism]
+    if iterations < least:
+        raise InputError(f"Iterations {iterations} is less than the minimum {least} required for {mechanism}")
+    return ScramChange(mechanism, iterations, password)
+
+
+def parse_quota(key: str, value: str) -> float:
+    """The number of a quota; UsageError when it is none."""
+    try:
+        return float(value)
+    except ValueError:
+        raise UsageError(f"Cannot parse quota configuration value for {key}: {value}") from None
+
+
+def _split_outside_brackets(text: str) -> list[str]:
+    parts = [""]
+    depth = 0
+    for character in text:
+        depth += {"[": 1, "]": -1}.get(character, 0)
+        if depth < 0:
+            break
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    if depth != 0:
+        raise UsageError(
+            "--add-config: the square brackets do not pair up", hint="--add-config-file takes values of any form"
+        )
+    return parts
+
+
+def _check_key(key: str, place: str) -> None:
+    if not _KEY.fullmatch(key):
+        raise UsageError(f"{place}: '{key[:60]}' is no config key: letters, digits, '.', '_' and '-' are expected")

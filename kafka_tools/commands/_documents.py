@@ -1,0 +1,167 @@
+"""Versioned JSON documents that commands read: parse, version, contents, with the place of every mistake.
+
+A document is checked in Kafka's order (parse, version, then its fields), with Kafka's messages for the three mistakes
+that Kafka names; for the rest the message gives the file and the path inside it. What is valid is said by the JSON
+Schema under ``schemas/``; ``check`` decides by it with the few keywords that those files use, because jsonschema costs
+77 ms of import. A test runs both over the same documents and requires the same verdict.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+
+from kafka_tools.errors import InputError
+from kafka_tools.values import TopicPartition
+
+Schema = dict[str, Any]
+
+_MAX_LISTED = 10
+
+
+def read_delete_records(text: str, place: str) -> dict[TopicPartition, int]:
+    """Partition -> first offset to keep, in the order of the file; InputError if the document is not valid.
+
+    ``place`` names the file in messages. A partition that appears twice is refused before anything is sent.
+    """
+    document = parse(text, place)
+    _check_version(document, place, supported=1)
+    if "partitions" not in document:
+        raise InputError("Missing partitions field", hint=f'{place}: the document needs a list "partitions"')
+    check_all(document, schema("delete-records.v1"), place)
+    offsets: dict[TopicPartition, int] = {}
+    duplicates = []
+    for entry in document["partitions"]:
+        partition = TopicPartition(entry["topic"], entry["partition"])
+        if partition in offsets:
+            duplicates.append(str(partition))
+        offsets.setdefault(partition, entry["offset"])
+    if duplicates:
+        listed = ",".join(dict.fromkeys(duplicates))
+        raise InputError(
+            f"Offset json file contains duplicate topic partitions: {listed}",
+            hint=f"{place}: give one offset per partition; nothing was deleted",
+        )
+    return offsets
+
+
+def parse(text: str, place: str) -> Any:
+    """The value of a JSON text. A key that appears twice in one object is refused: one of the two would be lost.
+
+    A number with a fraction or an exponent is never an integer here (``1.0`` is not 1), as in Kafka.
+    """
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=lambda pairs: _object(pairs, place),
+            parse_float=Decimal,
+            parse_constant=_not_json,
+        )
+    except json.JSONDecodeError as error:
+        where = f"{place}, line {error.lineno} column {error.colno}: {error.msg}"
+        raise InputError("The input string is not a valid JSON", hint=where) from error
+    except (RecursionError, ValueError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise InputError("The input string is not a valid JSON", hint=f"{place}: {reason}") from error
+
+
+def schema(name: str) -> Schema:
+    """The JSON Schema ``name``, from the package or from the checkout it runs in."""
+    package = Path(__file__).parents[1] / "_schemas"
+    folder = package if package.is_dir() else Path(__file__).parents[2] / "schemas"
+    loaded: Schema = json.loads((folder / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def check_all(document: Any, schema: Schema, place: str) -> None:
+    """InputError when ``document`` breaks ``schema``: the first mistake is the message, further ones its hint."""
+    mistakes = list(check(document, schema))
+    if not mistakes:
+        return
+    shown = mistakes[1:_MAX_LISTED]
+    if len(mistakes) > _MAX_LISTED:
+        shown.append(f"and {len(mistakes) - _MAX_LISTED} more")
+    raise InputError(f"{place}: {mistakes[0]}", hint="\n  ".join(shown) or None)
+
+
+def check(value: Any, schema: Schema, path: str = "") -> list[str]:
+    """What is wrong with ``value``, each as ``path: reason``, by the keywords that our schemas use."""
+    name = path or "the document"
+    wanted = schema.get("type")
+    if wanted is not None and not _is(value, wanted):
+        return [f"{name} is {_kind(value)}, {_article(wanted)} is expected"]
+    mistakes = []
+    if "const" in schema and value != schema["const"]:
+        mistakes.append(f"{name} is {value}, {schema['const']} is expected")
+    if "minimum" in schema and value < schema["minimum"]:
+        mistakes.append(f"{name} is {value}, at least {schema['minimum']} is expected")
+    if "maximum" in schema and value > schema["maximum"]:
+        mistakes.append(f"{name} is {value}, at most {schema['maximum']} is expected")
+    if isinstance(value, dict):
+        mistakes += [f"{_join(path, key)} is missing" for key in schema.get("required", ()) if key not in value]
+        for key, inner in schema.get("properties", {}).items():
+            if key in value:
+                mistakes += check(value[key], inner, _join(path, key))
+    if isinstance(value, list) and "items" in schema:
+        for at, each in enumerate(value):
+            mistakes += check(each, schema["items"], f"{path}[{at}]")
+    return mistakes
+
+
+def _check_version(document: Any, place: str, supported: int) -> None:
+    if not isinstance(document, dict):
+        raise InputError(f"{place}: the document is {_kind(document)}, an object is expected")
+    version = document.get("version", supported)
+    if not _is(version, "integer"):
+        raise InputError(f"{place}: version is {_kind(version)}, an integer is expected")
+    if version != supported:
+        raise InputError(
+            f"Not supported version field value {version}", hint=f"{place}: version {supported} is supported"
+        )
+
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": (int, Decimal),
+    "boolean": bool,
+}
+
+
+def _is(value: Any, wanted: str) -> bool:
+    if isinstance(value, bool):
+        return wanted == "boolean"
+    return isinstance(value, _TYPES[wanted])
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, Decimal):
+        return f"the number {value}"
+    return next(_article(name) for name in ("boolean", *_TYPES) if _is(value, name))
+
+
+def _article(wanted: str) -> str:
+    return f"an {wanted}" if wanted[0] in "aio" else f"a {wanted}"
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _object(pairs: list[tuple[str, Any]], place: str) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"{place}: the key '{twice}' appears twice in one object")
+    return result
+
+
+def _not_json(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")

@@ -1,0 +1,306 @@
+"""What the tour shows: its commands, in order, and what each of them must have done.
+
+A step is a command line as an operator types it and a check of its real output. Checks look at what matters (the
+partitions that were asked for, every record back, no lag), so that a step that prints the wrong thing ends the tour.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from kafka_tools.errors import KafkaToolsError
+
+RECORDS = 1200
+PARTITIONS = 3
+DELETED_BEFORE = 100
+_USER = "alice"
+# The user exists for seconds, on a broker that listens on the loopback interface only.
+_PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY = "wonderland"
+
+
+class StepFailed(KafkaToolsError):
+    """A command of the tour did not do what it should; the message says what is missing."""
+
+
+class Answer(NamedTuple):
+    """What a command did: its exit status, and the text on stdout and on stderr."""
+
+    status: int
+    output: str
+    errors: str
+
+
+class Step(NamedTuple):
+    """One step: what it shows, the command, the check of its answer, and the file that is its standard input."""
+
+    title: str
+    command: list[str]
+    check: Callable[[Answer], None]
+    input_file: Path | None = None
+
+
+class Place(NamedTuple):
+    """Where the tour happens: its folder, the broker's data directory, address and cluster id."""
+
+    folder: Path
+    data_dir: Path
+    bootstrap_server: str
+    cluster_id: str
+
+
+def steps(place: Place, *, with_audit: bool) -> list[Step]:
+    """All steps. Writes the files that the commands read (records, password, offsets) into the folder."""
+    records = _write_files(place.folder)
+    listed = [*_topics(place), *_configs(place), *_records(place, records), *_groups(place), *_log(place)]
+    if with_audit:
+        audit = ["kafka-tools", "audit", str(place.data_dir)]
+        listed.append(Step("Audit the broker's data directory with Spark", audit, _audited))
+    return listed
+
+
+def _topics(place: Place) -> list[Step]:
+    topics = ["kafka-topics", "--bootstrap-server", place.bootstrap_server]
+    return [
+        Step(
+            "Who is there",
+            ["kafka-cluster", "cluster-id", "--bootstrap-server", place.bootstrap_server],
+            has(f"Cluster ID: {place.cluster_id}"),
+        ),
+        Step(
+            "Create topics",
+            [*topics, "--create", "--topic", "orders", "--partitions", str(PARTITIONS), "--replication-factor", "1"],
+            has("Created topic orders."),
+        ),
+        Step(
+            "A compacted one as well",
+            [*topics, "--create", "--topic", "customers", "--config", "cleanup.policy=compact"],
+            has("Created topic customers."),
+        ),
+        Step("List them", [*topics, "--list"], lists("customers", "orders")),
+        Step(
+            "Describe one",
+            [*topics, "--describe", "--topic", "orders"],
+            has("Topic: orders", f"PartitionCount: {PARTITIONS}", *(f"Partition: {n}" for n in range(PARTITIONS))),
+        ),
+    ]
+
+
+def _configs(place: Place) -> list[Step]:
+    configs = ["kafka-configs", "--bootstrap-server", place.bootstrap_server]
+    topic = ["--entity-type", "topics", "--entity-name", "orders"]
+    user = ["--entity-type", "users", "--entity-name", _USER]
+    password_file = str(place.folder / "scram.properties")
+    return [
+        Step(
+            "Alter a topic's configs",
+            [*configs, "--alter", *topic, "--add-config", "retention.ms=86400000,segment.bytes=1048576"],
+            has("Completed updating config for topic orders."),
+        ),
+        Step(
+            "Describe them",
+            [*configs, "--describe", *topic],
+            has("retention.ms=86400000", "segment.bytes=1048576"),
+        ),
+        Step(
+            "Give a user quotas",
+            [*configs, "--alter", *user, "--add-config", "producer_byte_rate=1048576,consumer_byte_rate=2097152"],
+            has(f"Completed updating config for user {_USER}."),
+        ),
+        Step(
+            "Add a SCRAM credential, its password in a file",
+            [*configs, "--alter", *user, "--add-config-file", password_file],
+            has(f"Completed updating config for user {_USER}."),
+        ),
+        Step(
+            "Describe the user: quotas, and of the password nothing but the iterations",
+            [*configs, "--describe", *user],
+            all_of(
+                has("producer_byte_rate=1048576", "consumer_byte_rate=2097152", "SCRAM-SHA-256=iterations=8192"),
+                _hides_the_password,
+            ),
+        ),
+    ]
+
+
+def _records(place: Place, records: list[str]) -> list[Step]:
+    bootstrap = ["--bootstrap-server", place.bootstrap_server, "--topic", "orders"]
+    keyed = ["--reader-property", "parse.key=true", "--reader-property", "key.separator=:"]
+    shown = ["--formatter-property", "print.key=true", "--formatter-property", "key.separator=:"]
+    group = ["--group", "billing", "--from-beginning", "--max-messages", str(RECORDS), "--timeout-ms", "30000"]
+    return [
+        Step(
+            f"Produce {RECORDS} records",
+            ["kafka-console-producer", *bootstrap, "--compression-codec", "zstd", *keyed],
+            has(),
+            input_file=place.folder / "orders.txt",
+        ),
+        Step(
+            "Consume them in a group",
+            ["kafka-console-consumer", *bootstrap, *group, *shown],
+            lists(*records),
+        ),
+    ]
+
+
+def _groups(place: Place) -> list[Step]:
+    groups = ["kafka-consumer-groups", "--bootstrap-server", place.bootstrap_server]
+    describe = [*groups, "--describe", "--group", "billing"]
+    reset = [*groups, "--reset-offsets", "--group", "billing", "--topic", "orders", "--to-earliest", "--execute"]
+    return [
+        Step("List the groups", [*groups, "--list"], lists("billing")),
+        Step("The group has read everything", describe, _lag(0)),
+        Step("Reset it to the start", reset, _was_reset),
+        Step("It is behind by all records now", describe, _lag(RECORDS)),
+    ]
+
+
+def _log(place: Place) -> list[Step]:
+    return [
+        Step(
+            "Delete records below an offset, from a JSON file",
+            [
+                "kafka-delete-records",
+                "--bootstrap-server",
+                place.bootstrap_server,
+                "--offset-json-file",
+                str(place.folder / "offsets.json"),
+            ],
+            has(f"partition: orders-0\tlow_watermark: {DELETED_BEFORE}"),
+        ),
+        Step(
+            "Dump the segments on disk, records and all",
+            ["kafka-dump-log", "--files", _segments(place.data_dir), "--print-data-log"],
+            _dumped,
+        ),
+    ]
+
+
+def _write_files(folder: Path) -> list[str]:
+    records = [f"customer-{number % 40}:order {number}, {number * 37 % 500} EUR" for number in range(RECORDS)]
+    (folder / "orders.txt").write_text("\n".join(records) + "\n", encoding="utf-8")
+    (folder / "scram.properties").write_text(
+        f"SCRAM-SHA-256=[iterations=8192,password={_PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY}]\n", encoding="utf-8"
+    )
+    offsets = {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "offset": DELETED_BEFORE}]}
+    (folder / "offsets.json").write_text(json.dumps(offsets), encoding="utf-8")
+    return records
+
+
+def _segments(data_dir: Path) -> str:
+    """The topic's segments as ``--files`` takes them; small topics have one per partition, from offset 0."""
+    return ",".join(str(data_dir / f"orders-{number}" / f"{0:020d}.log") for number in range(PARTITIONS))
+
+
+# Checks
+
+
+def has(*texts: str) -> Callable[[Answer], None]:
+    """Each of ``texts`` is somewhere in the output."""
+
+    def check(answer: Answer) -> None:
+        for text in texts:
+            require(text in answer.output, f"the output should have '{text}'")
+
+    return check
+
+
+def lists(*lines: str) -> Callable[[Answer], None]:
+    """The output is these lines, in any order."""
+
+    def check(answer: Answer) -> None:
+        found = sorted(answer.output.splitlines())
+        missing = _difference(lines, found)
+        surplus = _difference(found, lines)
+        require(not missing, f"{len(missing)} of {len(lines)} lines are missing, for example '{_first(missing)}'")
+        require(not surplus, f"{len(surplus)} lines should not be there, for example '{_first(surplus)}'")
+
+    return check
+
+
+def all_of(*checks: Callable[[Answer], None]) -> Callable[[Answer], None]:
+    """All of ``checks``."""
+
+    def check(answer: Answer) -> None:
+        for each in checks:
+            each(answer)
+
+    return check
+
+
+def require(condition: bool, otherwise: str) -> None:
+    """StepFailed with what should have been, unless ``condition``."""
+    if not condition:
+        raise StepFailed(otherwise)
+
+
+def _hides_the_password(answer: Answer) -> None:
+    said = answer.output + answer.errors
+    require(_PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY not in said, "the password should not be in the output")
+
+
+def _lag(total: int) -> Callable[[Answer], None]:
+    """The group's lag over all partitions of the topic is ``total``."""
+
+    def check(answer: Answer) -> None:
+        rows = _table(answer.output, "GROUP")
+        lags = [row["LAG"] for row in rows if row.get("TOPIC") == "orders"]
+        require(len(lags) == PARTITIONS, f"{PARTITIONS} partitions of orders should be listed, not {len(lags)}")
+        require(all(lag.isdecimal() for lag in lags), f"the lag should be a number everywhere: {', '.join(lags)}")
+        require(sum(map(int, lags)) == total, f"the lag should be {total} in all, not {sum(map(int, lags))}")
+
+    return check
+
+
+def _was_reset(answer: Answer) -> None:
+    rows = _table(answer.output, "GROUP")
+    offsets = [row.get("NEW-OFFSET") for row in rows if row.get("TOPIC") == "orders"]
+    require(offsets == ["0"] * PARTITIONS, f"the new offset should be 0 in {PARTITIONS} partitions: {offsets}")
+
+
+def _dumped(answer: Answer) -> None:
+    payloads = re.findall(r"^\| offset: .* payload: order \d+, ", answer.output, re.MULTILINE)
+    require(len(payloads) == RECORDS, f"{RECORDS} records should be in the segments, not {len(payloads)}")
+    require("isvalid: false" not in answer.output, "every batch should be valid")
+    require("compresscodec: zstd" in answer.output, "the batches should be compressed with zstd")
+
+
+def _audited(answer: Answer) -> None:
+    rows = _table(answer.output, "TOPIC")
+    orders = [row for row in rows if row["TOPIC"] == "orders"]
+    require(len(orders) == PARTITIONS, f"{PARTITIONS} partitions of orders should be listed, not {len(orders)}")
+    counted = sum(int(row["RECORDS"]) for row in orders)
+    require(counted == RECORDS, f"{RECORDS} records of orders should be counted, not {counted}")
+    require({row["CODECS"] for row in orders} == {"zstd"}, "the codec of orders should be zstd")
+    require(any(row["TOPIC"] == "__consumer_offsets" for row in rows), "__consumer_offsets should be listed")
+    corrupt = sum(int(row["CORRUPT"]) for row in rows)
+    require(corrupt == 0, f"no batch should be corrupt, {corrupt} are")
+
+
+def _table(output: str, first_column: str) -> list[dict[str, str]]:
+    """Rows under every header line that starts with ``first_column``, cells by column name."""
+    rows: list[dict[str, str]] = []
+    names: list[str] = []
+    for line in output.splitlines():
+        cells = line.split()
+        if cells and cells[0] == first_column:
+            names = cells
+        elif names and len(cells) >= len(names):
+            rows.append(dict(zip(names, cells, strict=False)))
+        elif not cells:
+            names = []
+    return rows
+
+
+def _difference(left: Iterable[str], right: Iterable[str]) -> list[str]:
+    """What is in ``left`` and, counted, not in ``right``."""
+    from collections import Counter
+
+    return sorted((Counter(left) - Counter(right)).elements())
+
+
+def _first(lines: list[str]) -> str:
+    return lines[0] if lines else ""

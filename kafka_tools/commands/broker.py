@@ -1,0 +1,68 @@
+"""``kafka-tools broker run``: the bundled broker as a process.
+
+One JSON line on stdout says that it is ready and where; everything else goes to stderr.
+"""
+
+from __future__ import annotations
+
+import click
+
+from kafka_tools.commands._options import Group, key_value, option
+
+
+@click.group("broker", cls=Group)
+def command() -> None:
+    """Run the bundled broker: real segment logs on disk, groups, configs, quotas."""
+
+
+@command.command("run")
+@click.argument("properties_file", metavar="[server.properties]", required=False, type=click.Path())
+@option(
+    "--listen",
+    metavar="HOST:PORT",
+    help="Where to listen, in plaintext; port 0 picks a free one.  [default: localhost:9092]",
+)
+@option("--data-dir", metavar="DIR", help="Where the logs live. Without it (and without log.dirs) they are temporary.")
+@option(
+    "--set", "overrides", metavar="KEY=VALUE", multiple=True, type=key_value,
+    help="A config of the broker, for example --set num.partitions=3; beats the file. May be repeated.",
+)  # fmt: skip
+@option("--release", metavar="VERSION", help="Advertise what this Kafka release does, for example 2.2.")
+@option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
+        help="How much goes to stderr.")  # fmt: skip
+@click.option("--debug", is_flag=True, hidden=True)
+def run(
+    properties_file: str | None,
+    listen: str | None,
+    data_dir: str | None,
+    overrides: tuple[tuple[str, str], ...],
+    release: str | None,
+    log_level: str,
+    debug: bool,
+) -> None:
+    """Run a broker until SIGTERM or Ctrl-C.
+
+    When clients can connect it prints one line of JSON on stdout: bootstrap_servers, cluster_id, data_dir and pid.
+    """
+    import logging
+    import sys
+
+    logging.basicConfig(
+        stream=sys.stderr, level=log_level.upper(), format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
+    )
+    from kafka_tools.broker_embedded.broker import with_overrides
+    from kafka_tools.broker_embedded.process import run as serve
+
+    properties: dict[str, str] = {}
+    if properties_file is not None:
+        from kafka_tools.net.properties import read_properties
+
+        properties = read_properties(properties_file)
+    merged, dirs = with_overrides(properties, listen=listen, data_dir=data_dir, overrides=dict(overrides))
+    serve(merged, dirs, release=release, ready=click.echo)
+
+
+def main() -> None:
+    from kafka_tools.commands._run import main as run_main
+
+    run_main(command, "kafka-broker")

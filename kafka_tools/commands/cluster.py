@@ -1,0 +1,77 @@
+"""``kafka-cluster``: the id and the endpoints of a cluster (Kafka's ClusterTool)."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import click
+
+from kafka_tools.commands import _run
+from kafka_tools.commands._options import (
+    Command,
+    Connection,
+    Group,
+    connection_options,
+    option,
+    output_options,
+)
+from kafka_tools.errors import UsageError
+
+
+@click.group(name="kafka-cluster", cls=Group, no_args_is_help=False)
+def command() -> None:
+    """Show a cluster's id and its endpoints."""
+
+
+@command.command(name="cluster-id", cls=Command)
+@connection_options(controllers=True, short=True)
+@output_options()
+def cluster_id(connection: Connection, output_format: str | None) -> int:
+    """Print the id of the cluster."""
+    from kafka_tools.output import kafka_text
+    from kafka_tools.output.rows import Rows, show
+
+    with connection.admin() as admin:
+        value = admin.describe_cluster().cluster_id
+    if output_format is None:
+        print(kafka_text.cluster_id(value), end="")
+    else:
+        show(Rows("cluster-id", ("cluster_id",), [{"cluster_id": value}]), output_format)
+    return 0
+
+
+@command.command(name="list-endpoints", cls=Command)
+@option("--include-fenced-brokers", is_flag=True, help="Also brokers that are registered but fenced.")
+@connection_options(controllers=True, short=True)
+@output_options()
+def list_endpoints(include_fenced_brokers: bool, connection: Connection, output_format: str | None) -> int:
+    """List the brokers, or with --bootstrap-controller the controllers."""
+    from kafka_tools.output import kafka_text
+    from kafka_tools.output.rows import Rows, show
+
+    controllers = connection.bootstrap_controller is not None
+    if include_fenced_brokers and controllers:
+        raise UsageError("--include-fenced-brokers only goes with --bootstrap-server")
+    with connection.admin() as admin:
+        cluster = admin.describe_cluster(include_fenced_brokers=include_fenced_brokers)
+    rows = [_endpoint(node, cluster, controllers) for node in sorted(cluster.nodes, key=lambda node: node.id)]
+    if output_format is None:
+        print(kafka_text.endpoints(rows, controllers), end="")
+    else:
+        columns = ["id", "host", "port", "rack", "state", "endpoint_type"]
+        if controllers:
+            columns.remove("state")
+        show(Rows("endpoints", columns, rows), output_format)
+    return 0
+
+
+def main() -> NoReturn:
+    """Entry of the ``kafka-cluster`` console script."""
+    _run.main(command, "kafka-cluster")
+
+
+def _endpoint(node: Any, cluster: Any, controller: bool) -> dict[str, Any]:
+    row = {"id": node.id, "host": node.host, "port": node.port, "rack": node.rack}
+    if not controller:
+        row["state"] = "fenced" if node.id in cluster.fenced else "unfenced"
+    return row | {"endpoint_type": "controller" if controller else "broker"}

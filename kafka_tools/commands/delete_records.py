@@ -1,0 +1,63 @@
+"""``kafka-delete-records``: move the log start offset of partitions forward, as a JSON file says.
+
+Reads the file through ``_documents``, asks the partition leaders through the admin client, prints what Kafka's
+DeleteRecordsCommand prints. Unlike that tool, exits 1 when a partition failed.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import click
+
+from kafka_tools.commands import _run
+from kafka_tools.commands._options import Command, Connection, connection_options, option, output_options, read_text
+
+
+@click.command(name="kafka-delete-records", cls=Command)
+@option(
+    "--offset-json-file",
+    required=True,
+    metavar="FILE",
+    help='Partitions with the offset to delete before, -1 for the high watermark: {"partitions": [{"topic": "orders", '
+    '"partition": 0, "offset": 1200}], "version": 1}. - reads standard input.',
+)
+@connection_options()
+@output_options()
+def command(offset_json_file: str, connection: Connection, output_format: str | None) -> int:
+    """Delete the records of partitions below an offset."""
+    from kafka_tools.commands._documents import read_delete_records
+    from kafka_tools.output import kafka_text
+    from kafka_tools.output.rows import ItemError, Rows, show
+
+    connection.check()
+    offsets = read_delete_records(read_text(offset_json_file, "offsets file"), offset_json_file)
+    if output_format is None:
+        print("Executing records delete operation", flush=True)
+    with connection.admin() as admin:
+        outcomes = admin.delete_records(offsets)
+    rows = []
+    errors = []
+    for partition, outcome in outcomes.items():
+        error = outcome.error
+        rows.append(
+            {
+                "topic": partition.topic,
+                "partition": partition.partition,
+                "low_watermark": None if error else outcome.value,
+                "error": str(error) if error else None,
+            }
+        )
+        if error:
+            errors.append(ItemError(str(partition), _run.error_name(error), str(error)))
+    if output_format is not None:
+        show(Rows("deleted-records", ("topic", "partition", "low_watermark", "error"), rows, errors), output_format)
+    else:
+        print("Records delete operation completed:")
+        print("".join(kafka_text.low_watermark_line(row) for row in rows), end="")
+    return _run.report_items("kafka-delete-records", "delete records of", errors)
+
+
+def main() -> NoReturn:
+    """Entry of the ``kafka-delete-records`` console script."""
+    _run.main(command, "kafka-delete-records")

@@ -1,0 +1,232 @@
+"""``kafka-tools tour``: the whole product in half a minute, on a broker that is started for it and thrown away.
+
+Every command is really run, as a process of its own, and its output is shown and checked; the tour ends with exit
+status 1 at the first step that is not what it should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from kafka_tools.commands import _run
+from kafka_tools.commands._options import Command, option
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from kafka_tools.commands._tour_steps import Answer, Place, Step
+
+SHOWN_LINES = 12
+STEP_TIMEOUT_S = 180
+BROKER_TIMEOUT_S = 60
+
+
+@click.command(name="kafka-tools tour", cls=Command)
+@option("--keep", is_flag=True, help="Keep the broker's data directory and the tour's files, and say where they are.")
+@option("--no-audit", is_flag=True, help="Leave out the last step, which needs the Spark packages.")
+def command(keep: bool, no_audit: bool) -> int:
+    """Start the bundled broker, use every command on it, audit what it wrote, and clean up.
+
+    \b
+    Example:
+      kafka-tools tour
+    """
+    import shutil
+    import tempfile
+    import time
+
+    from kafka_tools.commands import _tour_steps
+
+    if not no_audit:
+        _require_spark()
+    started_s = time.monotonic()
+    folder = Path(tempfile.mkdtemp(prefix="kafka-tools-tour-"))
+    try:
+        with _running_broker(folder) as place:
+            steps = _tour_steps.steps(place, with_audit=not no_audit)
+            for number, step in enumerate(steps, start=1):
+                _take(step, number)
+    finally:
+        if keep:
+            click.echo(f"\nkept: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    click.echo(f"\nAll {len(steps)} steps did what they should, in {time.monotonic() - started_s:.1f} s.")
+    return 0
+
+
+def main() -> NoReturn:
+    """Run the tour on the process's arguments and exit."""
+    _run.main(command, "kafka-tools tour")
+
+
+def _require_spark() -> None:
+    from importlib.util import find_spec
+
+    from kafka_tools.errors import KafkaToolsError
+
+    missing = [name for name in ("pyspark", "pyarrow") if find_spec(name) is None]
+    if missing:
+        raise KafkaToolsError(
+            f"the tour's last step needs Spark, and {' and '.join(missing)} is not installed",
+            hint="pip install 'kafka-operator-tools[spark]', or leave the step out with --no-audit",
+        )
+
+
+def _take(step: Step, number: int) -> None:
+    """Run a step, show it, check it; StepFailed names the step and what is wrong with it."""
+    from kafka_tools.commands._tour_steps import StepFailed
+
+    click.secho(f"\n{number}. {step.title}", bold=True)
+    typed = _as_typed(step.command)
+    click.secho(f"$ {typed}" + (f" < {step.input_file}" if step.input_file else ""), fg="cyan")
+    answer = _run_step(step)
+    _show(answer)
+    place = f"step {number} ({step.title.lower()})"
+    if answer.status != 0:
+        raise StepFailed(f"{place}: '{' '.join(step.command[:2])}' ended with exit status {answer.status}")
+    try:
+        step.check(answer)
+    except StepFailed as error:
+        raise StepFailed(f"{place}: {error}") from error
+
+
+def _run_step(step: Step) -> Answer:
+    import subprocess
+
+    from kafka_tools.commands._tour_steps import Answer, StepFailed
+
+    standard_input = open(step.input_file, "rb") if step.input_file else None  # noqa: SIM115 - closed below
+    try:
+        done = subprocess.run(
+            _program(step.command),
+            stdin=standard_input or subprocess.DEVNULL,
+            capture_output=True,
+            timeout=STEP_TIMEOUT_S,
+            env=_environment(),
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise StepFailed(f"'{' '.join(step.command[:2])}' did not end within {STEP_TIMEOUT_S} s") from error
+    finally:
+        if standard_input:
+            standard_input.close()
+    return Answer(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
+
+def _show(answer: Answer) -> None:
+    lines = answer.output.splitlines()
+    for line in lines[:SHOWN_LINES]:
+        click.echo(line)
+    if len(lines) > SHOWN_LINES:
+        click.secho(f"... {len(lines) - SHOWN_LINES} more lines", dim=True)
+    for line in answer.errors.splitlines():
+        click.secho(line, dim=True)
+
+
+@contextmanager
+def _running_broker(folder: Path) -> Iterator[Place]:
+    """The bundled broker for the ``with`` block; stopped as an operator does it, or killed if the block fails."""
+    broker, place = _start_broker(folder)
+    try:
+        yield place
+    except BaseException:
+        broker.kill()
+        broker.communicate()
+        raise
+    _stop_broker(broker)
+
+
+def _start_broker(folder: Path) -> tuple[subprocess.Popen[bytes], Place]:
+    """The bundled broker as a process, once it has said that it is ready."""
+    import json
+    import subprocess
+
+    from kafka_tools.commands._tour_steps import Place, StepFailed
+
+    data_dir = folder / "data"
+    arguments = ["kafka-tools", "broker", "run", "--data-dir", str(data_dir), "--listen", "127.0.0.1:0"]
+    click.secho("Start the bundled broker", bold=True)
+    click.secho(f"$ {_as_typed(arguments)} &", fg="cyan")
+    log_file = folder / "broker.log"
+    with open(log_file, "wb") as log:
+        broker = subprocess.Popen(
+            _program(arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=_environment(),
+            start_new_session=True,  # Ctrl-C is for the tour, which then stops the broker in order
+        )
+    line = _first_line(broker)
+    try:
+        ready = json.loads(line)
+        place = Place(folder, data_dir, ready["bootstrap_servers"], ready["cluster_id"])
+    except (ValueError, KeyError, TypeError) as error:
+        broker.kill()
+        broker.wait()
+        said = log_file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        reason = f": {said[-1]}" if said else ""
+        raise StepFailed(f"the broker did not start{reason}") from error
+    click.echo(line.rstrip())
+    return broker, place
+
+
+def _first_line(broker: subprocess.Popen[bytes]) -> str:
+    """The line with which the broker says that it is ready; empty if it ends, or is silent for too long."""
+    import selectors
+
+    assert broker.stdout is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(broker.stdout, selectors.EVENT_READ)
+        if not selector.select(BROKER_TIMEOUT_S):
+            return ""
+    return broker.stdout.readline().decode("utf-8", "replace")
+
+
+def _stop_broker(broker: subprocess.Popen[bytes]) -> None:
+    """Stop the broker with SIGTERM. StepFailed if it does not end well."""
+    import subprocess
+
+    from kafka_tools.commands._tour_steps import StepFailed
+
+    broker.terminate()
+    try:
+        broker.communicate(timeout=BROKER_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        broker.kill()
+        broker.communicate()
+        raise StepFailed(f"the broker did not stop within {BROKER_TIMEOUT_S} s of SIGTERM") from None
+    if broker.returncode != 0:
+        raise StepFailed(f"the broker ended with status {broker.returncode} after SIGTERM")
+
+
+def _as_typed(arguments: list[str]) -> str:
+    import shlex
+
+    return shlex.join(arguments)
+
+
+def _program(arguments: list[str]) -> list[str]:
+    """The command with this Python: the console scripts may not be on PATH, or be those of another installation."""
+    import sys
+
+    name, rest = arguments[0], arguments[1:]
+    command = rest if name == "kafka-tools" else [name.removeprefix("kafka-"), *rest]
+    return [sys.executable, "-m", "kafka_tools", *command]
+
+
+def _environment() -> dict[str, str]:
+    """This process's environment, with this kafka_tools first on the path of its children, and UTF-8 output."""
+    import os
+
+    import kafka_tools
+
+    parent = os.path.dirname(os.path.dirname(os.path.abspath(kafka_tools.__file__)))
+    path = os.pathsep.join(part for part in (parent, os.environ.get("PYTHONPATH", "")) if part)
+    return os.environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}

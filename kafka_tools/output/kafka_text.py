@@ -1,0 +1,170 @@
+"""The exact texts of Kafka 4.3.1's tools, one function per form, each with the class it follows.
+
+Functions take the rows that ``-o json`` shows and give back text; the oddities (trailing spaces, blank lines, doubles
+in Java's notation) are Kafka's. Checked against the tools themselves in tests/against_kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kafka_tools.output.rows import Row
+
+
+def topic_list(names: Iterable[str]) -> str:
+    """``kafka-topics --list`` (TopicCommand.listTopics): one name a line, an empty line for no topics."""
+    return "\n".join(names) + "\n"
+
+
+def topic_line(topic: Row) -> str:
+    """The first line of a described topic (TopicCommand.TopicDescription)."""
+    parts = [f"Topic: {topic['topic']}"]
+    if topic["topic_id"]:
+        parts.append(f"TopicId: {topic['topic_id']}")
+    configs = ",".join(f"{name}={_java_null(value)}" for name, value in topic["configs"].items())
+    parts += [
+        f"PartitionCount: {topic['partition_count']}",
+        f"ReplicationFactor: {topic['replication_factor']}",
+        f"Configs: {configs}",
+    ]
+    return "\t".join(parts) + "\n"
+
+
+def partition_line(topic: str, partition: Row) -> str:
+    """The line of one partition (TopicCommand.PartitionDescription)."""
+    leader = "none" if partition["leader"] is None else partition["leader"]
+    parts = [
+        f"\tTopic: {topic}",
+        f"Partition: {partition['partition']}",
+        f"Leader: {leader}",
+        f"Replicas: {_ids(partition['replicas'])}",
+        f"Isr: {_ids(partition['isr'])}",
+    ]
+    if partition["adding_replicas"] or partition["removing_replicas"]:
+        parts.append(f"Adding Replicas: {_ids(partition['adding_replicas'])}")
+        parts.append(f"Removing Replicas: {_ids(partition['removing_replicas'])}")
+    parts.append(f"Elr: {'N/A' if partition['elr'] is None else _ids(partition['elr'])}")
+    parts.append(f"LastKnownElr: {'N/A' if partition['last_known_elr'] is None else _ids(partition['last_known_elr'])}")
+    return "\t".join(parts) + "\n"
+
+
+def config_heading(entity_type: str, entity_name: str, all_configs: bool) -> str:
+    """The line above the configs of a resource (ConfigCommand.describeResourceConfig). ``entity_type`` is plural."""
+    if not entity_name:
+        return f"Default configs for {entity_type} in the cluster are:\n"
+    return f"{'All' if all_configs else 'Dynamic'} configs for {entity_type[:-1]} {entity_name} are:\n"
+
+
+def config_line(config: Row) -> str:
+    """One config with its synonyms (ConfigCommand.describeResourceConfig)."""
+    synonyms = ", ".join(f"{each['source']}:{each['name']}={_java_null(each['value'])}" for each in config["synonyms"])
+    sensitive = "true" if config["sensitive"] else "false"
+    return f"  {config['name']}={_java_null(config['value'])} sensitive={sensitive} synonyms={{{synonyms}}}\n"
+
+
+QUOTA_ENTITY_NAMES = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
+
+
+def quota_line(entity: dict[str, str | None], quotas: dict[str, float]) -> str:
+    """The quotas of an entity (ConfigCommand.describeQuotaConfigs); a None name is the default."""
+    names = []
+    for kind, text in QUOTA_ENTITY_NAMES.items():
+        if kind in entity:
+            name = entity[kind]
+            names.append(f"the default {text}" if name is None else f"{text} '{name}'")
+    values = ", ".join(f"{key}={java_double(value)}" for key, value in quotas.items())
+    return f"Quota configs for {', '.join(names)} are {values}\n"
+
+
+def scram_line(user: str, credentials: Sequence[Row]) -> str:
+    """The SCRAM credentials of a user (ConfigCommand.describeClientQuotaAndUserScramCredentialConfigs)."""
+    listed = ", ".join(f"{each['mechanism']}=iterations={each['iterations']}" for each in credentials)
+    return f"SCRAM credential configs for user-principal '{user}' are {listed}\n"
+
+
+def low_watermark_line(row: Row) -> str:
+    """The outcome of one partition (DeleteRecordsCommand.execute)."""
+    partition = f"{row['topic']}-{row['partition']}"
+    if row["error"] is None:
+        return f"partition: {partition}\tlow_watermark: {row['low_watermark']}\n"
+    return f"partition: {partition}\terror: {row['error']}\n"
+
+
+def api_versions(node: Row) -> str:
+    """The versions of one broker (BrokerApiVersionsCommand, NodeApiVersions.toString)."""
+    fenced = "true" if node["fenced"] else "false"
+    head = f"{_host_port(node)} (id: {node['id']} rack: {_java_null(node['rack'])} isFenced: {fenced})"
+    if node["error"] is not None:
+        return f"{head} -> ERROR: {node['error']}\n"
+    return f"{head} -> (\n\t" + ",\n\t".join(_api_line(api) for api in node["apis"]) + "\n)\n"
+
+
+def _api_line(api: Row) -> str:
+    name = f"{api['name'] or 'UNKNOWN'}({api['key']}): "
+    if api["min_version"] is None:
+        return f"{name}UNSUPPORTED"
+    span = str(api["min_version"])
+    if api["max_version"] != api["min_version"]:
+        span += f" to {api['max_version']}"
+    if api["name"] is None:
+        return name + span
+    if api["usable"] is None:
+        return f"{name}{span} [unusable: node too {'new' if api['min_version'] > 0 else 'old'}]"
+    return f"{name}{span} [usable: {api['usable']}]"
+
+
+def _host_port(node: Row) -> str:
+    return f"{node['host']}:{node['port']}"
+
+
+def cluster_id(value: str | None) -> str:
+    """``kafka-cluster cluster-id`` (ClusterTool.clusterIdCommand)."""
+    if value is None:
+        return "No cluster ID found. The Kafka version is probably too old.\n"
+    return f"Cluster ID: {value}\n"
+
+
+def endpoints(rows: Sequence[Row], controllers: bool) -> str:
+    """``kafka-cluster list-endpoints`` (ClusterTool.listEndpoints); controllers have no state column."""
+    host_width = max((len(row["host"]) for row in rows), default=100)
+    rack_width = max((len(row["rack"]) for row in rows if row["rack"] is not None), default=10)
+    titles = ["ID", "HOST", "PORT", "RACK", "STATE", "ENDPOINT_TYPE"]
+    widths = [10, host_width, 10, rack_width, 10, 15]
+    keys = ["id", "host", "port", "rack", "state", "endpoint_type"]
+    if controllers:
+        del titles[4], widths[4], keys[4]
+    table = [titles, *([_java_null(row[key]) for key in keys] for row in rows)]
+    return "".join(pad(widths, values) + "\n" for values in table)
+
+
+def java_double(value: float) -> str:
+    """``Double.toString`` of Java 19 and later: shortest digits, E notation outside 1e-3 to 1e7."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    magnitude = abs(value)
+    shortest = repr(magnitude)
+    mantissa, _, exponent_text = shortest.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    sign = "-" if value < 0 else ""
+    if magnitude == 0 or 1e-3 <= magnitude < 1e7:
+        return f"{sign}{whole}.{fraction or '0'}"
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) - 1 if whole != "0" else -1 - (len(fraction) - len(digits))
+    digits = digits.rstrip("0")
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{point + int(exponent_text or 0)}"
+
+
+def _ids(values: Sequence[int]) -> str:
+    return ",".join(str(value) for value in values)
+
+
+def _java_null(value: Any) -> str:
+    return "null" if value is None else str(value)
+
+
+def pad(widths: Sequence[int], values: Sequence[Any]) -> str:
+    """Java's ``%-Ns`` columns with one space between; a width of 0 does not pad."""
+    return " ".join(str(value).ljust(width) for value, width in zip(values, widths, strict=True))
