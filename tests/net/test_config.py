@@ -38,7 +38,7 @@ def test_controllers_option_replaces_the_servers_of_the_file(tmp_path):
 
 
 def test_both_bootstrap_settings_are_refused():
-    with pytest.raises(ConfigError, match="exclude each other"):
+    with pytest.raises(ConfigError, match=r"exclude each other"):
         ClientConfig({"bootstrap.servers": "a:1", "bootstrap.controllers": "b:2"})
 
 
@@ -80,7 +80,7 @@ def test_delegation_token_login_is_recognised():
 
 
 def test_java_default_mechanism_is_refused_with_the_ones_that_work():
-    with pytest.raises(ConfigError, match="GSSAPI.*default.*PLAIN"):
+    with pytest.raises(ConfigError, match=r"GSSAPI.*default.*PLAIN"):
         ClientConfig({"security.protocol": "SASL_SSL", "sasl.jaas.config": SCRAM_LINE})
 
 
@@ -92,7 +92,7 @@ def test_missing_jaas_line_shows_the_form():
 
 def test_java_classes_are_refused_only_where_they_would_be_used():
     ClientConfig({"ssl.engine.factory.class": "com.example.Engine"})
-    with pytest.raises(ConfigError, match="names Java code"):
+    with pytest.raises(ConfigError, match=r"names Java code"):
         ClientConfig({"ssl.engine.factory.class": "com.example.Engine", "security.protocol": "SSL"})
 
 
@@ -113,7 +113,7 @@ def test_no_secret_shows_in_repr_or_errors():
 
 def test_unresolved_variable_in_a_password_is_not_sent_to_the_broker():
     line = 'x.PlainLoginModule required username="a" password="${file:/etc/pw:kafka}";'
-    with pytest.raises(ConfigError, match="no provider replaces") as caught:
+    with pytest.raises(ConfigError, match=r"no provider replaces") as caught:
         sasl(sasl_jaas_config=line)
     assert "config.providers" in caught.value.hint
 

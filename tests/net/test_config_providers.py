@@ -82,7 +82,7 @@ def test_file_provider(tmp_path):
     get = file_provider({})
     assert get(str(file), {"k", "absent"}).values == {"k": "schlüssel"}
     assert get("", {"k"}).values == {}
-    with pytest.raises(ConfigError, match="Could not read properties from file /absent"):
+    with pytest.raises(ConfigError, match=r"Could not read properties from file /absent"):
         get("/absent", {"k"})
 
 
@@ -108,7 +108,7 @@ def test_directory_provider_reads_whole_files_of_that_directory_only(tmp_path):
 def test_environment_provider_and_its_allow_list():
     get = environment_provider({"allowlist.pattern": "KAFKA_.*"}, {"KAFKA_PW": "x", "HOME": "/"})
     assert get("", {"KAFKA_PW", "HOME", "KAFKA_NONE"}).values == {"KAFKA_PW": "x"}
-    with pytest.raises(ConfigError, match="path is not supported"):
+    with pytest.raises(ConfigError, match=r"path is not supported"):
         get("/x", {"KAFKA_PW"})
 
 

@@ -23,7 +23,7 @@ def test_control_flags_in_any_case(flag):
 
 @pytest.mark.req("SASL-10")
 def test_missing_control_flag():
-    with pytest.raises(ConfigError, match="Login module control flag is not available in the JAAS config"):
+    with pytest.raises(ConfigError, match=r"Login module control flag is not available in the JAAS config"):
         parse_jaas("M;")
 
 

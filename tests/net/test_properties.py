@@ -50,7 +50,7 @@ def test_unreadable_file_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"absent\.properties: No such file"):
         read_properties(str(tmp_path / "absent.properties"))
     (tmp_path / "latin").write_bytes(b"a=\xe9")
-    with pytest.raises(ConfigError, match="latin: not UTF-8 text at byte 2"):
+    with pytest.raises(ConfigError, match=r"latin: not UTF-8 text at byte 2"):
         read_properties(str(tmp_path / "latin"))
 
 

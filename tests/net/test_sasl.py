@@ -62,7 +62,7 @@ def test_user_name_is_escaped_in_messages():
 def test_token_login_sends_the_extension_and_reaches_the_lookup():
     seen = []
     server = ScramServer("SCRAM-SHA-256", seen.append)
-    with pytest.raises(AuthenticationFailed, match="Invalid user credentials"):
+    with pytest.raises(AuthenticationFailed, match=r"Invalid user credentials"):
         server.step(ScramClient("SCRAM-SHA-256", "token-id", "hmac", token_auth=True).step(None))
     assert seen == [Login("token-id", True)]
     assert server.token_auth
@@ -72,9 +72,9 @@ def test_scram_wrong_password_and_unknown_user():
     server = scram_server()
     client = ScramClient("SCRAM-SHA-256", "user", "wrong")
     final = client.step(server.step(client.step(None)))
-    with pytest.raises(AuthenticationFailed, match="Invalid client credentials"):
+    with pytest.raises(AuthenticationFailed, match=r"Invalid client credentials"):
         server.step(final)
-    with pytest.raises(AuthenticationFailed, match="Invalid user credentials"):
+    with pytest.raises(AuthenticationFailed, match=r"Invalid user credentials"):
         scram_server().step(b"n,,n=nobody,r=abc")
 
 
@@ -83,7 +83,7 @@ def test_scram_server_is_over_after_a_failure():
     server = scram_server()
     with pytest.raises(AuthenticationFailed):
         server.step(b"rubbish")
-    with pytest.raises(AuthenticationFailed, match="Unexpected challenge in Sasl server state FAILED"):
+    with pytest.raises(AuthenticationFailed, match=r"Unexpected challenge in Sasl server state FAILED"):
         server.step(b"n,,n=user,r=abc")
 
 
@@ -91,7 +91,7 @@ def test_scram_server_is_over_after_a_failure():
 def test_malformed_client_final():
     server = scram_server()
     server.step(b"n,,n=user,r=abc")
-    with pytest.raises(AuthenticationFailed, match="Invalid SCRAM client final message format"):
+    with pytest.raises(AuthenticationFailed, match=r"Invalid SCRAM client final message format"):
         server.step(b"c=biws,r=abc")
 
 
@@ -100,7 +100,7 @@ def test_failing_lookup_is_told_apart_from_a_wrong_user():
     def broken(_):
         raise RuntimeError("store is down")
 
-    with pytest.raises(AuthenticationFailed, match="Credentials could not be obtained"):
+    with pytest.raises(AuthenticationFailed, match=r"Credentials could not be obtained"):
         ScramServer("SCRAM-SHA-256", broken).step(b"n,,n=user,r=abc")
 
 
@@ -108,7 +108,7 @@ def test_server_that_does_not_know_the_password_is_refused():
     client = ScramClient("SCRAM-SHA-256", "user", "pencil", nonce=CLIENT_NONCE)
     client.step(None)
     client.step(SERVER_FIRST)
-    with pytest.raises(AuthenticationFailed, match="server does not know the password"):
+    with pytest.raises(AuthenticationFailed, match=r"server does not know the password"):
         client.step(b"v=" + base64.b64encode(bytes(32)))
 
 
@@ -168,7 +168,7 @@ def test_plain_refusals_read_like_kafka_s(token, message):
 
 @pytest.mark.req("SASL-27")
 def test_plain_checks_the_password_before_the_authorization_id():
-    with pytest.raises(AuthenticationFailed, match="Invalid username or password"):
+    with pytest.raises(AuthenticationFailed, match=r"Invalid username or password"):
         PlainServer(lambda user, password: False).step(b"bob\0alice\0x")
 
 
@@ -177,5 +177,5 @@ def test_plain_with_a_verifier_that_fails():
     def broken(user, password):
         raise RuntimeError("store is down")
 
-    with pytest.raises(AuthenticationFailed, match="credentials for user could not be verified"):
+    with pytest.raises(AuthenticationFailed, match=r"credentials for user could not be verified"):
         PlainServer(broken).step(b"\0alice\0x")

@@ -43,16 +43,16 @@ def test_text_form_round_trips(kind):
     ],
 )
 def test_broken_text_is_refused_without_key_material(text):
-    with pytest.raises(InputError, match="^Credentials not valid: ") as caught:
+    with pytest.raises(InputError, match=r"^Credentials not valid: ") as caught:
         scram_math.credential_from_text(text)
     assert "c2VjcmV0" not in str(caught.value)
 
 
 @pytest.mark.req("SC-10")
 def test_iteration_bounds_are_kafka_s():
-    with pytest.raises(InputError, match="^Iterations 4095 is less than the minimum 4096 required for SCRAM-SHA-256$"):
+    with pytest.raises(InputError, match=r"^Iterations 4095 is less than the minimum 4096 required for SCRAM-SHA-256$"):
         scram_math.credential(scram_math.SHA_256, "x", 4095)
-    with pytest.raises(InputError, match="16385 is greater than the maximum 16384"):
+    with pytest.raises(InputError, match=r"16385 is greater than the maximum 16384"):
         scram_math.credential(scram_math.SHA_512, "x", 16385)
 
 
@@ -69,5 +69,5 @@ def test_no_key_shows_in_repr():
 
 
 def test_unknown_mechanism():
-    with pytest.raises(InputError, match="SCRAM-SHA-1.*SCRAM-SHA-256 or SCRAM-SHA-512"):
+    with pytest.raises(InputError, match=r"SCRAM-SHA-1.*SCRAM-SHA-256 or SCRAM-SHA-512"):
         scram_math.mechanism("SCRAM-SHA-1")

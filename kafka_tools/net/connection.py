@@ -1,0 +1,376 @@
+"""One connection to one node, from its name to its last answer, driven by whoever watches its socket.
+
+Walks the stages that error messages name: resolve, connect, TLS, versions, SASL, ready. Knows neither selectors
+nor other nodes. Every failure is one exception that says the stage, the cause and, where one is known, what to do.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.clock import Clock, Deadline
+from kafka_tools.errors import ConnectFailed, Disconnected, KafkaToolsError
+from kafka_tools.net import session as stages
+from kafka_tools.net.session import Answer, ClientSession, InFlight, VersionRange, pick_version
+from kafka_tools.net.throttle import client_must_wait_ms
+from kafka_tools.net.transport import SocketTransport
+from kafka_tools.protocol.schema import Request, Response
+from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.net.tls import TlsSettings
+    from kafka_tools.net.trace import Trace
+
+CONNECT, TLS = "connect", "TLS"
+MAX_READS_PER_TURN = 16
+"""Chunks taken from one connection before the others get their turn."""
+
+_CLOSED_BEFORE_VERSIONS = (
+    "is this the port of a Kafka listener, and is security.protocol that of the listener? "
+    "A TLS listener needs SSL or SASL_SSL"
+)
+_CLOSED_BEFORE_ANSWER = "the listener may demand a login: set security.protocol to SASL_PLAINTEXT or SASL_SSL"
+_CLOSED_IN_SASL = "brokers before 2.0 close the connection when the login is wrong: check sasl.jaas.config"
+
+
+class NodeVersions:
+    """What one node speaks."""
+
+    def __init__(self, ranges: dict[int, VersionRange], peer: str) -> None:
+        self.ranges = ranges
+        self.peer = peer
+
+    def newest(self, request: type[Request]) -> int:
+        """The newest version of an API that both sides speak; UnsupportedVersion when there is none."""
+        return pick_version(request, self.ranges, self.peer)
+
+    def has(self, request: type[Request], version: int = 0) -> bool:
+        """Whether the node speaks ``version`` of the API, or a later one."""
+        theirs = self.ranges.get(request.API_KEY)
+        return theirs is not None and theirs[1] >= version
+
+
+Build = Callable[[NodeVersions], "Request | tuple[Request, int]"]
+"""Makes a request once the node's versions are known; with a version, or for the newest one."""
+
+
+class Pending:
+    """A request on its way. ``done`` once it has a ``response`` or an ``error``."""
+
+    __slots__ = (
+        "build",
+        "deadline",
+        "done",
+        "error",
+        "expires_s",
+        "node",
+        "request",
+        "response",
+        "timeout_s",
+        "version",
+    )
+
+    def __init__(self, node: Node, build: Build, deadline: Deadline, timeout_s: float) -> None:
+        self.node = node
+        self.build = build
+        self.deadline = deadline
+        self.timeout_s = timeout_s
+        """Longest wait for the answer once the request was sent."""
+        self.expires_s: float | None = None
+        self.request: Request | None = None
+        self.version = -1
+        self.response: Any = None
+        self.error: KafkaToolsError | None = None
+        self.done = False
+
+    def succeed(self, response: Response | None) -> None:
+        self.response, self.done = response, True
+
+    def fail(self, error: KafkaToolsError) -> None:
+        self.error, self.done = error, True
+
+    def result(self) -> Any:
+        """The response; raises the error of a request that failed."""
+        if self.error is not None:
+            raise self.error
+        return self.response
+
+    @property
+    def name(self) -> str:
+        """The API's name, once it is known."""
+        return type(self.request).__name__.removesuffix("Request") if self.request is not None else "request"
+
+
+class Connection:
+    """See the module. ``queue`` holds requests that wait for the connection to be ready, and not throttled."""
+
+    def __init__(
+        self,
+        node: Node,
+        session: ClientSession,
+        *,
+        tls: Callable[[], TlsSettings] | None,
+        clock: Clock,
+        setup_timeout_s: float,
+        buffers: tuple[int, int],
+        trace: Trace | None,
+    ) -> None:
+        self.node = node
+        self.session = session
+        self.queue: deque[Pending] = deque()
+        self.transport: SocketTransport | None = None
+        self.stage = CONNECT
+        self.quiet_until_s = 0.0
+        self.last_used_s = clock.monotonic_s()
+        self.expires_s: float | None = None
+        """When the broker's authentication ends; a connection is not used beyond it."""
+        self._tls = tls
+        self._clock = clock
+        self._setup_timeout_s = setup_timeout_s
+        self._setup_ends_s = float("inf")
+        self._buffers = buffers
+        self._trace = trace
+        self._addresses: deque[tuple[Any, ...]] = deque()
+        self._failures: list[str] = []
+        self.failure: KafkaToolsError | None = None
+        """Why the connection ended."""
+
+    # what the driver asks
+
+    @property
+    def ready(self) -> bool:
+        return self.stage == stages.READY
+
+    @property
+    def idle(self) -> bool:
+        return not self.queue and not self.session.in_flight
+
+    @property
+    def versions(self) -> NodeVersions:
+        return NodeVersions(self.session.versions or {}, str(self.node))
+
+    @property
+    def wants_write(self) -> bool:
+        """Whether the socket's room for bytes is awaited, beside its bytes to read."""
+        if self.stage == CONNECT:
+            return True
+        if self.stage == TLS:
+            return self.transport is not None and self.transport.wants_write
+        return bool(self.session.outgoing())
+
+    def next_event_s(self) -> float | None:
+        """When something is due without any byte moving: set-up timeout, end of throttling, a request's expiry."""
+        times = [pending.expires_s for pending in self.waiting() if pending.expires_s is not None]
+        if not self.ready:
+            times.append(self._setup_ends_s)
+        elif self.queue and self.quiet_until_s:
+            times.append(self.quiet_until_s)
+        return min(times, default=None)
+
+    def waiting(self) -> list[Pending]:
+        """Requests without an answer: sent first, oldest first, then queued ones."""
+        sent = [item.context for item in self.session.in_flight if item.context is not None]
+        return [*sent, *self.queue]
+
+    # driving
+
+    def begin(self) -> None:
+        """Resolve the name and start to connect. Raises ConnectFailed."""
+        self._event("connection.opening")
+        try:
+            found = socket.getaddrinfo(self.node.host, self.node.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            reason = getattr(error, "strerror", None) or "not a valid host name"
+            raise ConnectFailed(
+                f"cannot resolve {self.node.host} of {self.node}: {reason}",
+                node=str(self.node),
+                hint="check the spelling and the name service of this machine",
+            ) from error
+        self._addresses.extend((family, address) for family, _, _, _, address in found)
+        self._next_address()
+
+    def advance(self, readable: bool, writable: bool) -> list[Answer]:
+        """Go on after the socket became ready; the answers that arrived. Raises what ends the connection."""
+        if self.stage == CONNECT:
+            if writable or readable:
+                self._finish_connect()
+            return []
+        if self.stage == TLS:
+            self._handshake()
+            return []
+        answers = self._read() if readable else []
+        self._write()
+        return answers
+
+    def flush_queue(self) -> None:
+        """Hand queued requests to the session, unless the node asked for quiet. Requests that cannot be built fail."""
+        now_s = self._clock.monotonic_s()
+        if not self.ready or now_s < self.quiet_until_s:
+            return
+        unanswered: list[Pending] = []
+        while self.queue:
+            pending = self.queue.popleft()
+            if pending.done:
+                continue
+            try:
+                sent = self._send(pending)
+            except KafkaToolsError as error:
+                pending.fail(error)
+                continue
+            pending.expires_s = now_s + min(pending.timeout_s, pending.deadline.left_s())
+            if not stages.is_answered(sent.request):
+                unanswered.append(pending)
+        self._write()
+        for pending in unanswered:
+            pending.succeed(None)
+
+    def check_setup(self) -> None:
+        """Raise ConnectFailed, or try the next address, when connecting takes too long."""
+        if self.ready or self._clock.monotonic_s() < self._setup_ends_s:
+            return
+        limit = f"no answer within {self._setup_timeout_s:g} s"
+        if self.stage == CONNECT:
+            self._address_failed(limit)
+        else:
+            raise ConnectFailed(
+                f"{self.node}: {self.stage}: {limit}", node=str(self.node), hint=_CLOSED_BEFORE_VERSIONS
+            )
+
+    def close(self) -> None:
+        if self.transport is not None:
+            self._event("connection.closed")
+            self.transport.close()
+            self.transport = None
+
+    # stages
+
+    def _next_address(self) -> None:
+        while self._addresses:
+            family, address = self._addresses.popleft()
+            self._setup_ends_s = self._clock.monotonic_s() + self._setup_timeout_s
+            try:
+                self.transport = SocketTransport.connect(address, family, *self._buffers)
+            except ConnectFailed as error:
+                self._failures.append(str(error))
+                continue
+            return
+        raise ConnectFailed(self._connect_failure(), node=str(self.node))
+
+    def _address_failed(self, reason: str) -> None:
+        assert self.transport is not None
+        self._failures.append(f"cannot connect to {self.transport.peer}: {reason}")
+        self.transport.close()
+        self.transport = None
+        self._next_address()
+
+    def _connect_failure(self) -> str:
+        """One line: the node, then each distinct cause once."""
+        causes = list(dict.fromkeys(text.rsplit(": ", 1)[-1] for text in self._failures))
+        tried = [text.removeprefix("cannot connect to ").rsplit(": ", 1)[0] for text in self._failures]
+        if tried in ([self.node.address], []):
+            return f"cannot connect to {self.node}: {'; '.join(causes)}"
+        return f"cannot connect to {self.node} ({', '.join(tried)}): {'; '.join(causes)}"
+
+    def _finish_connect(self) -> None:
+        assert self.transport is not None
+        try:
+            self.transport.finish_connect()
+        except ConnectFailed as error:
+            self._address_failed(str(error).rsplit(": ", 1)[-1])
+            return
+        self._event("connection.connected", self.transport.peer)
+        if self._tls is not None:
+            self.stage = TLS
+            self._handshake()
+        else:
+            self._start_session()
+
+    def _handshake(self) -> None:
+        assert self.transport is not None
+        assert self._tls is not None
+        if self.transport.start_tls(self._tls(), self.node.host):
+            self._event("connection.tls")
+            self._start_session()
+
+    def _start_session(self) -> None:
+        self.session.start()
+        self.stage = self.session.stage
+        self._write()
+
+    def _read(self) -> list[Answer]:
+        assert self.transport is not None
+        answers: list[Answer] = []
+        for _ in range(MAX_READS_PER_TURN):
+            data = self.transport.read()
+            if data is None:
+                break
+            if not data:
+                raise self._closed_by_peer()
+            answers += self.session.receive(data)
+            self._note_stage()
+        for answer in answers:
+            self._note_answer(answer)
+        return answers
+
+    def _note_stage(self) -> None:
+        if self.stage == self.session.stage:
+            return
+        self.stage = self.session.stage
+        if self.stage == stages.READY:
+            self._event("connection.ready")
+            if self.session.session_lifetime_ms > 0:
+                # Leave before the broker does: it closes connections that speak on after their time (KIP-368).
+                self.expires_s = self._clock.monotonic_s() + self.session.session_lifetime_ms * 0.85 / 1000
+
+    def _note_answer(self, answer: Answer) -> None:
+        sent, response = answer
+        now_s = self._clock.monotonic_s()
+        self.last_used_s = now_s
+        wait_ms = client_must_wait_ms(response, sent.version)
+        if wait_ms:
+            self.quiet_until_s = max(self.quiet_until_s, now_s + wait_ms / 1000)
+            self._event("connection.throttled", f"{wait_ms} ms")
+        if self._trace is not None:
+            self._trace.message("response.received", str(self.node), response, sent.version, sent.correlation_id)
+
+    def _send(self, pending: Pending) -> InFlight:
+        built = pending.build(self.versions)
+        request, version = built if isinstance(built, tuple) else (built, None)
+        pending.request = request
+        sent = self.session.send(request, version, pending)
+        pending.version = sent.version
+        self.last_used_s = self._clock.monotonic_s()
+        if self._trace is not None:
+            self._trace.message("request.sent", str(self.node), request, sent.version, sent.correlation_id)
+        return sent
+
+    def _write(self) -> None:
+        out = self.session.outgoing()
+        while out and self.transport is not None:
+            with memoryview(out) as view:
+                taken = self.transport.write(view)
+            if not taken:
+                return
+            del out[:taken]
+
+    def _closed_by_peer(self) -> KafkaToolsError:
+        peer = str(self.node)
+        if self.stage == stages.VERSIONS:
+            return ConnectFailed(
+                f"{peer} closed the connection instead of telling its API versions",
+                node=peer,
+                hint=_CLOSED_BEFORE_VERSIONS,
+            )
+        if self.stage == stages.SASL:
+            return ConnectFailed(f"{peer} closed the connection during the SASL login", node=peer, hint=_CLOSED_IN_SASL)
+        hint = None
+        if not self.session.answered and not self.session.uses_sasl and self.session.in_flight:
+            hint = _CLOSED_BEFORE_ANSWER
+        return Disconnected(f"{peer} closed the connection", node=peer, hint=hint)
+
+    def _event(self, name: str, text: str = "") -> None:
+        if self._trace is not None:
+            self._trace.event(name, str(self.node), text)

@@ -1,0 +1,129 @@
+"""Certificates and keys from Java's settings (``ssl.keystore.*``, ``ssl.truststore.*``) as PEM text.
+
+PEM files and PEM text in the settings themselves (KIP-651) need nothing; PKCS12 needs the optional ``cryptography``
+package; JKS is not read. Which of them a file is shows in its first bytes, as in Java's keytool. No message repeats
+key material or a password.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from kafka_tools.errors import ConfigError
+
+_KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----.*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY-----", re.DOTALL)
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+_JKS_MAGIC = b"\xfe\xed\xfe\xed"
+_MAX_STORE_BYTES = 16 * 1024 * 1024
+
+
+class KeyMaterial(NamedTuple):
+    """A certificate chain and its private key, both PEM; ``password`` opens the key if it is encrypted."""
+
+    chain: str
+    key: str
+    password: str | None
+
+    def __repr__(self) -> str:
+        return "KeyMaterial(***)"
+
+
+def pem_key_material(chain: str, key: str, password: str | None, source: str) -> KeyMaterial:
+    """Key material of PEM texts; ConfigError naming ``source`` when one part is missing."""
+    certificates, keys = _CERTIFICATE.findall(chain), _KEY.findall(key)
+    if not certificates:
+        raise ConfigError(f"{source}: no certificate in PEM form (-----BEGIN CERTIFICATE-----) is there")
+    if len(keys) != 1:
+        raise ConfigError(f"{source}: exactly one private key in PEM form is expected, {len(keys)} are there")
+    if "ENCRYPTED" in keys[0] and not password:
+        raise ConfigError(f"{source}: the private key is encrypted and ssl.key.password is not set")
+    return KeyMaterial("\n".join(certificates) + "\n", keys[0] + "\n", password)
+
+
+def read_key_store(path: str, password: str | None, key_password: str | None) -> KeyMaterial:
+    """Key material of a PEM or PKCS12 file; ConfigError when it is neither, or cannot be opened."""
+    source = f"ssl.keystore.location {path}"
+    data = _read(path, source)
+    if _is_pem(data):
+        text = _pem_text(data, source)
+        return pem_key_material(text, text, key_password or password, source)
+    key, certificate, others = _pkcs12(data, password, source)
+    if key is None or certificate is None:
+        raise ConfigError(f"{source}: no private key with its certificate is in this store")
+    return KeyMaterial("".join([certificate, *others]), key, None)
+
+
+def read_trust_store(path: str, password: str | None) -> str:
+    """The certificates of a PEM or PKCS12 file, as PEM text; ConfigError when there are none."""
+    source = f"ssl.truststore.location {path}"
+    data = _read(path, source)
+    if _is_pem(data):
+        return pem_certificates(_pem_text(data, source), source)
+    _, certificate, others = _pkcs12(data, password, source)
+    found = ([certificate] if certificate else []) + others
+    if not found:
+        raise ConfigError(f"{source}: no certificate is in this store")
+    return "".join(found)
+
+
+def pem_certificates(text: str, source: str) -> str:
+    """Only the certificates of a PEM text; ConfigError when there are none."""
+    found = _CERTIFICATE.findall(text)
+    if not found:
+        raise ConfigError(f"{source}: no certificate in PEM form (-----BEGIN CERTIFICATE-----) is there")
+    return "\n".join(found) + "\n"
+
+
+def _read(path: str, source: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_MAX_STORE_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"{source}: {error.strerror or error}") from error
+    if len(data) > _MAX_STORE_BYTES:
+        raise ConfigError(f"{source}: larger than {_MAX_STORE_BYTES} bytes, which no key store is")
+    return data
+
+
+def _is_pem(data: bytes) -> bool:
+    return b"-----BEGIN " in data
+
+
+def _pem_text(data: bytes, source: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{source}: not text at byte {error.start}") from error
+
+
+def _pkcs12(data: bytes, password: str | None, source: str) -> tuple[str | None, str | None, list[str]]:
+    """(key, its certificate, further certificates) as PEM."""
+    if data.startswith(_JKS_MAGIC):
+        raise ConfigError(
+            f"{source}: this is a JKS store, which is not supported",
+            hint="convert it: keytool -importkeystore -srckeystore OLD -destkeystore NEW -deststoretype PKCS12",
+        )
+    if not data.startswith(b"\x30"):
+        raise ConfigError(f"{source}: neither PEM text nor a PKCS12 store")
+    try:
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.serialization import pkcs12
+    except ImportError as error:
+        raise ConfigError(
+            f"{source}: reading a PKCS12 store needs the Python package cryptography",
+            hint="pip install cryptography, or convert: openssl pkcs12 -in STORE -out STORE.pem -nodes",
+        ) from error
+    try:
+        store = pkcs12.load_pkcs12(data, password.encode("utf-8") if password else None)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{source}: cannot be opened: wrong password, or damaged") from error
+
+    pem = serialization.Encoding.PEM
+    key = None
+    if store.key is not None:
+        key = store.key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()).decode(
+            "ascii"
+        )
+    certificate = store.cert.certificate.public_bytes(pem).decode("ascii") if store.cert is not None else None
+    return key, certificate, [each.certificate.public_bytes(pem).decode("ascii") for each in store.additional_certs]

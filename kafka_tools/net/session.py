@@ -1,0 +1,328 @@
+"""What happens on one connection, without the connection: bytes in, answers out, and the reverse.
+
+``ClientSession`` negotiates versions (KIP-35, KIP-511), authenticates (KIP-43, KIP-152), numbers requests and matches
+responses to them in order. It knows neither sockets nor time; whoever moves the bytes raises what it raises and then
+closes the connection. The broker's side is ``net.server_session``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from kafka_tools.errors import AuthenticationFailed, ConnectFailed, DecodeError, UnsupportedVersion
+from kafka_tools.protocol import error_codes, registry
+from kafka_tools.protocol.codec import decode
+from kafka_tools.protocol.frames import DEFAULT_MAX_FRAME_BYTES, FrameReader, framed
+from kafka_tools.protocol.headers import decode_response, encode_request
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_tools.protocol.schema import Request, Response
+
+CONNECTED, VERSIONS, SASL, READY = "connected", "versions", "SASL", "ready"
+"""The stages of a connection, as messages name them."""
+
+SOFTWARE_NAME = "kafka-tools"
+PRODUCE, API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 0, 18, 17, 36
+
+VersionRange = tuple[int, int]
+
+
+class SaslExchange(Protocol):
+    """The client's half of a SASL mechanism."""
+
+    mechanism: str
+    done: bool
+
+    def step(self, challenge: bytes | None) -> bytes | None:
+        """The next token; None when there is nothing more to send."""
+
+
+class InFlight(NamedTuple):
+    """A request whose answer has not come. ``context`` is the sender's own."""
+
+    correlation_id: int
+    request: Request
+    version: int
+    response: type[Response]
+    context: Any
+
+
+class Answer(NamedTuple):
+    """A response with the request it answers."""
+
+    sent: InFlight
+    response: Response
+
+
+class ClientSession:
+    """One connection's dialogue, from the first ApiVersions to the last answer.
+
+    ``sasl`` makes a fresh exchange when the connection authenticates; None for listeners without SASL.
+    ``versions`` maps API key to the node's (oldest, newest), None until the node has told them.
+    """
+
+    def __init__(
+        self,
+        *,
+        client_id: str,
+        software_version: str,
+        sasl: Callable[[], SaslExchange] | None = None,
+        peer: str = "the broker",
+        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+    ) -> None:
+        self.client_id = client_id
+        self.peer = peer
+        self.stage = CONNECTED
+        self.versions: dict[int, VersionRange] | None = None
+        self.api_versions: ApiVersionsResponse | None = None
+        self.session_lifetime_ms = 0
+        """How long the authentication holds, from its end on (KIP-368); 0 without limit."""
+        self.answered = 0
+        """Requests of the user that were answered on this connection."""
+        self._software_version = software_version
+        self._sasl = sasl
+        self._exchange: SaslExchange | None = None
+        self._raw_tokens = False
+        self._reader = FrameReader(max_frame_bytes)
+        self._out = bytearray()
+        self._in_flight: deque[InFlight] = deque()
+        self._correlation_id = 0
+
+    @property
+    def uses_sasl(self) -> bool:
+        return self._sasl is not None
+
+    @property
+    def in_flight(self) -> list[InFlight]:
+        """Requests without an answer, oldest first."""
+        return list(self._in_flight)
+
+    def start(self) -> None:
+        """Ask for the node's versions, in the newest form we know (KIP-511 says what happens if that is too new)."""
+        self.stage = VERSIONS
+        self._ask_versions(ApiVersionsRequest.MAX_VERSION)
+
+    def send(self, request: Request, version: int | None = None, context: Any = None) -> InFlight:
+        """Queue a request in ``version``, else the newest both sides speak. Raises UnsupportedVersion, EncodeError.
+
+        A produce with acks=0 has no answer (``is_answered``).
+        """
+        if version is None:
+            version = self.pick_version(type(request))
+        return self._send(request, version, context)
+
+    def pick_version(self, request: type[Request]) -> int:
+        """The newest version of an API that both sides speak; UnsupportedVersion names both ranges."""
+        return pick_version(request, self.versions or {}, self.peer)
+
+    def outgoing(self) -> bytearray:
+        """Bytes to write, in order; whoever writes deletes what was taken from the front."""
+        return self._out
+
+    def receive(self, data: bytes) -> list[Answer]:
+        """Take bytes from the node; the user's answers among them, in order.
+
+        Raises DecodeError for bytes that are no valid response, AuthenticationFailed when SASL fails, and
+        ConnectFailed when the peer is no Kafka node; after any of them the connection must be closed.
+        """
+        try:
+            payloads = self._reader.feed(data)
+        except DecodeError as error:
+            raise self._foreign(error) from error
+        answers: list[Answer] = []
+        for payload in payloads:
+            if self._raw_tokens and self.stage == SASL:
+                self._continue_sasl(payload)
+                continue
+            answer = self._answer(payload)
+            if answer is not None:
+                answers.append(answer)
+        return answers
+
+    def _answer(self, payload: bytes) -> Answer | None:
+        if not self._in_flight:
+            raise DecodeError(f"{self.peer} sent a response that nobody asked for", position=0, field="correlation_id")
+        sent = self._in_flight.popleft()
+        try:
+            correlation_id = int.from_bytes(payload[:4], "big", signed=True)
+            if len(payload) >= 4 and correlation_id != sent.correlation_id:
+                raise DecodeError(
+                    f"{self.peer} answered request {correlation_id} where {sent.correlation_id} was due",
+                    position=0,
+                    field="correlation_id",
+                )
+            response = self._decode(sent, payload)
+        except DecodeError:
+            # The request stays unanswered: whoever closes the connection finds it among the others.
+            self._in_flight.appendleft(sent)
+            raise
+        if self.stage == VERSIONS:
+            assert isinstance(response, ApiVersionsResponse)
+            self._take_versions(response)
+            return None
+        if self.stage == SASL:
+            self._take_sasl(response)
+            return None
+        self.answered += 1
+        return Answer(sent, response)
+
+    def _decode(self, sent: InFlight, payload: bytes) -> Response:
+        if sent.response is ApiVersionsResponse and len(payload) >= 6:
+            # A node that does not know our version answers in v0 whatever was asked (KIP-511).
+            code = int.from_bytes(payload[4:6], "big", signed=True)
+            if code == error_codes.UNSUPPORTED_VERSION:
+                return decode(ApiVersionsResponse, 0, payload[4:])
+        return decode_response(sent.response, sent.version, payload)[1]
+
+    def _send(self, request: Request, version: int, context: Any) -> InFlight:
+        self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
+        sent = InFlight(self._correlation_id, request, version, registry.api(request.API_KEY).response, context)
+        self._out += framed(encode_request(request, version, sent.correlation_id, self.client_id))
+        if is_answered(request):
+            self._in_flight.append(sent)
+        return sent
+
+    # versions
+
+    def _ask_versions(self, version: int) -> None:
+        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=self._software_version)
+        self._send(request, version, None)
+        self._asked_version = version
+
+    def _take_versions(self, response: ApiVersionsResponse) -> None:
+        if response.error_code == error_codes.UNSUPPORTED_VERSION and self._asked_version > 0:
+            # Brokers since 2.4 tell their range in this answer, older ones send nothing: v0 is always understood.
+            theirs = {item.api_key: item.max_version for item in response.api_keys}
+            offered = theirs.get(API_VERSIONS, 0)
+            self._ask_versions(min(offered, self._asked_version - 1) if offered > 0 else 0)
+            return
+        if response.error_code != error_codes.NONE:
+            row = error_codes.error(response.error_code)
+            raise ConnectFailed(f"{self.peer} refused to tell its API versions: {row.name}: {row.text}", node=self.peer)
+        self.api_versions = response
+        self.versions = {item.api_key: (item.min_version, item.max_version) for item in response.api_keys}
+        if self._sasl is None:
+            self.stage = READY
+        else:
+            self._start_sasl()
+
+    # SASL
+
+    def _start_sasl(self) -> None:
+        from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
+
+        assert self._sasl is not None
+        self.stage = SASL
+        self._exchange = self._sasl()
+        version = self.pick_version(SaslHandshakeRequest)
+        self._send(SaslHandshakeRequest(mechanism=self._exchange.mechanism), version, None)
+        # Before v1 (Kafka 1.0) the tokens follow as bare frames, without a Kafka header.
+        self._raw_after_handshake = version == 0
+
+    def _take_sasl(self, response: Any) -> None:
+        assert self._exchange is not None
+        mechanism = self._exchange.mechanism
+        code = response.error_code
+        if response.API_KEY == SASL_HANDSHAKE:
+            if code == error_codes.UNSUPPORTED_SASL_MECHANISM:
+                offered = ", ".join(response.mechanisms) or "none"
+                raise AuthenticationFailed(
+                    f"{self.peer} does not offer SASL mechanism {mechanism}; it offers {offered}",
+                    hint="set sasl.mechanism to one of these",
+                )
+            if code == error_codes.ILLEGAL_SASL_STATE:
+                raise AuthenticationFailed(
+                    f"{self.peer} does not use SASL on this listener",
+                    hint="set security.protocol to PLAINTEXT or SSL, or use the address of the SASL listener",
+                )
+            self._check_sasl_code(code, None, mechanism)
+            self._raw_tokens = self._raw_after_handshake
+            self._send_token(self._exchange.step(None))
+            return
+        self._check_sasl_code(code, response.error_message, mechanism)
+        self.session_lifetime_ms = response.session_lifetime_ms
+        self._continue_sasl(bytes(response.auth_bytes))
+
+    def _check_sasl_code(self, code: int, message: str | None, mechanism: str) -> None:
+        if code == error_codes.NONE:
+            return
+        row = error_codes.error(code)
+        text = message or row.text
+        raise AuthenticationFailed(f"{self.peer} refused the login with {mechanism}: {text}", hint=_LOGIN_HINT)
+
+    def _continue_sasl(self, challenge: bytes) -> None:
+        assert self._exchange is not None
+        token = None if self._exchange.done else self._exchange.step(challenge)
+        if token is not None:
+            self._send_token(token)
+        elif self._exchange.done:
+            self._exchange = None
+            self._raw_tokens = False
+            self.stage = READY
+        else:
+            raise AuthenticationFailed(f"{self.peer}: SASL ended before the login was complete")
+
+    def _send_token(self, token: bytes | None) -> None:
+        if self._raw_tokens:
+            self._out += framed(token or b"")
+            return
+        from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+
+        version = self.pick_version(SaslAuthenticateRequest)
+        self._send(SaslAuthenticateRequest(auth_bytes=token or b""), version, None)
+
+    # what else may listen on a port
+
+    def _foreign(self, error: DecodeError) -> Exception:
+        """The error for a frame length that cannot be: most often this is another protocol."""
+        start = self._reader.pending[:8]
+        if start[:1] == b"\x15" and start[1:2] == b"\x03":
+            return ConnectFailed(
+                f"{self.peer} answered with a TLS alert: this port speaks TLS",
+                node=self.peer,
+                hint="set security.protocol=SSL or SASL_SSL",
+            )
+        if start.startswith(b"HTTP"):
+            return ConnectFailed(
+                f"{self.peer} answered with HTTP: this is no Kafka port",
+                node=self.peer,
+                hint="use the port of a Kafka listener (often 9092)",
+            )
+        if self.stage in (VERSIONS, SASL):
+            return ConnectFailed(
+                f"{self.peer} does not answer as a Kafka node: {error}",
+                node=self.peer,
+                hint="check the port, and that security.protocol is that of the listener",
+            )
+        return error
+
+
+_LOGIN_HINT = "check user name and password in sasl.jaas.config, and that the user exists for this mechanism"
+
+
+def is_answered(request: Request) -> bool:
+    """False for the one request that brokers do not answer: produce with acks=0."""
+    return request.API_KEY != PRODUCE or getattr(request, "acks", 1) != 0
+
+
+def newest_stable(request: type[Request]) -> int:
+    """The newest version of an API that Kafka 4.3 calls stable."""
+    return request.MAX_VERSION - 1 if request.LATEST_UNSTABLE else request.MAX_VERSION
+
+
+def pick_version(request: type[Request], versions: dict[int, VersionRange], peer: str) -> int:
+    """The newest version that both sides speak; UnsupportedVersion, with both ranges, when there is none."""
+    name = registry.row_by_key(request.API_KEY).name
+    low, high = request.MIN_VERSION, newest_stable(request)
+    theirs = versions.get(request.API_KEY)
+    if theirs is None:
+        raise UnsupportedVersion(
+            f"{peer} does not offer {name}: its Kafka release is too old or too new for it", api=name
+        )
+    version = min(high, theirs[1])
+    if version < max(low, theirs[0]):
+        raise UnsupportedVersion(
+            f"{peer} offers {name} v{theirs[0]} to v{theirs[1]}, we speak v{low} to v{high}", api=name
+        )
+    return version

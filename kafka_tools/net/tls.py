@@ -1,0 +1,242 @@
+"""TLS from Java's ``ssl.*`` settings: the only module that imports ssl (11 ms, so it is imported when TLS is used).
+
+Peers are verified unless the settings say otherwise, and the host name with them
+(``ssl.endpoint.identification.algorithm=https`` is Kafka's default). Without a trust store the system's
+certificate authorities are trusted. Every certificate in a trust store is an anchor, as in Java.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from kafka_tools.errors import ConfigError, Disconnected, TlsFailed
+from kafka_tools.net.key_stores import (
+    KeyMaterial,
+    pem_certificates,
+    pem_key_material,
+    read_key_store,
+    read_trust_store,
+)
+
+_PROTOCOLS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+
+
+class TlsSettings(NamedTuple):
+    """A context that is ready for connections; ``server_side`` for a listener's."""
+
+    context: ssl.SSLContext
+    server_side: bool = False
+
+
+def client_settings(values: Mapping[str, str]) -> TlsSettings:
+    """A client's context from ``ssl.*`` settings; ConfigError for files and values that cannot be used."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    algorithm = values.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
+    if algorithm not in ("https", ""):
+        raise ConfigError("ssl.endpoint.identification.algorithm: https or nothing is expected")
+    context.check_hostname = algorithm == "https"
+    trusted = _trusted(values)
+    if trusted is None:
+        context.load_default_certs(ssl.Purpose.SERVER_AUTH)
+    else:
+        _trust(context, trusted)
+    _set_up(context, values)
+    material = _key_material(values)
+    if material is not None:
+        _load_chain(context, material)
+    return TlsSettings(context)
+
+
+def server_settings(values: Mapping[str, str]) -> TlsSettings:
+    """A listener's context; ``ssl.client.auth`` is none, requested or required. ConfigError as for a client."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    material = _key_material(values)
+    if material is None:
+        raise ConfigError("a TLS listener needs ssl.keystore.location, or ssl.keystore.key and its certificate chain")
+    _load_chain(context, material)
+    _set_up(context, values)
+    wanted = values.get("ssl.client.auth", "none").strip().lower()
+    modes = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
+    if wanted not in modes:
+        raise ConfigError(f"ssl.client.auth: '{wanted}' is none of {', '.join(modes)}")
+    context.verify_mode = modes[wanted]
+    trusted = _trusted(values)
+    if trusted is not None:
+        _trust(context, trusted)
+    elif wanted != "none":
+        context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
+    return TlsSettings(context, server_side=True)
+
+
+class TlsStream:
+    """TLS over a connected, non-blocking socket. Raises BlockingIOError where a socket would."""
+
+    def __init__(self, sock: socket.socket, settings: TlsSettings, host: str) -> None:
+        self.host = host
+        self.wants_write = False
+        # Java sends no server name for an address; Python checks the certificate against it either way.
+        self.socket = settings.context.wrap_socket(
+            sock,
+            server_side=settings.server_side,
+            do_handshake_on_connect=False,
+            server_hostname=None if settings.server_side else host,
+        )
+
+    def handshake(self) -> bool:
+        """Go on with the handshake; True once it is complete, else ``wants_write`` says what it waits for."""
+        try:
+            self.socket.do_handshake()
+        except ssl.SSLWantReadError:
+            self.wants_write = False
+            return False
+        except ssl.SSLWantWriteError:
+            self.wants_write = True
+            return False
+        except ssl.SSLError as error:
+            raise failure(error, self.host) from error
+        except ConnectionError as error:
+            raise TlsFailed(
+                f"TLS handshake with {self.host} failed: the peer closed the connection", hint=_NOT_TLS
+            ) from error
+        return True
+
+    def read(self, size: int) -> bytes:
+        try:
+            return self.socket.recv(size)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
+            raise BlockingIOError from error
+        except ssl.SSLEOFError:
+            return b""  # closed without a TLS goodbye, as many do
+        except ssl.SSLError as error:
+            raise failure(error, self.host) from error
+
+    def write(self, data: memoryview) -> int:
+        try:
+            return self.socket.send(data)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
+            raise BlockingIOError from error
+        except ssl.SSLEOFError as error:
+            raise Disconnected(f"connection to {self.host} broke: closed by the peer", node=self.host) from error
+        except ssl.SSLError as error:
+            raise failure(error, self.host) from error
+
+
+_NOT_TLS = "does this port speak TLS? With security.protocol=PLAINTEXT or SASL_PLAINTEXT none is used"
+_NO_CERTIFICATE = (
+    "the broker asks for a client certificate it trusts: set ssl.keystore.location (or ssl.keystore.key and "
+    "ssl.keystore.certificate.chain)"
+)
+
+
+def failure(error: ssl.SSLError, host: str) -> TlsFailed:
+    """What a TLS error means, with the next step."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        reason = error.verify_message.rstrip(".")
+        if error.verify_code in (62, 64):  # X509_V_ERR_HOSTNAME_MISMATCH, _IP_ADDRESS_MISMATCH
+            hint = "connect by a name of the certificate, or set ssl.endpoint.identification.algorithm= (unsafe)"
+        elif error.verify_code == 10:  # X509_V_ERR_CERT_HAS_EXPIRED
+            hint = "the broker needs a new certificate; check the clock of this machine too"
+        else:
+            hint = "set ssl.truststore.location (ssl.truststore.type=PEM) to the authority that signed it"
+        return TlsFailed(f"TLS: the certificate of {host} is not accepted: {reason}", hint=hint)
+    reason = (error.reason or str(error)).lower().replace("_", " ")
+    if "wrong version number" in reason or "unexpected eof" in reason or "record layer failure" in reason:
+        return TlsFailed(f"TLS handshake with {host} failed: the answer is not TLS", hint=_NOT_TLS)
+    if isinstance(error, ssl.SSLEOFError):
+        return TlsFailed(f"TLS handshake with {host} failed: the peer closed the connection", hint=_NOT_TLS)
+    if "alert" in reason and ("certificate" in reason or "unknown ca" in reason or "handshake failure" in reason):
+        return TlsFailed(f"TLS: {host} refused the connection: {reason}", hint=_NO_CERTIFICATE)
+    return TlsFailed(f"TLS with {host} failed: {reason}")
+
+
+def _set_up(context: ssl.SSLContext, values: Mapping[str, str]) -> None:
+    names = [name.strip() for name in values.get("ssl.enabled.protocols", "TLSv1.2,TLSv1.3").split(",")]
+    versions = sorted(_PROTOCOLS[name] for name in names if name in _PROTOCOLS)
+    if not versions:
+        raise ConfigError(f"ssl.enabled.protocols: TLSv1.2 or TLSv1.3 is expected, not {', '.join(names)}")
+    context.minimum_version, context.maximum_version = versions[0], versions[-1]
+    # Java trusts exactly the certificates in its store, be they authorities or not.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    suites = [name.strip() for name in values.get("ssl.cipher.suites", "").split(",") if name.strip()]
+    # TLS 1.3 suites cannot be chosen through OpenSSL's list; all of them are sound.
+    older = [_openssl_name(name) for name in suites if "_WITH_" in name]
+    if older:
+        try:
+            context.set_ciphers(":".join(older))
+        except ssl.SSLError as error:
+            raise ConfigError("ssl.cipher.suites: none of these suites is available here") from error
+
+
+def _openssl_name(suite: str) -> str:
+    """OpenSSL's name of a TLS 1.2 suite: TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 -> ECDHE-RSA-AES128-GCM-SHA256."""
+    exchange, cipher = suite.removeprefix("TLS_").split("_WITH_", 1)
+    cipher = cipher.replace("AES_128", "AES128").replace("AES_256", "AES256").replace("_CBC", "")
+    if cipher.startswith("CHACHA20"):
+        cipher = cipher.removesuffix("_SHA256")
+    return "-".join(part for part in (exchange if exchange != "RSA" else "", cipher) if part).replace("_", "-")
+
+
+def _trusted(values: Mapping[str, str]) -> str | None:
+    inline = values.get("ssl.truststore.certificates", "")
+    path = values.get("ssl.truststore.location", "").strip()
+    if inline.strip() and path:
+        raise ConfigError("ssl.truststore.certificates and ssl.truststore.location exclude each other")
+    if inline.strip():
+        return pem_certificates(inline, "ssl.truststore.certificates")
+    if path:
+        return read_trust_store(path, values.get("ssl.truststore.password") or None)
+    return None
+
+
+def _trust(context: ssl.SSLContext, certificates: str) -> None:
+    try:
+        context.load_verify_locations(cadata=certificates)
+    except ssl.SSLError as error:
+        raise ConfigError("the trust store holds a certificate that cannot be read") from error
+
+
+def _key_material(values: Mapping[str, str]) -> KeyMaterial | None:
+    key, chain = values.get("ssl.keystore.key", ""), values.get("ssl.keystore.certificate.chain", "")
+    path = values.get("ssl.keystore.location", "").strip()
+    key_password = values.get("ssl.key.password") or None
+    if key.strip() or chain.strip():
+        if path:
+            raise ConfigError("ssl.keystore.key and ssl.keystore.location exclude each other")
+        return pem_key_material(chain, key, key_password, "ssl.keystore.key and ssl.keystore.certificate.chain")
+    if path:
+        return read_key_store(path, values.get("ssl.keystore.password") or None, key_password)
+    return None
+
+
+def _load_chain(context: ssl.SSLContext, material: KeyMaterial) -> None:
+    with _unnamed_file(material.chain + material.key) as path:
+        try:
+            # An empty password instead of None: OpenSSL would ask the terminal for one.
+            context.load_cert_chain(path, password=material.password or "")
+        except ssl.SSLError as error:
+            raise ConfigError(
+                "the private key cannot be used: wrong ssl.key.password, damaged, or not the certificate's"
+            ) from error
+
+
+@contextmanager
+def _unnamed_file(text: str) -> Iterator[str]:
+    """A path under which OpenSSL can read ``text``: in memory where the system can, else a file of mode 0600."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("key", os.MFD_CLOEXEC)
+        try:
+            os.write(descriptor, text.encode("ascii", "replace"))
+            yield f"/proc/self/fd/{descriptor}"
+        finally:
+            os.close(descriptor)
+    else:
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(text)
+            file.flush()
+            yield file.name

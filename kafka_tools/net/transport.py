@@ -1,0 +1,166 @@
+"""A connection as five verbs: read, write, start_tls, close, peer. None of them ever blocks.
+
+Knows neither frames nor messages. ``SocketTransport`` is a TCP connection; ``MemoryTransport`` is one end of a pair
+for tests and simulation. TLS itself lives in ``net.tls``, which is imported only when a connection uses it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kafka_tools.errors import ConnectFailed, Disconnected
+from kafka_tools.values import format_address
+
+if TYPE_CHECKING:
+    from kafka_tools.net.tls import TlsSettings, TlsStream
+
+READ_BYTES = 256 * 1024
+
+
+class Transport(Protocol):
+    """One connection, non-blocking."""
+
+    def read(self) -> bytes | None:
+        """What has arrived; None when nothing has, ``b""`` at the end of the stream. Raises Disconnected, TlsFailed."""
+
+    def write(self, data: memoryview) -> int:
+        """How many of the bytes were taken; 0 when the peer must read first. Raises Disconnected, TlsFailed."""
+
+    def start_tls(self, settings: TlsSettings, host: str) -> bool:
+        """Begin or continue the TLS handshake with ``host``; True once it is complete. Raises TlsFailed."""
+
+    def close(self) -> None:
+        """Release the connection; harmless when repeated."""
+
+    @property
+    def peer(self) -> str:
+        """``host:port`` of the other side, for messages."""
+
+
+class SocketTransport:
+    """A TCP connection. ``fileno`` and ``wants_write`` are for a selector."""
+
+    def __init__(self, sock: socket.socket, peer: str) -> None:
+        self._socket = sock
+        self._peer = peer
+        self._tls: TlsStream | None = None
+        self.wants_write = False
+        """Whether the TLS layer waits for room to write (otherwise it waits for bytes to read)."""
+
+    @classmethod
+    def connect(cls, address: tuple[Any, ...], family: int, send_bytes: int, receive_bytes: int) -> SocketTransport:
+        """Begin to connect; ``finish_connect`` says how it ended. ``send_bytes``, ``receive_bytes``: socket buffers,
+        -1 leaves the system's. Raises ConnectFailed when it fails at once."""
+        peer = format_address(str(address[0]), int(address[1]))
+        try:
+            sock = socket.socket(family, socket.SOCK_STREAM)
+        except OSError as error:
+            raise ConnectFailed(f"cannot open a socket for {peer}: {error.strerror or error}", node=peer) from error
+        sock.setblocking(False)
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            if send_bytes > 0:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_bytes)
+            if receive_bytes > 0:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+            status = sock.connect_ex(address)
+        except OSError as error:
+            sock.close()
+            raise ConnectFailed(f"cannot connect to {peer}: {error.strerror or error}", node=peer) from error
+        if status not in (0, errno.EINPROGRESS, errno.EWOULDBLOCK):
+            sock.close()
+            raise ConnectFailed(f"cannot connect to {peer}: {os.strerror(status)}", node=peer)
+        return cls(sock, peer)
+
+    def finish_connect(self) -> None:
+        """Once the socket is writable: return when connected, raise ConnectFailed otherwise."""
+        status = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if status:
+            raise ConnectFailed(f"cannot connect to {self._peer}: {os.strerror(status)}", node=self._peer)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def read(self) -> bytes | None:
+        try:
+            return self._socket.recv(READ_BYTES) if self._tls is None else self._tls.read(READ_BYTES)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            raise self._disconnected(error) from error
+
+    def write(self, data: memoryview) -> int:
+        try:
+            return self._socket.send(data) if self._tls is None else self._tls.write(data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise self._disconnected(error) from error
+
+    def start_tls(self, settings: TlsSettings, host: str) -> bool:
+        if self._tls is None:
+            from kafka_tools.net.tls import TlsStream
+
+            self._tls = TlsStream(self._socket, settings, host)
+            self._socket = self._tls.socket
+        try:
+            done = self._tls.handshake()
+        except OSError as error:
+            raise self._disconnected(error) from error
+        self.wants_write = not done and self._tls.wants_write
+        return done
+
+    def close(self) -> None:
+        self._socket.close()
+
+    @property
+    def peer(self) -> str:
+        return self._peer
+
+    def _disconnected(self, error: OSError) -> Disconnected:
+        return Disconnected(f"connection to {self._peer} broke: {error.strerror or error}", node=self._peer)
+
+
+class MemoryTransport:
+    """One end of a pair of connected buffers; ``MemoryTransport.pair()`` makes both."""
+
+    def __init__(self, peer: str) -> None:
+        self._peer = peer
+        self._incoming = bytearray()
+        self._other: MemoryTransport | None = None
+        self._closed = False
+
+    @classmethod
+    def pair(cls) -> tuple[MemoryTransport, MemoryTransport]:
+        """Two ends: what one writes the other reads."""
+        client, server = cls("memory:server"), cls("memory:client")
+        client._other, server._other = server, client
+        return client, server
+
+    def read(self) -> bytes | None:
+        if self._incoming:
+            data = bytes(self._incoming)
+            self._incoming.clear()
+            return data
+        ended = self._closed or self._other is None or self._other._closed
+        return b"" if ended else None
+
+    def write(self, data: memoryview) -> int:
+        if self._closed or self._other is None or self._other._closed:
+            raise Disconnected(f"connection to {self._peer} broke: closed", node=self._peer)
+        self._other._incoming += data
+        return len(data)
+
+    def start_tls(self, settings: TlsSettings, host: str) -> bool:
+        raise Disconnected("a connection in memory has no TLS", node=self._peer)
+
+    def close(self) -> None:
+        self._closed = True
+
+    @property
+    def peer(self) -> str:
+        return self._peer

@@ -1,0 +1,372 @@
+"""Connections as a user meets them: versions, faults, time limits, several servers; against scripted peers."""
+
+import contextlib
+import random
+import socket
+import threading
+
+import pytest
+
+from kafka_tools.clock import Deadline, SystemClock
+from kafka_tools.errors import (
+    ConnectFailed,
+    DeadlineExceeded,
+    Disconnected,
+    UnsupportedVersion,
+)
+from kafka_tools.net.config import ClientConfig
+from kafka_tools.net.exchange import Exchange
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_tools.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_tools.protocol.messages.produce import ProduceRequest
+from kafka_tools.values import Node
+from tests.net.peers import HANG_UP, SILENCE, ScriptedNode, all_versions, versions_response
+
+LONG_S = 30.0
+
+
+def exchange(bootstrap, **settings):
+    values = {key.replace("_", "."): str(value) for key, value in settings.items()}
+    return Exchange(ClientConfig({"bootstrap.servers": bootstrap} | values), rng=random.Random(1))
+
+
+def deadline(seconds=LONG_S):
+    return Deadline(SystemClock(), seconds)
+
+
+def metadata(request, version, state):
+    return MetadataResponse(cluster_id="c", controller_id=1)
+
+
+@contextlib.contextmanager
+def raw_server(answer):
+    """A server that writes ``answer`` to whoever connects and has said something, then hangs up."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                sock, _ = listener.accept()
+                with sock:
+                    sock.recv(1000)
+                    sock.sendall(answer)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(LONG_S)
+
+
+def test_request_goes_out_in_the_newest_common_version():
+    with ScriptedNode(metadata, versions=all_versions({3: (1, 5)})) as node, exchange(node.bootstrap) as client:
+        response = client.call(client.bootstrap(deadline()), MetadataRequest(topics=[]), deadline())
+        assert response.cluster_id == "c"
+        assert [(type(request).__name__, version) for request, version in node.requests] == [
+            ("ApiVersionsRequest", 4),
+            ("MetadataRequest", 5),
+        ]
+        assert node.requests[0][0].client_software_name == "kafka-tools"
+
+
+def test_node_and_bootstrap_address_share_one_connection():
+    with ScriptedNode(metadata) as node, exchange(node.bootstrap) as client:
+        client.bootstrap(deadline())
+        client.call(node.node, MetadataRequest(), deadline())
+        assert node.connections == 1
+
+
+@pytest.mark.parametrize("newest", [0, 2])
+def test_old_broker_gets_api_versions_v0_after_its_refusal(newest):
+    # Brokers before 2.4 refuse v3 in v0 form without saying what they know (KIP-511).
+    with ScriptedNode(metadata, versions=all_versions({18: (0, newest)})) as node, exchange(node.bootstrap) as client:
+        client.call(client.bootstrap(deadline()), MetadataRequest(), deadline())
+        asked = [version for request, version in node.requests if isinstance(request, ApiVersionsRequest)]
+        assert asked == [4, 0]
+
+
+def test_refusal_that_names_the_range_leads_straight_to_it():
+    def answer(request, version, state):
+        if isinstance(request, ApiVersionsRequest) and version == 4:
+            response = versions_response({18: (0, 3)})
+            response.error_code = error_codes.UNSUPPORTED_VERSION
+            from kafka_tools.protocol.frames import framed
+            from kafka_tools.protocol.headers import encode_response
+
+            return framed(encode_response(response, 0, 1))
+        return None if isinstance(request, ApiVersionsRequest) else metadata(request, version, state)
+
+    answer.versions_too = True
+    with ScriptedNode(answer) as node, exchange(node.bootstrap) as client:
+        client.bootstrap(deadline())
+        assert [version for _, version in node.requests] == [4, 3]
+
+
+def test_unsupported_version_names_both_ranges():
+    limits = {key: value for key, value in all_versions().items() if key != 16} | {3: (99, 100)}
+    with ScriptedNode(metadata, versions=limits) as node, exchange(node.bootstrap) as client:
+        with pytest.raises(UnsupportedVersion, match=r"offers Metadata v99 to v100, we speak v0 to v13"):
+            client.call(node.node, MetadataRequest(), deadline())
+        with pytest.raises(UnsupportedVersion, match=r"does not offer ListGroups"):
+            client.call(node.node, ListGroupsRequest(), deadline())
+
+
+def test_request_may_be_built_from_the_node_s_versions():
+    with ScriptedNode(metadata, versions=all_versions({3: (0, 7)})) as node, exchange(node.bootstrap) as client:
+        client.call(node.node, lambda versions: (MetadataRequest(), versions.newest(MetadataRequest) - 1), deadline())
+        assert node.requests[-1][1] == 6
+
+
+def test_many_nodes_are_asked_at_once_and_answers_keep_their_order():
+    together = threading.Barrier(3)
+
+    def answer(request, version, state):
+        together.wait(LONG_S)  # passes only if all three requests are under way at the same time
+        return ListGroupsResponse(throttle_time_ms=0)
+
+    with contextlib.ExitStack() as stack:
+        nodes = [stack.enter_context(ScriptedNode(answer, node_id=number)) for number in range(3)]
+        client = stack.enter_context(exchange(nodes[0].bootstrap))
+        results = client.call_many([(node.node, ListGroupsRequest()) for node in nodes], deadline())
+        assert [type(result) for result in results] == [ListGroupsResponse] * 3
+
+
+def test_one_dead_node_is_an_error_in_its_place(free_port):
+    with ScriptedNode(lambda *_: ListGroupsResponse()) as node, exchange(node.bootstrap) as client:
+        dead = Node(2, "127.0.0.1", free_port())
+        first, second = client.call_many([(dead, ListGroupsRequest()), (node.node, ListGroupsRequest())], deadline())
+        assert isinstance(first, ConnectFailed)
+        assert "refused" in str(first)
+        assert isinstance(second, ListGroupsResponse)
+
+
+@pytest.mark.req("NET-13")
+def test_requests_in_flight_fail_when_the_connection_ends():
+    def answer(request, version, state):
+        return HANG_UP if len(node.requests) >= 3 else SILENCE
+
+    with ScriptedNode(answer) as node, exchange(node.bootstrap) as client:
+        pending = [client.send(node.node, ListGroupsRequest(), deadline()) for _ in range(2)]
+        while not all(item.done for item in pending):
+            client.poll([item for item in pending if not item.done], deadline())
+        for item in pending:
+            with pytest.raises(Disconnected, match=r"closed the connection; ListGroups request \d+ was not answered"):
+                item.result()
+
+
+def test_hang_up_before_the_first_answer_hints_at_a_login():
+    with ScriptedNode() as node, exchange(node.bootstrap) as client:
+        with pytest.raises(Disconnected) as caught:
+            client.call(node.node, MetadataRequest(), deadline())
+        assert "SASL_PLAINTEXT" in caught.value.hint
+
+
+def test_hang_up_at_the_versions_stage_hints_at_tls():
+    with raw_server(b"") as address, exchange(address) as client:
+        with pytest.raises(ConnectFailed, match=r"instead of telling its API versions") as caught:
+            client.bootstrap(deadline())
+        assert "TLS listener needs SSL" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("answer", "message", "hint"),
+    [
+        (b"\x15\x03\x01\x00\x02\x02\x50", "TLS alert: this port speaks TLS", "security.protocol=SSL"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "answered with HTTP", "Kafka listener"),
+        (b"\xff\xff\xff\xff", "frame length -1", "check the port"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "frame length 1397966893", "check the port"),
+    ],
+)
+def test_other_protocols_are_recognised(answer, message, hint):
+    with raw_server(answer) as address, exchange(address) as client:
+        with pytest.raises(ConnectFailed, match=message) as caught:
+            client.bootstrap(deadline())
+        assert hint in caught.value.hint
+
+
+def test_unresolvable_host_is_said_so():
+    with exchange("no-such-host.invalid:9092") as client:
+        with pytest.raises(ConnectFailed, match=r"cannot resolve no-such-host\.invalid"):
+            client.bootstrap(deadline())
+
+
+def test_refused_connection_is_one_line_with_the_cause(free_port):
+    port = free_port()
+    with exchange(f"127.0.0.1:{port}") as client:
+        with pytest.raises(ConnectFailed, match=rf"^cannot connect to 127\.0\.0\.1:{port}: Connection refused$"):
+            client.bootstrap(deadline())
+
+
+def test_bootstrap_passes_over_dead_and_silent_servers(free_port):
+    silent = socket.create_server(("127.0.0.1", 0))
+    with silent, ScriptedNode(metadata) as node:
+        servers = f"127.0.0.1:{free_port()},127.0.0.1:{silent.getsockname()[1]},{node.bootstrap}"
+        with exchange(servers) as client:
+            found = client.bootstrap(deadline())
+            assert (found.port, found.id) == (node.port, -3)
+            assert client.is_connected(found)
+
+
+def test_all_bootstrap_servers_dead_names_each(free_port):
+    ports = [free_port(), free_port()]
+    with exchange(",".join(f"127.0.0.1:{port}" for port in ports)) as client:
+        with pytest.raises(ConnectFailed, match=r"none of the 2 bootstrap servers") as caught:
+            client.bootstrap(deadline())
+        assert all(str(port) in str(caught.value) for port in ports)
+
+
+def test_all_addresses_of_a_name_are_tried(monkeypatch, free_port):
+    with ScriptedNode(metadata) as node:
+        dead = free_port()
+
+        def resolve(host, port, *, type):
+            return [(socket.AF_INET, type, 6, "", ("127.0.0.1", each)) for each in (dead, node.port)]
+
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
+        with exchange("kafka.example:1") as client:
+            assert client.call(client.bootstrap(deadline()), MetadataRequest(), deadline()).cluster_id == "c"
+
+
+def test_advertised_address_that_does_not_answer_is_told_apart(free_port):
+    with ScriptedNode(metadata) as node, exchange(node.bootstrap) as client:
+        client.bootstrap(deadline())
+        port = free_port()
+        with pytest.raises(ConnectFailed, match=rf"127\.0\.0\.1:{port} \(id 7\)") as caught:
+            client.call(Node(7, "127.0.0.1", port), MetadataRequest(), deadline())
+        assert f"bootstrap server {node.bootstrap} answers; broker 7 advertises 127.0.0.1:{port}" in caught.value.hint
+        assert "advertised.listeners" in caught.value.hint
+
+
+@pytest.mark.req("AC-12")
+def test_deadline_ends_a_call_and_its_connection():
+    with ScriptedNode(lambda *_: SILENCE) as node, exchange(node.bootstrap) as client:
+        with pytest.raises(DeadlineExceeded, match=r"timed out after 0\.3 s waiting for .* to answer Metadata"):
+            client.call(node.node, MetadataRequest(), deadline(0.3))
+        assert not client.is_connected(node.node)
+
+
+def test_request_timeout_is_shorter_than_the_deadline():
+    with ScriptedNode(lambda *_: SILENCE) as node, exchange(node.bootstrap, request_timeout_ms=200) as client:
+        with pytest.raises(Disconnected, match=r"did not answer Metadata within 0\.2 s"):
+            client.call(node.node, MetadataRequest(), deadline())
+
+
+def test_silent_server_ends_at_the_deadline_with_its_stage():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        with exchange(f"127.0.0.1:{silent.getsockname()[1]}") as client:
+            with pytest.raises(DeadlineExceeded, match=r"timed out after 0\.3 s .*\(stage: versions\)"):
+                client.bootstrap(deadline(0.3))
+
+
+def test_connection_that_the_broker_closed_while_idle_is_replaced():
+    with ScriptedNode(metadata) as node, exchange(node.bootstrap) as client:
+        client.call(node.node, MetadataRequest(), deadline())
+        node.hang_up()
+        while node._threads[1].is_alive():
+            node._threads[1].join(LONG_S)
+        assert client.call(node.node, MetadataRequest(), deadline()).cluster_id == "c"
+        assert node.connections == 2
+
+
+@pytest.mark.req("NET-3", "NET-4", "NET-6", "NET-10")
+def test_throttled_connection_keeps_quiet_for_as_long_as_asked():
+    def answer(request, version, state):
+        return ListGroupsResponse(throttle_time_ms=300)
+
+    with ScriptedNode(answer) as node, exchange(node.bootstrap) as client:
+        client.call(node.node, ListGroupsRequest(), deadline())
+        start = SystemClock().monotonic_s()
+        client.call(node.node, ListGroupsRequest(), deadline())
+        assert SystemClock().monotonic_s() - start >= 0.25
+
+
+@pytest.mark.req("NET-10")
+def test_throttle_of_an_old_version_was_served_by_the_broker():
+    def answer(request, version, state):
+        return ListGroupsResponse(throttle_time_ms=60_000)
+
+    with ScriptedNode(answer, versions=all_versions({16: (0, 1)})) as node, exchange(node.bootstrap) as client:
+        for _ in range(2):
+            client.call(node.node, ListGroupsRequest(), deadline())
+
+
+def test_failed_node_is_left_alone_for_the_backoff(free_port):
+    port = free_port()
+    with exchange(f"127.0.0.1:{port}", reconnect_backoff_ms=400, reconnect_backoff_max_ms=400) as client:
+        node = Node(1, "127.0.0.1", port)
+        with pytest.raises(ConnectFailed):
+            client.call(node, MetadataRequest(), deadline())
+        start = SystemClock().monotonic_s()
+        with pytest.raises(ConnectFailed):
+            client.call(node, MetadataRequest(), deadline())
+        assert SystemClock().monotonic_s() - start >= 0.3
+
+
+def test_backoff_doubles_up_to_its_maximum_with_jitter():
+    with exchange("a:1", reconnect_backoff_ms=50, reconnect_backoff_max_ms=1000) as client:
+        delays = [client._backoff_s(failures) * 1000 for failures in (1, 2, 3, 4, 5, 6, 60)]
+        for delay, middle in zip(delays, (50, 100, 200, 400, 800, 1000, 1000), strict=True):
+            assert 0.8 * middle <= delay <= 1.2 * middle
+
+
+@pytest.mark.req("AC-14")
+def test_answer_to_another_request_closes_the_connection():
+    from kafka_tools.errors import DecodeError
+    from kafka_tools.protocol.frames import framed
+
+    with ScriptedNode(lambda *_: framed(b"\x00\x00\x00\x63" + bytes(20))) as node, exchange(node.bootstrap) as client:
+        with pytest.raises(DecodeError, match=r"answered request 99 where 2 was due"):
+            client.call(node.node, MetadataRequest(), deadline())
+        assert not client.is_connected(node.node)
+
+
+def test_produce_without_acks_is_done_when_it_is_sent():
+    with ScriptedNode(lambda *_: SILENCE) as node, exchange(node.bootstrap) as client:
+        assert client.call(node.node, ProduceRequest(acks=0, timeout_ms=1), deadline()) is None
+
+
+def test_channels_are_separate_connections():
+    with ScriptedNode(metadata) as node, exchange(node.bootstrap) as client:
+        pending = [client.send(node.node, MetadataRequest(), deadline(), channel=name) for name in ("", "group")]
+        while not all(item.done for item in pending):
+            client.poll([item for item in pending if not item.done], deadline())
+        assert node.connections == 2
+
+
+def test_poll_returns_nothing_at_its_deadline_and_leaves_the_request_alone():
+    with ScriptedNode(lambda *_: SILENCE) as node, exchange(node.bootstrap) as client:
+        pending = client.send(node.node, MetadataRequest(), deadline())
+        assert client.poll([pending], deadline(0.2)) == []
+        assert not pending.done
+
+
+def test_trace_shows_the_dialogue():
+    from kafka_tools.net.trace import Trace
+
+    lines = []
+    with ScriptedNode(metadata) as node:
+        config = ClientConfig({"bootstrap.servers": node.bootstrap})
+        with Exchange(config, trace=Trace(lines.append, SystemClock())) as client:
+            client.call(node.node, MetadataRequest(topics=[]), deadline())
+    text = "".join(lines)
+    for part in ("connection.opening", "connection.ready", "request.sent", "MetadataRequest v13", "response.received"):
+        assert part in text
+    assert '"clusterId":"c"' in text
+
+
+def test_api_versions_error_is_a_clear_end():
+    def answer(request, version, state):
+        if isinstance(request, ApiVersionsRequest):
+            return ApiVersionsResponse(error_code=error_codes.INVALID_REQUEST)
+        return HANG_UP
+
+    answer.versions_too = True
+    with ScriptedNode(answer) as node, exchange(node.bootstrap) as client:
+        with pytest.raises(ConnectFailed, match=r"refused to tell its API versions: INVALID_REQUEST"):
+            client.bootstrap(deadline())
