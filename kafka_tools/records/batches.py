@@ -1,7 +1,8 @@
-"""Batches in a buffer: one header view each, of any magic; records only on demand.
+"""Batches in a buffer: header fields at once, records on demand. Knows no files.
 
-Offset and length stand at the same place in all magics, and so does the magic byte: that is what the walk
-relies on. Source: ``org.apache.kafka.common.record.ByteBufferLogInputStream`` and the batch classes there.
+One shape for all magics: a magic 2 batch; a magic 0 or 1 message with its inner records, if it is a
+compressed wrapper. Sources: KIP-32, KIP-98; ``ByteBufferLogInputStream``, ``DefaultRecordBatch``,
+``AbstractLegacyRecordBatch``.
 """
 
 from __future__ import annotations
@@ -11,177 +12,239 @@ from collections.abc import Iterator
 from struct import Struct
 
 from kafka_tools.errors import CorruptBatch, UnknownMagic
-from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records import v2
-from kafka_tools.records.compression import DEFAULT_LIMIT_BYTES, decompress
+from kafka_tools.records.compression import LIMIT_BYTES, decompress
 from kafka_tools.records.crc32c import crc32c
 from kafka_tools.records.record import Record
 
-_PREFIX = Struct(">qi")
-PREFIX_BYTES = 12
-MAGIC_POSITION = 16
-_LEGACY = Struct(">qiIbb")
-_LEGACY_TIMESTAMP = Struct(">q")
-SMALLEST_LENGTH = {0: 14, 1: 22, 2: v2.HEADER_BYTES - PREFIX_BYTES}
-"""Least value of the length field, by magic."""
+Buffer = bytes | bytearray | memoryview
 
-CODEC_MASK = 0x07
-TIMESTAMP_TYPE_MASK = 0x08
-TRANSACTIONAL_MASK = 0x10
-CONTROL_MASK = 0x20
-DELETE_HORIZON_MASK = 0x40
+PREFIX_BYTES = 12
+"""Offset and length: what every magic starts with; the length counts what follows."""
+MAGIC_POSITION = 16
+LEAST_LENGTH = 14
+"""The smallest length that Kafka accepts (the overhead of a magic 0 message)."""
+
+_PREFIX = Struct(">qi")
+_LEGACY = Struct(">qiIbb")  # offset, length, crc, magic, attributes
+_INT64 = Struct(">q")
+_unpack_header = v2.HEADER.unpack_from
+_unpack_prefix = _PREFIX.unpack_from
 
 
 class BatchView:
-    """The header of one batch. Making it costs one unpack; the body is not touched.
+    """The header of one batch, and the way to its records. The buffer is not copied.
 
-    ``position`` is where the batch starts in its buffer, ``size_bytes`` its whole size. Magic 0 and 1 have
-    no producer, epoch or count: those read -1 (``record_count`` too for a compressed wrapper), and
-    ``base_offset`` is the wrapper's offset, which is that of its last record.
+    position, size_bytes: where the whole batch lies in the buffer. Timestamps are in milliseconds, -1 for
+    none; producer_id, producer_epoch, base_sequence and partition_leader_epoch are -1 where there is none
+    (always, below magic 2). crc is as stored, unsigned.
     """
 
     __slots__ = (
-        "attributes", "base_offset", "base_sequence", "base_timestamp", "buffer", "crc", "last_offset", "magic",
-        "max_timestamp", "partition_leader_epoch", "position", "producer_epoch", "producer_id", "record_count",
+        "_base_offset",
+        "_count",
+        "_last_offset_delta",
+        "attributes",
+        "base_sequence",
+        "base_timestamp",
+        "buffer",
+        "crc",
+        "magic",
+        "max_timestamp",
+        "partition_leader_epoch",
+        "position",
+        "producer_epoch",
+        "producer_id",
         "size_bytes",
     )  # fmt: skip
 
-    def __init__(self, buffer: Buffer, position: int) -> None:
-        """Read the header at ``position``; the whole batch must be in the buffer (``batches`` checks that)."""
+    attributes: int
+    base_sequence: int
+    base_timestamp: int
+    buffer: Buffer
+    crc: int
+    magic: int
+    max_timestamp: int
+    partition_leader_epoch: int
+    position: int
+    producer_epoch: int
+    producer_id: int
+    size_bytes: int
+    _base_offset: int | None
+    _count: int | None
+    _last_offset_delta: int
+
+    def __init__(self, buffer: Buffer, position: int, magic: int | None = None) -> None:
+        """The batch at ``position``, which ``batches`` has seen to be complete.
+
+        ``magic`` overrules the byte in the header: Kafka's file reader takes every magic above 1 for 2.
+        """
         self.buffer = buffer
         self.position = position
-        self.magic = buffer[position + MAGIC_POSITION]
-        if self.magic == 2:
+        if (buffer[position + MAGIC_POSITION] if magic is None else magic) == 2:
             (
-                self.base_offset, length, self.partition_leader_epoch, _, self.crc, self.attributes, last_offset_delta,
-                self.base_timestamp, self.max_timestamp, self.producer_id, self.producer_epoch, self.base_sequence,
-                self.record_count,
-            ) = v2.HEADER.unpack_from(buffer, position)  # fmt: skip
-            self.last_offset = self.base_offset + last_offset_delta
-        else:
-            self.base_offset, length, self.crc, _, self.attributes = _LEGACY.unpack_from(buffer, position)
-            self.last_offset = self.base_offset
-            timestamp = -1
-            if self.magic == 1:
-                (timestamp,) = _LEGACY_TIMESTAMP.unpack_from(buffer, position + _LEGACY.size)
-            self.base_timestamp = self.max_timestamp = timestamp
-            self.partition_leader_epoch = self.producer_id = self.producer_epoch = self.base_sequence = -1
-            self.record_count = -1 if self.codec else 1
-        self.size_bytes = length + PREFIX_BYTES
+                self._base_offset,
+                length,
+                self.partition_leader_epoch,
+                self.magic,
+                self.crc,
+                self.attributes,
+                self._last_offset_delta,
+                self.base_timestamp,
+                self.max_timestamp,
+                self.producer_id,
+                self.producer_epoch,
+                self.base_sequence,
+                self._count,
+            ) = _unpack_header(buffer, position)
+            self.size_bytes = PREFIX_BYTES + length
+            return
+        # The offset of a message is its own, that of a wrapper its last inner record's.
+        self._last_offset_delta, length, self.crc, self.magic, self.attributes = _LEGACY.unpack_from(buffer, position)
+        self.size_bytes = PREFIX_BYTES + length
+        self._base_offset = self._count = None
+        self.max_timestamp = _INT64.unpack_from(buffer, position + 18)[0] if self.magic == 1 else -1
+        self.base_timestamp = self.max_timestamp
+        self.partition_leader_epoch = self.producer_id = self.producer_epoch = self.base_sequence = -1
 
     @property
     def codec(self) -> int:
-        """Compression codec id, 0 to 7 (5 to 7 are unknown to Kafka)."""
-        return self.attributes & CODEC_MASK
+        """The id of the compression codec (``compression.NAMES``); 5 to 7 mean nothing yet."""
+        return self.attributes & 7
 
     @property
     def timestamp_type(self) -> int:
-        """0 CreateTime, 1 LogAppendTime, -1 none (magic 0)."""
-        if self.magic == 0:
-            return -1
-        return 1 if self.attributes & TIMESTAMP_TYPE_MASK else 0
+        """0: the producer's time (CreateTime); 1: the broker's (LogAppendTime); -1: none (magic 0)."""
+        return -1 if self.magic == 0 else self.attributes >> 3 & 1
 
     @property
     def is_transactional(self) -> bool:
-        return self.magic == 2 and bool(self.attributes & TRANSACTIONAL_MASK)
+        return self.magic >= 2 and bool(self.attributes & 0x10)
 
     @property
     def is_control(self) -> bool:
-        return self.magic == 2 and bool(self.attributes & CONTROL_MASK)
+        return self.magic >= 2 and bool(self.attributes & 0x20)
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When tombstones and markers may go; it takes the place of the base timestamp (KIP-534)."""
-        return self.base_timestamp if self.magic == 2 and self.attributes & DELETE_HORIZON_MASK else None
+        """When tombstones and markers of the batch may be removed (KIP-534), None if not set yet."""
+        return self.base_timestamp if self.magic >= 2 and self.attributes & 0x40 else None
+
+    @property
+    def is_compressed(self) -> bool:
+        return bool(self.attributes & 7)
+
+    @property
+    def base_offset(self) -> int:
+        """The first offset. Below magic 2 a compressed wrapper has to be opened for it; raises CorruptBatch."""
+        if self._base_offset is None:
+            if self.is_compressed:
+                from kafka_tools.records.legacy import first_offset
+
+                self._base_offset = first_offset(self)
+            else:
+                self._base_offset = self._last_offset_delta
+        return self._base_offset
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset, also where compaction has removed the record that had it."""
+        if self.magic >= 2:
+            return self._base_offset + self._last_offset_delta  # type: ignore[operator]
+        return self._last_offset_delta
+
+    @property
+    def record_count(self) -> int:
+        """Records in the batch. Below magic 2 a compressed wrapper has to be opened for it; raises CorruptBatch."""
+        if self._count is None:
+            self._count = sum(1 for _ in self.records()) if self.is_compressed else 1
+        return self._count
 
     @property
     def last_sequence(self) -> int:
-        """The sequence of the last record; it counts offsets, so compaction does not change it."""
-        return v2.sequence_at(self.base_sequence, self.last_offset - self.base_offset)
+        """The sequence of the last offset, -1 without a producer id."""
+        if self.base_sequence < 0:
+            return -1
+        return v2.sequence_after(self.base_sequence, self._last_offset_delta)
 
-    @property
-    def next_offset(self) -> int:
-        return self.last_offset + 1
-
-    @property
-    def end(self) -> int:
-        """Position after the batch in its buffer."""
-        return self.position + self.size_bytes
-
-    def data(self) -> Buffer:
-        """The whole batch, as a slice of its buffer."""
-        return self.buffer[self.position : self.end]
-
-    def body(self) -> memoryview:
-        """The records of magic 2, still compressed if the batch is."""
-        return memoryview(self.buffer)[self.position + v2.HEADER_BYTES : self.end]
+    def raw(self) -> bytes:
+        """The whole batch as it is stored."""
+        return bytes(self.buffer[self.position : self.position + self.size_bytes])
 
     def crc_ok(self) -> bool:
-        """Whether the stored checksum fits: CRC-32C of magic 2, CRC-32 of magic 0 and 1."""
-        view = memoryview(self.buffer)
-        if self.magic == 2:
-            return crc32c(view[self.position + v2.CRC_COVERS_FROM : self.end]) == self.crc
-        return zlib.crc32(view[self.position + MAGIC_POSITION : self.end]) == self.crc
+        """Whether the stored CRC is that of the contents."""
+        end = self.position + self.size_bytes
+        if self.magic >= 2:
+            return self.crc == crc32c(self.buffer[self.position + v2.CRC_FROM : end])
+        return self.crc == zlib.crc32(self.buffer[self.position + MAGIC_POSITION : end])
 
-    def records(self, *, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Iterator[Record]:
-        """The records, decompressed if need be, with absolute offsets.
+    def body(self, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
+        """The records of a magic 2 batch as bytes, decompressed. Raises CorruptBatch, UnsupportedCodec."""
+        stored = bytes(self.buffer[self.position + v2.HEADER_BYTES : self.position + self.size_bytes])
+        return decompress(self.attributes & 7, stored, limit_bytes=limit_bytes) if self.attributes & 7 else stored
 
-        Raises CorruptBatch (also from within the iteration) for contents that are impossible, and for more than
-        ``limit_bytes`` of them; UnsupportedCodec for a codec no Kafka knows.
+    def records(self, *, limit_bytes: int = LIMIT_BYTES) -> Iterator[Record]:
+        """The records, oldest first; ``limit_bytes`` bounds what they may decompress to.
+
+        Raises CorruptBatch or UnsupportedCodec, after the records before the damage.
         """
-        if self.magic != 2:
-            from kafka_tools.records.legacy import iterate_legacy
+        if self.magic < 2:
+            from kafka_tools.records.legacy import read_records
 
-            return iterate_legacy(self, limit_bytes)
-        if self.record_count < 0:
-            raise CorruptBatch(f"the batch at offset {self.base_offset} claims {self.record_count} records")
-        body: Buffer = self.body()
-        if self.codec:
-            body = decompress(self.codec, body, limit_bytes=limit_bytes)
-        return v2.iterate_records(
-            body,
-            self.record_count,
-            base_offset=self.base_offset,
-            base_timestamp=self.base_timestamp,
-            base_sequence=self.base_sequence,
-            append_time_ms=self.max_timestamp if self.timestamp_type == 1 else None,
+            return read_records(self, limit_bytes)
+        assert self._base_offset is not None and self._count is not None
+        if not self._count:
+            return iter(())
+        return v2.read_records(
+            self.body(limit_bytes=limit_bytes),
+            self._count,
+            self._base_offset,
+            self.base_timestamp,
+            self.max_timestamp if self.attributes & 8 else None,
+            self.base_sequence,
         )
 
+    def __repr__(self) -> str:
+        return f"BatchView(position={self.position}, size_bytes={self.size_bytes}, magic={self.magic})"
 
-def batches(buffer: Buffer, *, strict: bool = True) -> Iterator[BatchView]:
-    """The batches of a buffer, in order.
 
-    Strict: raises CorruptBatch for a length that is impossible or goes beyond the buffer, UnknownMagic for a
-    magic above 2. Not strict: stops quietly there, as a consumer does with the cut last batch of a fetch.
+def batches(buffer: Buffer, *, strict: bool = True, max_batch_bytes: int | None = None) -> Iterator[BatchView]:
+    """The batches of ``buffer``, from its start; a last one that is not complete is left out silently.
+
+    With ``strict`` a length or magic that cannot be raises CorruptBatch (UnknownMagic), as Kafka's reader of
+    buffers does; else the iteration ends there. ``max_batch_bytes`` bounds a batch without its first 12 bytes.
     """
-    position = 0
-    end = len(buffer)
-    while position < end:
-        problem = header_problem(buffer, position, end)
-        if problem is not None:
-            if strict:
-                raise problem
+    position, end = 0, len(buffer)
+    while position + PREFIX_BYTES <= end:
+        length = _unpack_prefix(buffer, position)[1]
+        if length < LEAST_LENGTH:
+            if not strict:
+                return
+            raise CorruptBatch(
+                f"Record size {length} is less than the minimum record overhead ({LEAST_LENGTH})", position=position
+            )
+        if max_batch_bytes is not None and length > max_batch_bytes:
+            if not strict:
+                return
+            raise CorruptBatch(
+                f"Record size {length} exceeds the largest allowable message size ({max_batch_bytes}).",
+                position=position,
+            )
+        if position + MAGIC_POSITION >= end:
             return
-        batch = BatchView(buffer, position)
-        yield batch
-        position = batch.end
-
-
-def header_problem(buffer: Buffer, position: int, end: int) -> CorruptBatch | None:
-    """Why no batch can be read at ``position``, None if one can."""
-    left = end - position
-    if left < MAGIC_POSITION + 1:
-        return CorruptBatch(f"{left} bytes are too few for a batch", position=position)
-    offset, length = _PREFIX.unpack_from(buffer, position)
-    magic = buffer[position + MAGIC_POSITION]
-    least = SMALLEST_LENGTH.get(magic)
-    if least is None:
-        return UnknownMagic(f"the batch at offset {offset} has the magic {magic}", position=position)
-    if length < least:
-        return CorruptBatch(f"the batch at offset {offset} has the length {length}, below {least}", position=position)
-    if length > left - PREFIX_BYTES:
-        return CorruptBatch(
-            f"the batch at offset {offset} has the length {length}, but {left - PREFIX_BYTES} bytes are left",
-            position=position,
-        )
-    return None
+        magic = buffer[position + MAGIC_POSITION]
+        if magic > 2:
+            if not strict:
+                return
+            raise UnknownMagic(
+                f"Invalid magic found in record: {magic - 256 if magic > 127 else magic}", position=position
+            )
+        size_bytes = PREFIX_BYTES + length
+        if position + size_bytes > end:
+            return
+        if size_bytes < (v2.HEADER_BYTES if magic == 2 else 26 if magic == 0 else 34):
+            if not strict:
+                return
+            raise CorruptBatch(f"A batch of magic {magic} cannot have {size_bytes} bytes", position=position)
+        yield BatchView(buffer, position)
+        position += size_bytes

@@ -1,84 +1,133 @@
-"""Building batches, and stamping ones that are built: what producers, brokers and tests need.
+"""Writing batches: the bytes of magic 0, 1 and 2, and what a broker changes in them.
 
-Source: ``org.apache.kafka.common.record.MemoryRecordsBuilder`` and ``DefaultRecordBatch.writeHeader``.
+Sources: ``MemoryRecordsBuilder``, ``DefaultRecord``, ``LegacyRecord``, ``LogValidator`` of Kafka; KIP-32, KIP-98.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Sequence
 from struct import Struct
 
-from kafka_tools.errors import EncodeError
-from kafka_tools.protocol.primitives import write_unsigned_varint, write_varint, write_varlong
 from kafka_tools.records import v2
-from kafka_tools.records.batches import CONTROL_MASK, TIMESTAMP_TYPE_MASK, TRANSACTIONAL_MASK
+from kafka_tools.records.batches import PREFIX_BYTES
 from kafka_tools.records.compression import codec_id, compress
 from kafka_tools.records.crc32c import crc32c
 
-Headers = Sequence[tuple[str, bytes | None]]
-Input = tuple[int, bytes | None, bytes | None, Headers]
-"""timestamp in ms, key, value, headers."""
+HeaderPairs = Sequence[tuple[str | bytes, bytes | None]]
+Row = tuple[int, bytes | None, bytes | None, HeaderPairs]
+"""(timestamp in ms, key, value, headers)."""
 
-_OFFSET = Struct(">q")
-_EPOCH = Struct(">i")
-_CRC = Struct(">I")
-_ATTRIBUTES = Struct(">h")
+_PREFIX = Struct(">qi")
+_AFTER_CRC = Struct(">hiqqqhii")
+_LEGACY_0 = Struct(">bb")
+_LEGACY_1 = Struct(">bbq")
+_MINUS_1 = b"\xff\xff\xff\xff"
+_NULL = b"\x01"  # -1 as a zig-zag varint
+
+
+def _unsigned(value: int) -> bytes:
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+_VARINTS = [_unsigned(value) for value in range(512)]
+
+
+def _varint(value: int) -> bytes:
+    """A zig-zag varint (values of up to 64 bits)."""
+    value = (value << 1) ^ (value >> 63)
+    return _VARINTS[value] if 0 <= value < 512 else _unsigned(value & 0xFFFFFFFFFFFFFFFF)
+
+
+def encode_record(
+    timestamp_delta: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: HeaderPairs = ()
+) -> bytes:
+    """One record of a magic 2 batch, with its length in front."""
+    parts = [b"\x00", _varint(timestamp_delta), _varint(offset_delta)]
+    parts += (_NULL,) if key is None else (_varint(len(key)), key)
+    parts += (_NULL,) if value is None else (_varint(len(value)), value)
+    parts.append(_varint(len(headers)))
+    for name, content in headers:
+        raw = name.encode() if isinstance(name, str) else name
+        parts += (_varint(len(raw)), raw)
+        parts += (_NULL,) if content is None else (_varint(len(content)), content)
+    record = b"".join(parts)
+    return _varint(len(record)) + record
 
 
 class BatchBuilder:
-    """Collects records of one magic 2 batch; ``size_bytes`` is what it takes so far, before compression."""
+    """Collects records and gives the bytes of one batch (magic 0 and 1: of one set of messages).
 
-    def __init__(self) -> None:
-        self._body = bytearray()
-        self.count = 0
-        self.base_timestamp = -1
-        self.max_timestamp = -1
+    ``codec`` is a name or id; ``level`` the codec's own level. The bytes are those of an unsent batch: base
+    offset as given, leader epoch -1 unless given.
+    """
+
+    def __init__(self, *, codec: int | str = "none", magic: int = 2, level: int | None = None) -> None:
+        self.codec = codec_id(codec)
+        self.magic = magic
+        self.level = level
+        if magic not in (0, 1, 2):
+            raise ValueError(f"there is no magic {magic}")
+        if self.codec == 4 and magic < 2:
+            raise ValueError("zstd needs magic 2")
+        self._records: list[bytes] = []
+        self._rows: list[tuple[int, int, bytes | None, bytes | None]] = []
+        self._size = v2.HEADER_BYTES if magic == 2 else 0
+        self._base_timestamp = 0
+        self._max_timestamp = -1
+        self._last_delta = -1
+
+    @property
+    def record_count(self) -> int:
+        return len(self._records) if self.magic == 2 else len(self._rows)
 
     @property
     def size_bytes(self) -> int:
-        return v2.HEADER_BYTES + len(self._body)
+        """The size so far without compression."""
+        return self._size
+
+    @property
+    def max_timestamp(self) -> int:
+        """The newest timestamp so far, -1 for none."""
+        return self._max_timestamp
 
     def append(
         self,
-        timestamp_ms: int,
+        timestamp: int,
         key: bytes | None,
         value: bytes | None,
-        headers: Headers = (),
+        headers: HeaderPairs = (),
         *,
         offset_delta: int | None = None,
     ) -> None:
-        """Add a record; its offset is the next one unless ``offset_delta`` leaves a gap."""
-        if self.count == 0:
-            self.base_timestamp = timestamp_ms
-        self.max_timestamp = max(self.max_timestamp, timestamp_ms)
-        record = bytearray(b"\x00")  # attributes
-        write_varlong(record, timestamp_ms - self.base_timestamp)
-        write_varint(record, self.count if offset_delta is None else offset_delta)
-        for part in (key, value):
-            if part is None:
-                record.append(1)  # -1, zig-zag
-            else:
-                write_varint(record, len(part))
-                record += part
-        write_varint(record, len(headers))
-        for name, header_value in headers:
-            encoded = name.encode()
-            write_varint(record, len(encoded))
-            record += encoded
-            if header_value is None:
-                record.append(1)
-            else:
-                write_varint(record, len(header_value))
-                record += header_value
-        write_unsigned_varint(self._body, len(record) << 1)
-        self._body += record
-        self.count += 1
+        """Add a record (time in ms). ``offset_delta`` defaults to one more than the last record's."""
+        delta = self._last_delta + 1 if offset_delta is None else offset_delta
+        if delta <= self._last_delta:
+            raise ValueError(f"offset delta {delta} does not follow {self._last_delta}")
+        self._last_delta = delta
+        if self.magic < 2:
+            if headers:
+                raise ValueError(f"magic {self.magic} has no record headers")
+            self._rows.append((delta, timestamp, key, value))
+            self._size += 26 + (8 if self.magic else 0) + len(key or b"") + len(value or b"")
+        else:
+            if not self._records:
+                self._base_timestamp = timestamp
+            record = encode_record(timestamp - self._base_timestamp, delta, key, value, headers)
+            self._records.append(record)
+            self._size += len(record)
+        if timestamp > self._max_timestamp:
+            self._max_timestamp = timestamp
 
     def build(
         self,
         *,
         base_offset: int = 0,
-        codec: int | str = "none",
         producer_id: int = -1,
         producer_epoch: int = -1,
         base_sequence: int = -1,
@@ -86,43 +135,94 @@ class BatchBuilder:
         control: bool = False,
         leader_epoch: int = -1,
         timestamp_type: int = 0,
+        append_time_ms: int | None = None,
         last_offset_delta: int | None = None,
+        delete_horizon_ms: int | None = None,
     ) -> bytes:
-        """The batch. ``last_offset_delta`` is that of the last record unless given (compacted batches)."""
-        number = codec_id(codec)
-        body = compress(number, self._body) if number else bytes(self._body)
-        attributes = number
-        if timestamp_type == 1:
-            attributes |= TIMESTAMP_TYPE_MASK
-        if transactional:
-            attributes |= TRANSACTIONAL_MASK
-        if control:
-            attributes |= CONTROL_MASK
-        batch = bytearray(v2.HEADER_BYTES + len(body))
-        v2.HEADER.pack_into(
-            batch,
-            0,
-            base_offset,
-            len(batch) - 12,
-            leader_epoch,
-            2,
-            0,
-            attributes,
-            self.count - 1 if last_offset_delta is None else last_offset_delta,
-            self.base_timestamp,
-            self.max_timestamp,
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            self.count,
+        """The batch. ``append_time_ms`` is the time of a LogAppendTime batch (``timestamp_type`` 1; default: the
+        newest record's). ``last_offset_delta`` keeps the end of a batch whose last records were compacted away."""
+        if self.magic < 2:
+            return self._build_legacy(base_offset, timestamp_type, append_time_ms)
+        if timestamp_type and append_time_ms is not None:
+            self._max_timestamp = append_time_ms
+        base_timestamp, records = self._base_timestamp, self._records
+        attributes = self.codec | timestamp_type << 3 | transactional << 4 | control << 5
+        if delete_horizon_ms is not None:
+            # The horizon takes the base timestamp's place; the deltas count from it.
+            raise_delta = base_timestamp - delete_horizon_ms
+            records = [_rebased(record, raise_delta) for record in records]
+            base_timestamp, attributes = delete_horizon_ms, attributes | 0x40
+        body = compress(self.codec, b"".join(records), level=self.level) if records else b""
+        covered = (
+            _AFTER_CRC.pack(
+                attributes,
+                self._last_delta if last_offset_delta is None else last_offset_delta,
+                base_timestamp if records or delete_horizon_ms is not None else -1,
+                self._max_timestamp,
+                producer_id,
+                producer_epoch,
+                base_sequence,
+                len(records),
+            )
+            + body
         )
-        batch[v2.HEADER_BYTES :] = body
-        _CRC.pack_into(batch, v2.CRC_POSITION, crc32c(memoryview(batch)[v2.CRC_COVERS_FROM :]))
-        return bytes(batch)
+        head = _PREFIX.pack(base_offset, 9 + len(covered)) + leader_epoch.to_bytes(4, "big", signed=True)
+        return b"".join((head, b"\x02", crc32c(covered).to_bytes(4, "big"), covered))
+
+    def _build_legacy(self, base_offset: int, timestamp_type: int, append_time_ms: int | None) -> bytes:
+        attributes = timestamp_type << 3 if self.magic else 0
+        newest = self._max_timestamp if append_time_ms is None or not timestamp_type else append_time_ms
+        rows = self._rows
+        if not self.codec:
+            return b"".join(
+                encode_message(
+                    self.magic,
+                    attributes,
+                    base_offset + delta,
+                    newest if timestamp_type and append_time_ms is not None else timestamp,
+                    key,
+                    value,
+                )
+                for delta, timestamp, key, value in rows
+            )
+        if not rows:
+            return b""
+        # Inner offsets: absolute in magic 0, counted from the first in magic 1 (KIP-31).
+        start = base_offset if self.magic == 0 else 0
+        inner = b"".join(
+            encode_message(self.magic, attributes, start + delta, timestamp, key, value)
+            for delta, timestamp, key, value in rows
+        )
+        packed = compress(self.codec, inner, level=self.level, old_lz4_checksum=self.magic == 0)
+        return encode_message(self.magic, attributes | self.codec, base_offset + self._last_delta, newest, None, packed)
+
+
+def _rebased(record: bytes, difference: int) -> bytes:
+    """The record with its timestamp delta raised by ``difference``."""
+    from kafka_tools.protocol.primitives import read_varint, read_varlong
+
+    _, start = read_varint(record, 0)
+    delta, rest = read_varlong(record, start + 1)
+    changed = record[start : start + 1] + _varint(delta + difference) + record[rest:]
+    return _varint(len(changed)) + changed
+
+
+def encode_message(
+    magic: int, attributes: int, offset: int, timestamp: int, key: bytes | None, value: bytes | None
+) -> bytes:
+    """One message of magic 0 or 1, offset and length in front."""
+    covered = b"".join(
+        (
+            _LEGACY_1.pack(magic, attributes, timestamp) if magic else _LEGACY_0.pack(magic, attributes),
+            _MINUS_1 if key is None else len(key).to_bytes(4, "big") + key,
+            _MINUS_1 if value is None else len(value).to_bytes(4, "big") + value,
+        )
+    )
+    return _PREFIX.pack(offset, 4 + len(covered)) + zlib.crc32(covered).to_bytes(4, "big") + covered
 
 
 def build_batch(
-    records: Iterable[Input],
+    records: Iterable[Row],
     *,
     base_offset: int = 0,
     codec: int | str = "none",
@@ -134,23 +234,25 @@ def build_batch(
     control: bool = False,
     leader_epoch: int = -1,
     timestamp_type: int = 0,
+    append_time_ms: int | None = None,
+    offsets: Iterable[int] | None = None,
+    last_offset: int | None = None,
+    delete_horizon_ms: int | None = None,
 ) -> bytes:
-    """One batch of (timestamp_ms, key, value, headers); of magic 0 and 1 the same records as messages.
+    """The bytes of one batch of (timestamp in ms, key, value, headers).
 
-    Raises EncodeError for what the magic cannot hold (headers, producers, zstd before magic 2).
+    Offsets follow ``base_offset`` one by one unless ``offsets`` gives each record's, ascending. ``last_offset``
+    (magic 2) keeps the range of a batch whose last records were compacted away.
     """
-    if magic != 2:
-        from kafka_tools.records.legacy import build_legacy
-
-        if producer_id >= 0 or transactional or control:
-            raise EncodeError(f"magic {magic} has no producers, transactions or control batches")
-        return build_legacy(records, base_offset=base_offset, codec=codec, magic=magic, timestamp_type=timestamp_type)
-    builder = BatchBuilder()
-    for timestamp_ms, key, value, headers in records:
-        builder.append(timestamp_ms, key, value, headers)
+    builder = BatchBuilder(codec=codec, magic=magic)
+    if offsets is None:
+        for timestamp, key, value, headers in records:
+            builder.append(timestamp, key, value, headers)
+    else:
+        for offset, (timestamp, key, value, headers) in zip(offsets, records, strict=True):
+            builder.append(timestamp, key, value, headers, offset_delta=offset - base_offset)
     return builder.build(
         base_offset=base_offset,
-        codec=codec,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
         base_sequence=base_sequence,
@@ -158,29 +260,26 @@ def build_batch(
         control=control,
         leader_epoch=leader_epoch,
         timestamp_type=timestamp_type,
+        append_time_ms=append_time_ms,
+        last_offset_delta=None if last_offset is None else last_offset - base_offset,
+        delete_horizon_ms=delete_horizon_ms,
     )
 
 
 def patch_batch(
-    buffer: bytearray | memoryview,
-    position: int,
-    *,
-    base_offset: int,
-    leader_epoch: int,
-    append_time_ms: int | None = None,
+    buffer: bytearray, position: int, *, base_offset: int, leader_epoch: int, append_time_ms: int | None = None
 ) -> None:
-    """Stamp a magic 2 batch in place, as a broker does when it appends.
+    """Give the magic 2 batch at ``position`` its offset and epoch, in place, as a leader does on append.
 
-    Offset and leader epoch are outside the checksum. ``append_time_ms`` makes it LogAppendTime, which changes
-    attributes and max timestamp, so the checksum is computed anew.
+    ``append_time_ms`` makes it a LogAppendTime batch of that time; only then the CRC changes, since it covers
+    neither offset nor epoch.
     """
-    _OFFSET.pack_into(buffer, position, base_offset)
-    _EPOCH.pack_into(buffer, position + 12, leader_epoch)
+    buffer[position : position + 8] = base_offset.to_bytes(8, "big", signed=True)
+    buffer[position + PREFIX_BYTES : position + 16] = leader_epoch.to_bytes(4, "big", signed=True)
     if append_time_ms is None:
         return
-    (attributes,) = _ATTRIBUTES.unpack_from(buffer, position + v2.CRC_COVERS_FROM)
-    _ATTRIBUTES.pack_into(buffer, position + v2.CRC_COVERS_FROM, attributes | TIMESTAMP_TYPE_MASK)
-    _OFFSET.pack_into(buffer, position + 35, append_time_ms)
-    (length,) = _EPOCH.unpack_from(buffer, position + 8)
-    view = memoryview(buffer)[position + v2.CRC_COVERS_FROM : position + 12 + length]
-    _CRC.pack_into(buffer, position + v2.CRC_POSITION, crc32c(view))
+    end = position + PREFIX_BYTES + int.from_bytes(buffer[position + 8 : position + 12], "big")
+    buffer[position + 22] |= 8
+    buffer[position + 35 : position + 43] = append_time_ms.to_bytes(8, "big", signed=True)
+    crc = crc32c(buffer[position + v2.CRC_FROM : end])
+    buffer[position + v2.CRC_POSITION : position + v2.CRC_FROM] = crc.to_bytes(4, "big")

@@ -1,196 +1,195 @@
-"""Compression of batches: codec id or name to bytes and back, with a limit on what comes out.
+"""Kafka's codecs: none, gzip, snappy, lz4, zstd. Knows no batches.
 
-The codecs themselves are cramjam's and zlib's. Ours is what Kafka adds: the xerial framing around snappy
-(``org.xerial.snappy.SnappyOutputStream``) and an LZ4 frame of independent 64 KiB blocks without checksums
-(``org.apache.kafka.common.compress.Lz4BlockOutputStream``); cramjam's own frames have linked blocks,
-which Kafka's reader refuses. Output never grows beyond ``limit_bytes``, whatever the input claims.
+The codecs are zlib's and cramjam's. Ours is what Kafka adds: the xerial framing around snappy (blocks of 32 KiB
+behind a 16-byte header), an LZ4 frame of independent 64 KiB blocks (the only kind that Kafka reads), and its
+old header checksum. Every decompression is bounded: the output buffer grows as far as ``limit_bytes`` and no
+further, whatever the data claim. Sources: ``org.apache.kafka.common.compress``; KIP-110 (zstd).
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
-from struct import Struct
 from typing import Any
 
-from kafka_tools.errors import CorruptBatch, InputError, UnsupportedCodec
-
-Buffer = bytes | bytearray | memoryview
+from kafka_tools.errors import CorruptBatch, UnsupportedCodec
 
 NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
-"""Codec names by id: the lowest three bits of a batch's attributes."""
+"""Codec names; the index is the id in a batch's attributes."""
 
-DEFAULT_LIMIT_BYTES = 1 << 30
-_START_BYTES = 1 << 16
-_BLOCK_BYTES = 1 << 16
-_XERIAL_HEADER = b"\x82SNAPPY\x00" + (1).to_bytes(4, "big") * 2
-_XERIAL_BLOCK_BYTES = 1 << 15
-_LZ4_HEADER = bytes.fromhex("04224d18604082")  # version 1, independent blocks, 64 KiB, header checksum 0x82
-_BE32 = Struct(">i")
-_LE32 = Struct("<I")
+LIMIT_BYTES = 256 * 1024 * 1024
+"""What one batch may decompress to unless a caller says otherwise."""
+
+_XERIAL = b"\x82SNAPPY\x00"
+_XERIAL_HEADER = _XERIAL + b"\x00\x00\x00\x01\x00\x00\x00\x01"
+_SNAPPY_BLOCK_BYTES = 32 * 1024
+_LZ4_HEADER = bytes.fromhex("04224d18604082")  # version 1, independent blocks of 64 KiB, header checksum 0x82
+_LZ4_BLOCK_BYTES = 64 * 1024
+_LZ4_STORED = 0x80000000  # this bit of a block's length: the block is not compressed
+_FIRST_GUESS_BYTES = 32 * 1024
+_BUFFER_FULL = "failed to write whole buffer"  # cramjam's words for an output buffer that is too small
 
 
 def codec_id(codec: int | str) -> int:
-    """The id of a codec given by id or name; UnsupportedCodec for an unknown id, InputError for an unknown name."""
+    """The id of a codec given by name or id. Raises UnsupportedCodec."""
     if isinstance(codec, str):
         if codec not in NAMES:
-            raise InputError(f"'{codec}' is no compression codec: give one of {', '.join(NAMES)}")
+            raise UnsupportedCodec(f"unknown compression codec '{codec}': Kafka has {', '.join(NAMES)}")
         return NAMES.index(codec)
     if not 0 <= codec < len(NAMES):
-        raise UnsupportedCodec(f"compression codec {codec} is unknown")
+        raise UnsupportedCodec(f"unknown compression codec id {codec}: Kafka has 0 to {len(NAMES) - 1}")
     return codec
 
 
-def codec_name(codec: int) -> str:
-    """The name of a codec id; UnsupportedCodec for an unknown one."""
-    return NAMES[codec_id(codec)]
+def compress(
+    codec: int | str, data: bytes | bytearray, *, level: int | None = None, old_lz4_checksum: bool = False
+) -> bytes:
+    """``data`` in Kafka's framing of the codec. ``level`` is the codec's own (gzip 1-9, lz4 1-17, zstd 1-22).
 
-
-def compress(codec: int | str, data: Buffer) -> bytes:
-    """``data`` compressed as Kafka's producers write it; unchanged for "none"."""
-    return _COMPRESS[codec_id(codec)](data)
-
-
-def decompress(codec: int | str, data: Buffer, *, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> bytes:
-    """What ``data`` was made of.
-
-    Raises CorruptBatch for bytes that are not of this codec, are cut short, or would give more than
-    ``limit_bytes``; UnsupportedCodec for an unknown codec id.
+    ``old_lz4_checksum`` writes the lz4 header that magic 0 needs. Raises UnsupportedCodec.
     """
-    return _DECOMPRESS[codec_id(codec)](data, limit_bytes)
+    number = codec_id(codec)
+    if number == 0:
+        return bytes(data)
+    if number == 1:
+        stream = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION if level is None else level, zlib.DEFLATED, 31)
+        return stream.compress(data) + stream.flush()
+    import cramjam
+
+    if number == 2:
+        return _compress_snappy(cramjam, bytes(data))
+    if number == 3:
+        frame = _compress_lz4(cramjam, bytes(data), level)
+        if not old_lz4_checksum:
+            return frame
+        from kafka_tools.records.lz4_frame import with_old_checksum
+
+        return with_old_checksum(frame)
+    return bytes(cramjam.zstd.compress(bytes(data), level=3 if level is None else level))
 
 
-def _plain(data: Buffer) -> bytes:
-    return bytes(data)
-
-
-def _plain_back(data: Buffer, limit_bytes: int) -> bytes:
-    if len(data) > limit_bytes:
-        raise _too_long("none", limit_bytes)
-    return bytes(data)
-
-
-def _gzip(data: Buffer) -> bytes:
-    deflate = zlib.compressobj(wbits=31)
-    return deflate.compress(data) + deflate.flush()
-
-
-def _gunzip(data: Buffer, limit_bytes: int) -> bytes:
-    inflate = zlib.decompressobj(wbits=31)
-    try:
-        # One byte beyond the limit tells "exactly the limit" from "more than the limit".
-        out = inflate.decompress(data, limit_bytes + 1)
-    except zlib.error as error:
-        raise CorruptBatch(f"gzip data cannot be read: {error}") from error
-    if len(out) > limit_bytes:
-        raise _too_long("gzip", limit_bytes)
-    if not inflate.eof:
-        raise CorruptBatch("gzip data ends before its end mark")
-    return out
-
-
-def _snappy(data: Buffer) -> bytes:
-    from cramjam import snappy
-
+def _compress_snappy(cramjam: Any, data: bytes) -> bytes:
     parts = [_XERIAL_HEADER]
-    view = memoryview(data)
-    for start in range(0, len(view), _XERIAL_BLOCK_BYTES):
-        block = bytes(snappy.compress_raw(bytes(view[start : start + _XERIAL_BLOCK_BYTES])))
-        parts += (_BE32.pack(len(block)), block)
+    for start in range(0, len(data), _SNAPPY_BLOCK_BYTES):
+        block = bytes(cramjam.snappy.compress_raw(data[start : start + _SNAPPY_BLOCK_BYTES]))
+        parts += (len(block).to_bytes(4, "big"), block)
     return b"".join(parts)
 
 
-def _unsnappy(data: Buffer, limit_bytes: int) -> bytes:
-    """Both forms are found in logs: Java and Python write the xerial stream, librdkafka and Go also raw blocks."""
-    raw = bytes(data)
-    if not raw.startswith(_XERIAL_HEADER[:8]):
-        return _unsnappy_block(raw, limit_bytes)
-    parts: list[bytes] = []
-    total = 0
-    position = len(_XERIAL_HEADER)
-    while position < len(raw):
-        if position + 4 > len(raw):
-            raise CorruptBatch("snappy data ends inside a block's length")
-        (size,) = _BE32.unpack_from(raw, position)
-        position += 4
-        if not 0 <= size <= len(raw) - position:
-            raise CorruptBatch(f"a snappy block claims {size} bytes, but {len(raw) - position} are left")
-        block = _unsnappy_block(raw[position : position + size], limit_bytes - total)
-        total += len(block)
-        parts.append(block)
-        position += size
-    return b"".join(parts)
-
-
-def _unsnappy_block(block: bytes, limit_bytes: int) -> bytes:
-    from cramjam import DecompressionError, snappy
-
-    try:
-        size = snappy.decompress_raw_len(block)
-        if size > limit_bytes:
-            raise _too_long("snappy", limit_bytes)
-        out = bytearray(size)
-        snappy.decompress_raw_into(block, out)
-    except DecompressionError as error:
-        raise CorruptBatch(f"snappy data cannot be read: {error}") from error
-    return bytes(out)
-
-
-def _lz4(data: Buffer) -> bytes:
-    from cramjam import lz4
-
+def _compress_lz4(cramjam: Any, data: bytes, level: int | None) -> bytes:
+    options: dict[str, Any] = {"store_size": False}
+    if level is not None:
+        options |= {"mode": "high_compression", "compression": level}
     parts = [_LZ4_HEADER]
-    view = memoryview(data)
-    for start in range(0, len(view), _BLOCK_BYTES):
-        plain = bytes(view[start : start + _BLOCK_BYTES])
-        block = bytes(lz4.compress_block(plain, store_size=False))
+    for start in range(0, len(data), _LZ4_BLOCK_BYTES):
+        plain = data[start : start + _LZ4_BLOCK_BYTES]
+        block = bytes(cramjam.lz4.compress_block(plain, **options))
         if len(block) < len(plain):
-            parts += (_LE32.pack(len(block)), block)
-        else:  # the highest bit says that the block is not compressed
-            parts += (_LE32.pack(len(plain) | 0x80000000), plain)
-    parts.append(_LE32.pack(0))
+            parts += (len(block).to_bytes(4, "little"), block)
+        else:
+            parts += ((len(plain) | _LZ4_STORED).to_bytes(4, "little"), plain)
+    parts.append(b"\x00\x00\x00\x00")
     return b"".join(parts)
 
 
-def _unlz4(data: Buffer, limit_bytes: int) -> bytes:
-    from cramjam import lz4
+def decompress(codec: int | str, data: bytes | bytearray | memoryview, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
+    """What was compressed, at most ``limit_bytes``.
 
-    return _grow("lz4", lz4.decompress_into, data, limit_bytes)
+    Raises CorruptBatch for data that are not of the codec, are cut short or give more than the limit;
+    UnsupportedCodec for an unknown codec.
+    """
+    number = codec_id(codec)
+    packed = data if type(data) is bytes else bytes(data)
+    if number == 0:
+        if len(packed) > limit_bytes:
+            raise _too_large("uncompressed", limit_bytes)
+        return packed
+    if number == 1:
+        return _decompress_gzip(packed, limit_bytes)
+    import cramjam
+
+    if number == 2:
+        return _decompress_snappy(cramjam, packed, limit_bytes)
+    if number == 3:
+        if packed[:7] != _LZ4_HEADER:
+            from kafka_tools.records.lz4_frame import with_standard_checksum
+
+            packed = with_standard_checksum(packed)
+        return _grow(cramjam.lz4, cramjam.DecompressionError, packed, "lz4", limit_bytes)
+    return _grow(cramjam.zstd, cramjam.DecompressionError, packed, "zstd", limit_bytes)
 
 
-def _zstd(data: Buffer) -> bytes:
-    from cramjam import zstd
-
-    return bytes(zstd.compress(bytes(data)))
+def _too_large(name: str, limit_bytes: int) -> CorruptBatch:
+    return CorruptBatch(f"the {name} data of a batch give more than the {limit_bytes} bytes that are allowed")
 
 
-def _unzstd(data: Buffer, limit_bytes: int) -> bytes:
-    from cramjam import zstd
-
-    return _grow("zstd", zstd.decompress_into, data, limit_bytes)
-
-
-def _grow(name: str, decompress_into: Callable[[Any, Any], int], data: Buffer, limit_bytes: int) -> bytes:
-    """Decompress into a buffer that is made larger until the data fit or the limit is reached."""
-    from cramjam import DecompressionError
-
-    raw = bytes(data)
-    capacity = min(limit_bytes, max(_START_BYTES, 4 * len(raw)))
-    while True:
-        out = bytearray(capacity)
+def _decompress_gzip(data: bytes, limit_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    rest = data
+    while True:  # members may follow one another, as in Java's GZIPInputStream
+        stream = zlib.decompressobj(31)
         try:
-            return bytes(memoryview(out)[: decompress_into(raw, out)])
-        except DecompressionError as error:
-            if "failed to write whole buffer" not in str(error):
-                raise CorruptBatch(f"{name} data cannot be read: {error}") from error
+            part = stream.decompress(rest, limit_bytes - size + 1)
+        except zlib.error as error:
+            raise CorruptBatch(f"the gzip data of a batch are damaged: {error}") from error
+        size += len(part)
+        if size > limit_bytes:
+            raise _too_large("gzip", limit_bytes)
+        parts.append(part)
+        if not stream.eof:
+            raise CorruptBatch("the gzip data of a batch end too early")
+        rest = stream.unused_data
+        if rest[:2] != b"\x1f\x8b":
+            return b"".join(parts) if len(parts) > 1 else part
+
+
+def _decompress_snappy(cramjam: Any, data: bytes, limit_bytes: int) -> bytes:
+    """Java and Python write the xerial stream; some clients wrote one raw block."""
+    if not data.startswith(_XERIAL):
+        return _snappy_block(cramjam, data, limit_bytes)
+    parts: list[bytes] = []
+    position, size = len(_XERIAL_HEADER), 0
+    while position < len(data):
+        if data[position : position + 16] == _XERIAL_HEADER:  # streams may follow one another
+            position += 16
+            continue
+        length = int.from_bytes(data[position : position + 4], "big", signed=True)
+        position += 4
+        if not 0 <= length <= len(data) - position:
+            raise CorruptBatch(f"a snappy block of {length} bytes does not fit the {len(data) - position} bytes left")
+        parts.append(_snappy_block(cramjam, data[position : position + length], limit_bytes - size))
+        size += len(parts[-1])
+        position += length
+    return b"".join(parts)
+
+
+def _snappy_block(cramjam: Any, block: bytes, limit_bytes: int) -> bytes:
+    try:
+        size = cramjam.snappy.decompress_raw_len(block)
+        if size > limit_bytes:
+            raise _too_large("snappy", limit_bytes)
+        # A copy of 3 bytes gives at most 64: a length beyond that ratio is a lie, and costs no memory.
+        if size > 64 * len(block):
+            raise CorruptBatch(f"a snappy block of {len(block)} bytes claims to hold {size}")
+        buffer = bytearray(size)
+        written = cramjam.snappy.decompress_raw_into(block, buffer)
+    except cramjam.DecompressionError as error:
+        raise CorruptBatch(f"the snappy data of a batch are damaged: {error}") from error
+    return bytes(buffer) if written == size else bytes(buffer[:written])
+
+
+def _grow(codec: Any, failure: type[Exception], data: bytes, name: str, limit_bytes: int) -> bytes:
+    """Decompress into a buffer that grows fourfold until the data fit or the limit is reached."""
+    capacity = min(max(_FIRST_GUESS_BYTES, 8 * len(data)), limit_bytes)
+    while True:
+        buffer = bytearray(capacity)
+        try:
+            written = codec.decompress_into(data, buffer)
+        except failure as error:
+            if _BUFFER_FULL not in str(error):
+                raise CorruptBatch(f"the {name} data of a batch are damaged: {error}") from error
             if capacity >= limit_bytes:
-                raise _too_long(name, limit_bytes) from error
-        capacity = min(limit_bytes, capacity * 4)
-
-
-def _too_long(name: str, limit_bytes: int) -> CorruptBatch:
-    return CorruptBatch(f"{name} data gives more than the limit of {limit_bytes} bytes")
-
-
-_COMPRESS: tuple[Callable[[Buffer], bytes], ...] = (_plain, _gzip, _snappy, _lz4, _zstd)
-_DECOMPRESS: tuple[Callable[[Buffer, int], bytes], ...] = (_plain_back, _gunzip, _unsnappy, _unlz4, _unzstd)
+                raise _too_large(name, limit_bytes) from error
+            capacity = min(capacity * 4, limit_bytes)
+            continue
+        return bytes(memoryview(buffer)[:written])

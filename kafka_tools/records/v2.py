@@ -1,7 +1,7 @@
-"""Magic 2: the layout of a batch's header, and the loop over its records.
+"""Magic 2: the batch header and the loop over the records behind it.
 
-The loop is the scalar reference for ``columns``. Source: ``org.apache.kafka.common.record.DefaultRecordBatch``
-and ``DefaultRecord``.
+Plain functions over a buffer and ints, no objects but the records: ``columns.py`` is the vectorised twin and
+is tested against this one. Knows no compression. Source: KIP-98; ``DefaultRecordBatch``, ``DefaultRecord``.
 """
 
 from __future__ import annotations
@@ -10,84 +10,144 @@ from collections.abc import Iterator
 from struct import Struct
 
 from kafka_tools.errors import CorruptBatch
-from kafka_tools.protocol.primitives import Buffer, read_varint, read_varlong
-from kafka_tools.records.record import Record
+from kafka_tools.protocol.primitives import read_varint, read_varlong
+from kafka_tools.records.record import Headers, Record
 
 HEADER = Struct(">qiibIhiqqqhii")
 """base offset, length, leader epoch, magic, crc, attributes, last offset delta, base timestamp, max timestamp,
 producer id, producer epoch, base sequence, record count."""
-HEADER_BYTES = HEADER.size
+HEADER_BYTES = HEADER.size  # 61
 CRC_POSITION = 17
-CRC_COVERS_FROM = 21
-LARGEST_SEQUENCE = 2**31 - 1
+CRC_FROM = 21
+"""The CRC covers everything from here (the attributes) to the end of the batch."""
+
+_INT64 = 1 << 63
+_MAX_SEQUENCE = 0x7FFFFFFF
+_new = tuple.__new__
 
 
-def sequence_at(base_sequence: int, index: int) -> int:
-    """The sequence of a batch's record ``index``: 0 follows the largest int32. -1 where there is none."""
-    if base_sequence < 0:
-        return -1
-    return (base_sequence + index) & LARGEST_SEQUENCE
+def sequence_after(sequence: int, increment: int) -> int:
+    """The sequence ``increment`` records later; 0 follows 2147483647."""
+    if sequence > _MAX_SEQUENCE - increment:
+        return increment - (_MAX_SEQUENCE - sequence) - 1
+    return sequence + increment
 
 
-def iterate_records(
-    body: Buffer,
+def read_records(
+    body: bytes,
     count: int,
-    *,
     base_offset: int,
     base_timestamp: int,
-    base_sequence: int = -1,
-    append_time_ms: int | None = None,
+    append_time_ms: int | None,
+    base_sequence: int,
 ) -> Iterator[Record]:
-    """The records of an uncompressed body. ``append_time_ms`` replaces every timestamp (LogAppendTime).
+    """The ``count`` records of a decompressed body, one by one.
 
-    Raises CorruptBatch at the first record that is impossible, and when bytes are left over after ``count``.
+    ``append_time_ms`` replaces the records' own timestamps (LogAppendTime). Raises CorruptBatch at the first
+    record that cannot be read, after yielding those before it, and when bytes are left behind the last one.
     """
-    position = 0
-    end = len(body)
-    for index in range(count):
-        start = position
+    position, end = 0, len(body)
+    if count < 0:
+        raise CorruptBatch(f"the batch claims {count} records")
+    for number in range(count):
         try:
-            length, position = read_varint(body, position)
-            if length < 0 or length > end - position:
-                raise CorruptBatch(f"record {index} of {count} claims {length} bytes, but {end - position} are left")
-            record_end = position + length
-            position += 1  # attributes, unused
-            timestamp_delta, position = read_varlong(body, position)
-            offset_delta, position = read_varint(body, position)
-            key, position = _nullable_bytes(body, position, record_end)
-            value, position = _nullable_bytes(body, position, record_end)
-            header_count, position = read_varint(body, position)
-            if header_count < 0 or header_count > record_end - position:
-                raise CorruptBatch(f"record {index} of {count} claims {header_count} headers")
-            headers = []
-            for _ in range(header_count):
-                name, position = _nullable_bytes(body, position, record_end)
-                if name is None:
-                    raise CorruptBatch(f"record {index} of {count} has a header without a name")
-                header_value, position = _nullable_bytes(body, position, record_end)
-                headers.append((name.decode("utf-8", "replace"), header_value))
+            size = body[position]
+            if size < 0x80:
+                size = (size >> 1) ^ -(size & 1)
+                position += 1
+            else:
+                size, position = read_varint(body, position)
+            stop = position + size
+            if not position < stop <= end:
+                raise CorruptBatch(f"record {number} of the batch claims {size} bytes, {end - position} are left")
+            position += 1  # attributes: no bit has a meaning yet
+            byte = body[position]
+            if byte < 0x80:
+                timestamp = base_timestamp + ((byte >> 1) ^ -(byte & 1))
+                position += 1
+            else:
+                delta, position = read_varlong(body, position)
+                timestamp = base_timestamp + delta
+                if not -_INT64 <= timestamp < _INT64:
+                    timestamp = (timestamp + _INT64) % (2 * _INT64) - _INT64  # wraps as Java's long does
+            byte = body[position]
+            if byte < 0x80:
+                delta = (byte >> 1) ^ -(byte & 1)
+                position += 1
+            else:
+                delta, position = read_varint(body, position)
+            size = body[position]
+            if size < 0x80:
+                size = (size >> 1) ^ -(size & 1)
+                position += 1
+            else:
+                size, position = read_varint(body, position)
+            if size >= 0:
+                start = position
+                position += size
+                key: bytes | None = body[start:position]
+            else:
+                key = None
+            size = body[position]
+            if size < 0x80:
+                size = (size >> 1) ^ -(size & 1)
+                position += 1
+            else:
+                size, position = read_varint(body, position)
+            if size >= 0:
+                start = position
+                position += size
+                value: bytes | None = body[start:position]
+            else:
+                value = None
+            if position < stop and not body[position]:
+                headers: Headers = ()
+                position += 1
+            else:
+                headers, position = read_headers(body, position, stop)
         except (IndexError, ValueError) as error:
-            raise CorruptBatch(f"record {index} of {count} is cut short or malformed") from error
-        if position != record_end:
-            raise CorruptBatch(
-                f"record {index} of {count} is {length} bytes long, but its fields take {position - start}"
-            )
-        yield Record(
-            base_offset + offset_delta,
-            base_timestamp + timestamp_delta if append_time_ms is None else append_time_ms,
-            key,
-            value,
-            tuple(headers),
-            sequence_at(base_sequence, index),
+            raise CorruptBatch(f"record {number} of the batch is cut short or has an impossible number") from error
+        if position != stop:
+            raise CorruptBatch(f"record {number} of the batch takes {position - stop:+} bytes more than it claims")
+        sequence = sequence_after(base_sequence, delta) if base_sequence >= 0 else base_sequence
+        yield _new(
+            Record,
+            (
+                base_offset + delta,
+                timestamp if append_time_ms is None else append_time_ms,
+                key,
+                value,
+                headers,
+                sequence,
+                None,
+                None,
+            ),
         )
     if position != end:
-        raise CorruptBatch(f"{end - position} bytes follow the last of {count} records")
+        raise CorruptBatch(f"{end - position} bytes are left behind the {count} records of the batch")
 
 
-def _nullable_bytes(body: Buffer, position: int, end: int) -> tuple[bytes | None, int]:
-    size, position = read_varint(body, position)
-    if size < 0:
-        return None, position
-    if size > end - position:
-        raise CorruptBatch(f"a field claims {size} bytes, but {end - position} are left in its record")
-    return bytes(body[position : position + size]), position + size
+def read_headers(body: bytes, position: int, stop: int) -> tuple[Headers, int]:
+    """(headers, position after them) of a record that ends at ``stop``.
+
+    Raises CorruptBatch, or IndexError and ValueError from the numbers.
+    """
+    count, position = read_varint(body, position)
+    if not 0 <= count <= (stop - position) // 2:  # a header takes two bytes at least
+        raise CorruptBatch(f"a record claims {count} headers in {stop - position} bytes")
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count):
+        size, position = read_varint(body, position)
+        if not 0 <= size <= stop - position:
+            raise CorruptBatch(f"a header name of {size} bytes does not fit the {stop - position} bytes left")
+        name = body[position : position + size].decode("utf-8", "replace")
+        position += size
+        size, position = read_varint(body, position)
+        if size > stop - position:
+            raise CorruptBatch(f"a header value of {size} bytes does not fit the {stop - position} bytes left")
+        if size < 0:
+            headers.append((name, None))
+        else:
+            headers.append((name, body[position : position + size]))
+            position += size
+    return tuple(headers), position

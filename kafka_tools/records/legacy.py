@@ -1,0 +1,114 @@
+"""Magic 0 and 1: messages, and wrappers whose value is a compressed set of messages.
+
+Offsets of inner messages are absolute in magic 0 and, since KIP-31, relative in magic 1: the wrapper carries
+the last one's absolute offset. Source: ``LegacyRecord``, ``AbstractLegacyRecordBatch.DeepRecordsIterator``.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from kafka_tools.errors import CorruptBatch
+from kafka_tools.records.compression import LIMIT_BYTES, decompress
+from kafka_tools.records.record import NO_TIMESTAMP, Record
+
+if TYPE_CHECKING:
+    from kafka_tools.records.batches import BatchView
+
+_HEAD = Struct(">qiIbb")  # offset, length, crc, magic, attributes
+_INT32 = Struct(">i")
+_INT64 = Struct(">q")
+_LEAST_BYTES = 26  # a magic 0 message without key and value
+_CODEC = 7
+_LOG_APPEND_TIME = 8
+
+_Message = tuple[int, int, int, bytes | None, bytes | None, int, bool]
+"""offset, attributes, timestamp, key, value, crc, whether the CRC is right."""
+
+
+def read_records(view: BatchView, limit_bytes: int) -> Iterator[Record]:
+    """The record of a message, or the inner records of a wrapper with their absolute offsets."""
+    offset, attributes, timestamp, key, value, crc, crc_ok = _message(view.raw(), 0, view.size_bytes)
+    if not attributes & _CODEC:
+        yield Record(offset, timestamp, key, value, crc=crc, crc_ok=crc_ok)
+        return
+    inner = _inner_messages(view, value, limit_bytes)
+    absolute_base = 0
+    if view.magic == 1:
+        # Some old clients wrote absolute offsets into magic 1 wrappers; like Kafka, trust the wrapper.
+        absolute_base = offset - inner[-1][0]
+    append_time = timestamp if view.magic == 1 and attributes & _LOG_APPEND_TIME else None
+    for inner_offset, _, inner_timestamp, inner_key, inner_value, inner_crc, inner_ok in inner:
+        yield Record(
+            absolute_base + inner_offset,
+            inner_timestamp if append_time is None else append_time,
+            inner_key,
+            inner_value,
+            crc=inner_crc,
+            crc_ok=inner_ok,
+        )
+
+
+def first_offset(view: BatchView) -> int:
+    """The offset of a wrapper's first inner record. Raises CorruptBatch."""
+    for record in read_records(view, LIMIT_BYTES):
+        return record.offset
+    raise CorruptBatch("a compressed wrapper message holds no records")
+
+
+def _inner_messages(view: BatchView, value: bytes | None, limit_bytes: int) -> list[_Message]:
+    if value is None:
+        raise CorruptBatch("a compressed wrapper message has no value")
+    data = decompress(view.codec, value, limit_bytes=limit_bytes)
+    messages: list[_Message] = []
+    position, end = 0, len(data)
+    while position + 12 <= end:
+        size_bytes = 12 + _INT32.unpack_from(data, position + 8)[0]
+        if not _LEAST_BYTES <= size_bytes <= end - position:
+            raise CorruptBatch(f"an inner message of {size_bytes} bytes does not fit the {end - position} bytes left")
+        magic = data[position + 16]
+        if magic != view.magic:
+            raise CorruptBatch(f"an inner message has magic {magic}, its wrapper {view.magic}")
+        message = _message(data, position, position + size_bytes)
+        if message[1] & _CODEC:
+            raise CorruptBatch("an inner message is compressed itself")
+        messages.append(message)
+        position += size_bytes
+    if not messages:
+        raise CorruptBatch("a compressed wrapper message holds no records")
+    return messages
+
+
+def _message(data: bytes, position: int, end: int) -> _Message:
+    """The message at ``position``, which ends at ``end``. Raises CorruptBatch if its parts do not fit."""
+    if end - position < _LEAST_BYTES:
+        raise CorruptBatch(f"a message of {end - position} bytes is too short")
+    offset, _, crc, magic, attributes = _HEAD.unpack_from(data, position)
+    crc_ok = crc == zlib.crc32(data[position + 16 : end])
+    position += 18
+    timestamp = NO_TIMESTAMP
+    if magic:
+        if end - position < 16:
+            raise CorruptBatch(f"a message of {end - position + 18} bytes is too short")
+        timestamp = _INT64.unpack_from(data, position)[0]
+        position += 8
+    key, position = _part(data, position, end, "key")
+    value, position = _part(data, position, end, "value")
+    if position != end:
+        raise CorruptBatch(f"{end - position} bytes are left behind the value of a message")
+    return offset, attributes, timestamp, key, value, crc, crc_ok
+
+
+def _part(data: bytes, position: int, end: int, name: str) -> tuple[bytes | None, int]:
+    if end - position < 4:
+        raise CorruptBatch(f"a message ends inside the length of its {name}")
+    size: int = _INT32.unpack_from(data, position)[0]
+    position += 4
+    if size < 0:
+        return None, position
+    if size > end - position:
+        raise CorruptBatch(f"a {name} of {size} bytes does not fit the {end - position} bytes left")
+    return data[position : position + size], position + size
