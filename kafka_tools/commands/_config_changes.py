@@ -41,7 +41,7 @@ def parse_added(text: str) -> dict[str, str]:
         key, equals, value = pair.partition("=")
         key, value = key.strip(), value.strip()
         if not equals or not key:
-            shown = key if not equals and len(key) < 60 and "[" not in key else "one of the pairs"
+            shown = key if _KEY.fullmatch(key) and len(key) < 60 else "one of the pairs"
             raise UsageError(
                 f"--add-config: {shown} is not key=value; group a value that contains commas as key=[val1,val2]"
             )

@@ -1,0 +1,150 @@
+"""The exact texts of Kafka 4.3.1's ``kafka-consumer-groups`` (org.apache.kafka.tools.consumer.group.ConsumerGroupCommand).
+
+Each function gives what the tool prints on stdout for one view; a column grows with its longest value, the last one is
+not padded except where Kafka pads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kafka_tools.output.kafka_text import pad
+from kafka_tools.output.rows import Row
+from kafka_tools.values import TopicPartition
+
+MISSING = "-"
+
+
+def listing(groups: Sequence[Row], with_type: bool, with_state: bool) -> str:
+    """``--list``: ids alone, or with the columns that were asked for."""
+    if not (with_type or with_state):
+        return "".join(f"{group['group']}\n" for group in groups)
+    width = max((max(15, len(group["group"])) for group in groups), default=15) + 10
+    titles = ["GROUP", *(["TYPE"] if with_type else []), *(["STATE"] if with_state else [])]
+    keys = ["group", *(["type"] if with_type else []), *(["state"] if with_state else [])]
+    widths = [width, *[20] * (len(keys) - 1)]
+    table = [titles, *([group[key] for key in keys] for group in groups)]
+    return "".join(pad(widths, values) + "\n" for values in table)
+
+
+def offsets(rows: Sequence[Row], verbose: bool) -> str:
+    """``--describe``: the committed offset and the lag of each partition of one group; nothing for no rows."""
+    if not rows:
+        return ""
+    keys = [
+        "group",
+        "topic",
+        "partition",
+        "current_offset",
+        "log_end_offset",
+        "lag",
+        "consumer_id",
+        "host",
+        "client_id",
+    ]
+    least = [15, 15, 10, 15, 15, 15, 15, 15, 0]
+    grow = (0, 1, 6, 7)
+    if verbose:
+        keys.insert(3, "leader_epoch")
+        least.insert(3, 15)
+        grow = (0, 1, 7, 8)
+    return _block(keys, least, grow, rows) + "\n"
+
+
+def members(rows: Sequence[Row], verbose: bool) -> str:
+    """``--describe --members`` of one group: the heading is printed for a group without members too."""
+    keys = ["group", "consumer_id", "host", "client_id", "#partitions"]
+    least = [15, 15, 15, 15, 15]
+    grow = [0, 1, 2, 3]
+    if any(row["group_instance_id"] for row in rows):
+        keys.insert(2, "group_instance_id")
+        least.insert(2, 17)
+        grow = [0, 1, 2, 3, 4]
+    upgraded = verbose and any(row["upgraded"] is not None for row in rows)
+    if verbose:
+        grow += [len(keys) + 1, len(keys) + 3]
+        keys += ["current_epoch", "current_assignment", "target_epoch", "target_assignment"]
+        least += [15, 20, 15, 20]
+    if upgraded:
+        keys.append("upgraded")
+        least.append(0)
+    shown = [row | {"#partitions": len(row["assignment"])} | _assignments(row) for row in rows]
+    text = _block(keys, least, grow, shown, ends=" " if not verbose else "")
+    return text + "\n"
+
+
+def states(row: Row, verbose: bool) -> str:
+    """``--describe --state`` of one group."""
+    coordinator = f"{row['coordinator']['host']}:{row['coordinator']['port']}  ({row['coordinator']['id']})"
+    shown = row | {"coordinator_(id)": coordinator, "assignment-strategy": row["assignor"] or MISSING}
+    keys = ["group", "coordinator_(id)", "assignment-strategy", "state", "#members"]
+    least = [15, 25, 20, 20, 0]
+    if verbose:
+        keys[4:4] = ["group_epoch", "target_assignment_epoch"]
+        least[4:4] = [15, 25]
+    return _block(keys, least, (0, 1), [shown | {"#members": row["members"]}]) + "\n"
+
+
+def reset_plan(plan: Mapping[str, Mapping[TopicPartition, int]]) -> str:
+    """The table that ``--reset-offsets`` prints; an empty plan without groups is an empty line."""
+    rows = [
+        {"group": group, "topic": partition.topic, "partition": partition.partition, "new-offset": offset}
+        for group, partitions in plan.items()
+        for partition, offset in partitions.items()
+    ]
+    if not plan:
+        return "\n"
+    return _block(["group", "topic", "partition", "new-offset"], [15, 15, 10, 0], (0, 1), rows) + "\n"
+
+
+def deleted_groups(deleted: Sequence[str], failed: Mapping[str, str]) -> str:
+    """The outcome of ``--delete``."""
+    names = ", ".join(f"'{group}'" for group in deleted)
+    if not failed:
+        return f"Deletion of requested consumer groups ({names}) was successful.\n"
+    text = f"\nThese consumer groups were deleted successfully: {names}\n"
+    return text if deleted else ""
+
+
+def deleted_offsets(group: str, rows: Sequence[Row], failed: bool) -> str:
+    """The outcome of ``--delete-offsets``."""
+    head = "" if failed else f"Request succeeded for deleting offsets from group {group}.\n"
+    table = [
+        {"topic": row["topic"], "partition": row["partition"], "status": row["error"] or "Successful"} for row in rows
+    ]
+    return head + _block(["topic", "partition", "status"], [15, 10, 15], (0,), table) + "\n"
+
+
+def _assignments(row: Row) -> Row:
+    return {
+        "current_assignment": _assignment(row["assignment"]),
+        "target_assignment": _assignment(row["target_assignment"]),
+        "current_epoch": _or_missing(row["current_epoch"]),
+        "target_epoch": _or_missing(row["target_epoch"]),
+        "upgraded": _or_missing(row["upgraded"]),
+    }
+
+
+def _assignment(partitions: Sequence[Row]) -> str:
+    by_topic: dict[str, list[int]] = {}
+    for each in partitions:
+        by_topic.setdefault(each["topic"], []).append(each["partition"])
+    texts = [f"{topic}:{','.join(map(str, sorted(numbers)))}" for topic, numbers in sorted(by_topic.items())]
+    return ";".join(texts) or MISSING
+
+
+def _or_missing(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return MISSING if value is None or value == "" else str(value)
+
+
+def _block(keys: Sequence[str], least: Sequence[int], grow: Sequence[int], rows: Sequence[Row], ends: str = "") -> str:
+    """A heading and rows, each after a line break as Kafka prints them; columns of ``grow`` fit their values."""
+    table = [[_or_missing(row[key]) for key in keys] for row in rows]
+    widths = list(least)
+    for at in grow:
+        widths[at] = max([widths[at], *(len(values[at]) for values in table)])
+    titles = [key.replace("_", "-").upper() if key != "coordinator_(id)" else "COORDINATOR (ID)" for key in keys]
+    return "".join(f"\n{pad(widths, values)}{ends}" for values in [titles, *table])
