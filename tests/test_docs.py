@@ -1,0 +1,87 @@
+"""The documentation is true: its commands, links, pages and tables."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from kafka_tools import cli
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")])
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"```[a-z]*\n(.*?)```", re.DOTALL)
+
+
+def readme_command(ends_with: str) -> str:
+    """The one line of the README that ends so."""
+    blocks = FENCE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    lines = [line.strip() for block in blocks for line in block.splitlines() if line.strip().endswith(ends_with)]
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def test_ci_runs_exactly_the_readmes_test_command() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    (quoted,) = re.findall(r"^readonly TEST_COMMAND=(.*)$", script, re.MULTILINE)
+    (command,) = shlex.split(quoted)
+    assert command == readme_command("python -m pytest")
+
+
+def test_readmes_commands_need_a_python_and_nothing_else() -> None:
+    for command in (readme_command("kafka-tools tour"), readme_command("python -m pytest")):
+        first, second, _ = command.split(" && ")
+        assert first == "python3 -m venv .venv"
+        assert second.startswith(".venv/bin/pip install ")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for target in LINK.findall(text):
+        if target.startswith(("https://", "http://", "#")):
+            continue
+        path, _, anchor = target.partition("#")
+        assert (page.parent / path).exists(), f"{target} is not there"
+        if anchor:
+            assert anchor in anchors(page.parent / path), f"{target} has no such heading"
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_has_a_page_that_names_its_options(name: str) -> None:
+    page = ROOT / "docs" / "commands" / f"{name}.md"
+    assert page.exists()
+    text = page.read_text(encoding="utf-8")
+    for command in leaves(cli.load(name)):
+        for parameter in command.params:
+            if isinstance(parameter, click.Option) and not parameter.hidden and parameter.name != "help":
+                assert any(spelling in text for spelling in parameter.opts), f"{parameter.opts} is not on {page.name}"
+
+
+def leaves(command: click.Command) -> list[click.Command]:
+    """The command, or the ones below it."""
+    if isinstance(command, click.Group):
+        return [leaf for below in command.commands.values() for leaf in leaves(below)]
+    return [command]
+
+
+def test_readme_lists_every_command() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in cli.COMMANDS if not re.search(rf"(?:kafka-|kafka-tools ){name}\b", text)] == []
+
+
+def test_decisions_name_each_requirement_once() -> None:
+    rows = re.findall(
+        r"^\| ([A-Z][A-Z0-9-]*-[A-Za-z]?\d+[a-z]?|[A-Z]+) \|", (ROOT / "docs/decisions.md").read_text(), re.M
+    )
+    assert rows
+    assert len(rows) == len(set(rows))
