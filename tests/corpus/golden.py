@@ -29,8 +29,8 @@ class Run(NamedTuple):
     tool_version: str
     args: tuple[str, ...]
     exit_code: int
-    _stdout: str | None
-    _stderr: str | None
+    stdout_name: str | None
+    stderr_name: str | None
 
     @property
     def id(self) -> str:
@@ -39,11 +39,11 @@ class Run(NamedTuple):
 
     @property
     def stdout(self) -> bytes:
-        return self._read(self._stdout)
+        return self._read(self.stdout_name)
 
     @property
     def stderr(self) -> bytes:
-        return self._read(self._stderr)
+        return self._read(self.stderr_name)
 
     def _read(self, name: str | None) -> bytes:
         """The recorded output with the absolute path of the working directory put in."""
