@@ -1,0 +1,338 @@
+"""Records that wait to be sent, grouped into batches per partition, and the order in which batches may leave.
+
+Knows no sockets: the producer appends records, asks what is ready for the leaders it knows, and says how each
+batch ended. Grouping, expiry and the order of retries follow Kafka's ``RecordAccumulator`` and
+``TransactionManager``; sequences are per partition (KIP-98), and a gap that a failed batch leaves is closed by a new
+producer epoch for that partition alone (KIP-360).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from kafka_tools.clients.settings import ProducerSettings
+from kafka_tools.errors import KafkaToolsError
+from kafka_tools.values import TopicPartition
+
+Header: TypeAlias = tuple[str, bytes | None]
+PendingRecord: TypeAlias = tuple[int, bytes | None, bytes | None, Sequence[Header]]
+"""(timestamp in ms, key, value, headers), as ``records.build`` takes it."""
+
+BATCH_OVERHEAD_BYTES = 61
+RECORD_OVERHEAD_BYTES = 21
+"""Upper bound of what magic 2 adds to a record (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
+_USUAL_OVERHEAD_BYTES = 9
+MAX_EPOCH = 2**15 - 1
+
+
+class ProducerIdentity(NamedTuple):
+    """A producer id and epoch."""
+
+    producer_id: int
+    epoch: int
+
+
+class ProducerBatch:
+    """Records of one partition that travel and succeed or fail together. Times are monotonic seconds."""
+
+    __slots__ = (
+        "append_time_ms",
+        "attempts",
+        "base_offset",
+        "base_sequence",
+        "callbacks",
+        "created_s",
+        "done",
+        "encoded",
+        "error",
+        "identity",
+        "parts",
+        "records",
+        "retry_at_s",
+        "size_bytes",
+        "topic_partition",
+    )
+
+    def __init__(self, topic_partition: TopicPartition, created_s: float) -> None:
+        self.topic_partition = topic_partition
+        self.created_s = created_s
+        self.records: list[PendingRecord] = []
+        self.size_bytes = BATCH_OVERHEAD_BYTES
+        self.callbacks: list[tuple[int, Callable[[ProducerBatch, int], None]]] = []
+        self.attempts = 0
+        self.retry_at_s = 0.0
+        self.identity: ProducerIdentity | None = None
+        self.base_sequence = -1
+        self.encoded: bytes | None = None
+        self.done = False
+        self.error: KafkaToolsError | None = None
+        self.base_offset = -1
+        self.append_time_ms = -1
+        self.parts: tuple[ProducerBatch, ProducerBatch] | None = None
+        """The two halves that replaced this batch when the broker found it too large."""
+
+    @property
+    def record_count(self) -> int:
+        """How many records the batch was filled with, whether it was split since or not."""
+        return sum(part.record_count for part in self.parts) if self.parts else len(self.records)
+
+    def locate(self, index: int) -> tuple[ProducerBatch, int]:
+        """The batch that now holds record ``index``, and its index there."""
+        batch = self
+        while batch.parts is not None:
+            first, second = batch.parts
+            if index < first.record_count:
+                batch = first
+            else:
+                batch, index = second, index - first.record_count
+        return batch, index
+
+
+class _Queue:
+    """One partition: waiting batches, oldest first, and the producer state that its sequences belong to."""
+
+    __slots__ = ("batches", "identity", "in_flight", "muted_until_s", "next_sequence", "reset_wanted")
+
+    def __init__(self) -> None:
+        self.batches: deque[ProducerBatch] = deque()
+        self.in_flight = 0
+        self.muted_until_s = 0.0
+        self.identity: ProducerIdentity | None = None
+        self.next_sequence = 0
+        self.reset_wanted = False
+
+
+class Accumulator:
+    """The records of a producer that are not acknowledged yet."""
+
+    def __init__(self, settings: ProducerSettings) -> None:
+        self._settings = settings
+        self._queues: dict[TopicPartition, _Queue] = {}
+        self.buffered_bytes = 0
+        """Estimated bytes of every record not acknowledged, in flight included."""
+        self.unfinished = 0
+        """Batches not acknowledged, in flight included."""
+
+    def append(
+        self, topic_partition: TopicPartition, record: PendingRecord, size_bytes: int, now_s: float
+    ) -> tuple[ProducerBatch, bool]:
+        """Add a record of ``size_bytes`` (key, value and headers).
+
+        Returns its batch (it is the last record there) and whether a batch is now full, so that sending may help.
+        """
+        queue = self._queues.get(topic_partition)
+        if queue is None:
+            queue = self._queues[topic_partition] = _Queue()
+        batches = queue.batches
+        size_bytes += _USUAL_OVERHEAD_BYTES
+        limit_bytes = self._settings.batch_size_bytes
+        # A batch that was sent before keeps its records: its sequence numbers are given out.
+        if batches and not batches[-1].attempts and batches[-1].size_bytes + size_bytes <= limit_bytes:
+            batch = batches[-1]
+        else:
+            batch = ProducerBatch(topic_partition, now_s)
+            batches.append(batch)
+            self.unfinished += 1
+        batch.records.append(record)
+        batch.size_bytes += size_bytes
+        self.buffered_bytes += size_bytes
+        return batch, len(batches) > 1 or batch.size_bytes >= limit_bytes
+
+    def waiting(self) -> Iterator[TopicPartition]:
+        """The partitions that have batches to send."""
+        return (topic_partition for topic_partition, queue in self._queues.items() if queue.batches)
+
+    def take(self, topic_partition: TopicPartition, now_s: float, hurry: bool) -> ProducerBatch | None:
+        """The next batch of a partition if it may leave now; it counts as in flight from here on.
+
+        ``hurry``: do not wait for ``linger_ms`` (flush, close, memory used up).
+        """
+        queue = self._queues[topic_partition]
+        if not queue.batches or self._is_muted(queue, now_s):
+            return None
+        batch = queue.batches[0]
+        if now_s < batch.retry_at_s:
+            return None
+        # After a failure the partition is quiet until every answer is in; then batches leave in their old order.
+        if queue.in_flight and (batch.attempts or queue.reset_wanted):
+            return None
+        if not (hurry or batch.attempts or self._is_full(queue) or now_s >= self._linger_end_s(batch)):
+            return None
+        queue.batches.popleft()
+        queue.in_flight += 1
+        batch.attempts += 1
+        return batch
+
+    def put_back(self, batch: ProducerBatch) -> None:
+        """Undo ``take`` of a batch that was not sent after all."""
+        queue = self._queues[batch.topic_partition]
+        queue.in_flight -= 1
+        batch.attempts -= 1
+        queue.batches.appendleft(batch)
+
+    def number(self, batch: ProducerBatch, fresh: ProducerIdentity) -> None:
+        """Give a taken batch its producer id, epoch and first sequence, unless it has them from an earlier attempt.
+
+        ``fresh``: the producer's current id; a partition keeps the one it began with until its sequences break.
+        """
+        queue = self._queues[batch.topic_partition]
+        if queue.reset_wanted:
+            self._renumber(queue, batch, fresh)
+        if batch.base_sequence >= 0:
+            return
+        if queue.identity is None:
+            queue.identity, queue.next_sequence = fresh, 0
+        batch.identity = queue.identity
+        batch.base_sequence = queue.next_sequence
+        queue.next_sequence = (queue.next_sequence + len(batch.records)) & 0x7FFFFFFF
+
+    def retry(self, batch: ProducerBatch, now_s: float) -> None:
+        """A batch came back: send it again, before everything that was queued after it."""
+        queue = self._queues[batch.topic_partition]
+        queue.in_flight -= 1
+        backoff_ms = min(
+            self._settings.retry_backoff_ms * 2 ** min(batch.attempts - 1, 20), self._settings.retry_backoff_max_ms
+        )
+        batch.retry_at_s = now_s + backoff_ms / 1000
+        self._requeue(queue, batch)
+
+    def split(self, batch: ProducerBatch) -> None:
+        """The broker found a batch of several records too large: send it as two halves, in its place (KAFKA-3995)."""
+        queue = self._queues[batch.topic_partition]
+        queue.in_flight -= 1
+        middle = len(batch.records) // 2
+        first, second = (ProducerBatch(batch.topic_partition, batch.created_s) for _ in range(2))
+        for half, records, skipped in ((first, batch.records[:middle], 0), (second, batch.records[middle:], middle)):
+            half.records = records
+            half.size_bytes = BATCH_OVERHEAD_BYTES + sum(record_size_bytes(record) for record in records)
+            half.callbacks = [
+                (index - skipped, callback)
+                for index, callback in batch.callbacks
+                if skipped <= index < skipped + len(records)
+            ]
+            half.attempts = batch.attempts
+            half.identity = batch.identity
+            if batch.base_sequence >= 0:
+                half.base_sequence = (batch.base_sequence + skipped) & 0x7FFFFFFF
+        batch.parts = (first, second)
+        batch.records = []
+        batch.encoded = None
+        self.unfinished += 1
+        self._requeue(queue, second)
+        self._requeue(queue, first)
+
+    def finish(self, batch: ProducerBatch, *, in_flight: bool = True) -> None:
+        """A batch ended, acknowledged or failed (``batch.error``); runs its callbacks."""
+        queue = self._queues[batch.topic_partition]
+        if in_flight:
+            queue.in_flight -= 1
+        self.unfinished -= 1
+        self.buffered_bytes -= batch.size_bytes - BATCH_OVERHEAD_BYTES
+        if batch.error is not None and batch.base_sequence >= 0:
+            # Its sequence numbers will never arrive, so what follows them would be refused.
+            queue.reset_wanted = True
+        batch.done = True
+        batch.encoded = None
+        for index, callback in batch.callbacks:
+            callback(batch, index)
+
+    def expired(self, now_s: float) -> list[ProducerBatch]:
+        """Remove and return waiting batches older than the delivery timeout; call ``finish`` for each."""
+        limit_s = now_s - self._settings.delivery_timeout_ms / 1000
+        gone = []
+        for queue in self._queues.values():
+            while queue.batches and queue.batches[0].created_s <= limit_s and not self._is_muted(queue, now_s):
+                gone.append(queue.batches.popleft())
+        return gone
+
+    def drop_all(self) -> list[ProducerBatch]:
+        """Remove and return every waiting batch (close without waiting); call ``finish`` for each."""
+        gone = [batch for queue in self._queues.values() for batch in queue.batches]
+        for queue in self._queues.values():
+            queue.batches.clear()
+        return gone
+
+    def mute(self, topic_partition: TopicPartition, until_s: float) -> None:
+        """With one request in flight at most, send nothing to a partition before ``until_s``: the broker throttles."""
+        self._queues[topic_partition].muted_until_s = until_s
+
+    def has_earlier(self, batch: ProducerBatch) -> bool:
+        """Whether batches sent before ``batch`` are still open, so that a sequence gap will close by itself."""
+        queue = self._queues[batch.topic_partition]
+        return queue.in_flight > 1 or any(other.attempts and _sent_before(other, batch) for other in queue.batches)
+
+    def request_reset(self, topic_partition: TopicPartition) -> None:
+        """The broker lost the producer's state for a partition: continue with a new epoch from sequence 0."""
+        self._queues[topic_partition].reset_wanted = True
+
+    def next_event_s(self, now_s: float) -> float:
+        """Seconds until a waiting batch is due by linger or back-off; infinity when nothing waits."""
+        wait_s = float("inf")
+        for queue in self._queues.values():
+            if queue.batches:
+                batch = queue.batches[0]
+                due_s = batch.retry_at_s if batch.attempts else self._linger_end_s(batch)
+                if not batch.attempts and self._is_full(queue):
+                    due_s = now_s
+                wait_s = min(wait_s, max(due_s, queue.muted_until_s) - now_s)
+        return max(0.0, wait_s)
+
+    def _is_muted(self, queue: _Queue, now_s: float) -> bool:
+        """Strict order (one request in flight) keeps a partition quiet while a batch is out, and after a throttle."""
+        return self._settings.max_in_flight == 1 and (queue.in_flight > 0 or now_s < queue.muted_until_s)
+
+    def _is_full(self, queue: _Queue) -> bool:
+        return len(queue.batches) > 1 or queue.batches[0].size_bytes >= self._settings.batch_size_bytes
+
+    def _linger_end_s(self, batch: ProducerBatch) -> float:
+        return batch.created_s + self._settings.linger_ms / 1000
+
+    def _requeue(self, queue: _Queue, batch: ProducerBatch) -> None:
+        """Insert by age and sequence, before the batches that were never sent."""
+        later = []
+        while queue.batches and queue.batches[0].attempts and _sent_before(queue.batches[0], batch):
+            later.append(queue.batches.popleft())
+        queue.batches.appendleft(batch)
+        queue.batches.extendleft(reversed(later))
+
+    def _renumber(self, queue: _Queue, batch: ProducerBatch, fresh: ProducerIdentity) -> None:
+        """Start the partition over with a higher epoch; everything queued is numbered anew when it is taken."""
+        old = queue.identity
+        if old is None or old.producer_id != fresh.producer_id:
+            queue.identity = fresh
+        else:
+            queue.identity = ProducerIdentity(old.producer_id, old.epoch + 1)
+        queue.next_sequence = 0
+        queue.reset_wanted = False
+        for waiting in (batch, *queue.batches):
+            waiting.base_sequence = -1
+            waiting.identity = None
+            waiting.encoded = None
+
+    def epochs_used_up(self, producer_id: int) -> bool:
+        """Whether some partition needs a new epoch and has none left: the producer then needs a new id."""
+        return any(
+            queue.reset_wanted
+            and queue.identity is not None
+            and queue.identity.producer_id == producer_id
+            and queue.identity.epoch >= MAX_EPOCH
+            for queue in self._queues.values()
+        )
+
+
+def record_size_bytes(record: PendingRecord) -> int:
+    """What a record is counted with: its bytes and a usual overhead."""
+    _, key, value, headers = record
+    size_bytes = _USUAL_OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
+    for name, content in headers:
+        size_bytes += len(name.encode()) + (len(content) if content else 0) + 2
+    return size_bytes
+
+
+def _sent_before(left: ProducerBatch, right: ProducerBatch) -> bool:
+    """Whether ``left`` was given out before ``right``; sequences wrap at 2**31."""
+    if left.base_sequence >= 0 and right.base_sequence >= 0:
+        return (right.base_sequence - left.base_sequence) & 0x7FFFFFFF < 2**30
+    return left.created_s < right.created_s

@@ -1,0 +1,697 @@
+"""A consumer without threads: everything happens inside the caller's calls, most of it in ``poll``.
+
+Assigns partitions itself or through a classic group; heartbeats go out from ``poll``, so a member that does not poll
+for ``session.timeout.ms`` is put out of its group and rejoins at the next poll. The parts are ``membership`` and
+``group`` (the group), ``positions``, ``fetcher`` and ``lookup`` (the partitions), ``calls`` (requests under way).
+Follows ``KafkaConsumer`` of Kafka's Java client.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.clients.calls import Calls
+from kafka_tools.clients.fetcher import ConsumedRecord, Fetcher, Plan
+from kafka_tools.clients.group import GroupClient, OffsetAndMetadata, is_retriable
+from kafka_tools.clients.lookup import FoundOffset, OffsetLookup
+from kafka_tools.clients.membership import Membership, State
+from kafka_tools.clients.metadata import ClusterMetadata, TopicInfo
+from kafka_tools.clients.positions import EARLIEST, LATEST, Position, Positions
+from kafka_tools.clients.settings import ConsumerSettings
+from kafka_tools.clock import Clock, Deadline, SystemClock
+from kafka_tools.errors import BrokerError, DeadlineExceeded, InputError, KafkaToolsError, NetworkError
+from kafka_tools.net.config import ClientConfig
+from kafka_tools.net.exchange import Exchange
+from kafka_tools.protocol import error_codes
+from kafka_tools.values import Node, TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.net.connection import Pending
+
+WAKE_CHECK_S = 0.25
+"""Longest wait before ``wakeup`` is noticed."""
+CLOSE_TIMEOUT_S = 30.0
+
+Listener = Callable[[list[TopicPartition]], None]
+
+
+class ConsumerWokenUp(KafkaToolsError):
+    """``wakeup`` was called."""
+
+
+class Consumer:
+    """Reads records. Use as a context manager: leaving it closes.
+
+    ``config`` holds the connection; ``settings`` defaults to what ``config`` says (Kafka's names and defaults).
+    Raises ConfigError for settings that contradict each other.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        settings: ConsumerSettings | None = None,
+        exchange: Exchange | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.settings = settings or ConsumerSettings.load(config)
+        self._clock = clock or SystemClock()
+        self._exchange = exchange or Exchange(config, clock=self._clock)
+        self._calls = Calls(self._exchange, self._clock)
+        self._metadata = ClusterMetadata(
+            self._exchange,
+            self._clock,
+            max_age_ms=self.settings.metadata_max_age_ms,
+            backoff_ms=self.settings.retry_backoff_ms,
+            auto_create=self.settings.allow_auto_create_topics,
+        )
+        self._positions = Positions()
+        self._fetcher = Fetcher(self.settings, self._metadata, self._positions, self._on_out_of_range)
+        self._lookup = OffsetLookup(self.settings, self._calls, self._metadata)
+        self._group = (
+            GroupClient(self.settings, self._calls, self._clock, self._any_node) if self.settings.group_id else None
+        )
+        self._topics: tuple[str, ...] = ()
+        self._pattern: re.Pattern[str] | None = None
+        self._partition_counts: dict[str, int] = {}
+        self._on_assigned: Listener | None = None
+        self._on_revoked: Listener | None = None
+        self._prepared = False
+        self._commit_before_join = False
+        self._auto_commit_at_s = self._clock.monotonic_s() + self.settings.auto_commit_interval_ms / 1000
+        self._wakeup = False
+        self._closed = False
+        self._node_turn = 0
+
+    # What to read
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | re.Pattern[str],
+        *,
+        on_assigned: Listener | None = None,
+        on_revoked: Listener | None = None,
+    ) -> None:
+        """Share the partitions of ``topics`` (names, or a pattern that names must match whole) with a group.
+
+        Replaces the earlier subscription. The listeners are called inside ``poll``, around each rebalance.
+        Raises InputError without ``group.id``, and when partitions were assigned by hand.
+        """
+        self._check_open()
+        if self._group is None:
+            raise InputError("a subscription needs a group: set group.id, or assign partitions by hand")
+        if self._group.membership is None and len(self._positions):
+            raise InputError("subscription to topics and assigning partitions by hand exclude each other")
+        if isinstance(topics, re.Pattern):
+            self._pattern, self._topics = topics, ()
+            self._metadata.watch_all()
+        else:
+            if isinstance(topics, str):
+                raise InputError(f"a list of topics is expected, not the string '{topics}'")
+            self._pattern, self._topics = None, tuple(dict.fromkeys(topics))
+            if not self._topics:
+                self.unsubscribe()
+                return
+            self._metadata.watch(self._topics)
+        self._on_assigned, self._on_revoked = on_assigned, on_revoked
+        if self._group.membership is None:
+            self._group.membership = Membership(self.settings)
+        if self._pattern is None:
+            self._group.membership.subscribe(self._topics)
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read exactly these partitions, without group management. InputError while subscribed to topics."""
+        self._check_open()
+        if self._group is not None and self._group.membership is not None:
+            raise InputError("subscription to topics and assigning partitions by hand exclude each other")
+        chosen = list(partitions)
+        self._positions.replace(chosen, keep=True)
+        self._metadata.watch({topic for topic, _ in chosen})
+
+    def unsubscribe(self) -> None:
+        """Leave the group and drop every partition."""
+        self._check_open()
+        if self._group is not None and self._group.membership is not None:
+            self._revoke()
+            self._group.leave(self.settings.request_timeout_ms / 1000)
+        self._topics, self._pattern = (), None
+        self._positions.replace((), keep=False)
+        self._fetcher.drop()
+
+    def assignment(self) -> list[TopicPartition]:
+        """The partitions read now, in order of assignment."""
+        return list(self._positions)
+
+    def subscription(self) -> tuple[str, ...]:
+        """The topics subscribed to; for a pattern those that match it now."""
+        return self._topics
+
+    # Reading
+
+    def poll(self, timeout_s: float) -> list[ConsumedRecord]:
+        """The next records, at most ``max.poll.records``; empty when none came within ``timeout_s`` seconds.
+
+        Joins the group, commits automatically and resets positions on the way. Raises BrokerError for refusals that
+        no retry mends, CorruptBatch for bytes that are no records, ConnectFailed when no bootstrap server answers.
+        """
+        self._check_open()
+        if timeout_s < 0:
+            raise InputError("Timeout must not be negative")
+        if not (len(self._positions) or (self._group is not None and self._group.membership is not None)):
+            raise InputError("Consumer is not subscribed to any topics or assigned any partitions")
+        deadline = Deadline(self._clock, timeout_s)
+        while True:
+            self._check_wakeup()
+            self._advance()
+            if not self._is_rebalancing():
+                records = self._fetcher.records(self.settings.max_poll_records)
+                if records:
+                    self._send_fetches()  # so that the next ones are under way while these are worked on
+                    self._calls.turn(0)
+                    return records
+            self._calls.turn(min(deadline.left_s(), self._wait_s()))
+            if deadline.expired and not (self._fetcher.has_data and not self._is_rebalancing()):
+                return []
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Hand out nothing from these assigned partitions until ``resume``; causes no rebalance."""
+        for topic_partition in partitions:
+            self._assigned(topic_partition, "pause").paused = True
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Undo ``pause``; partitions that are not paused stay as they are."""
+        for topic_partition in partitions:
+            self._assigned(topic_partition, "resume").paused = False
+
+    def paused(self) -> list[TopicPartition]:
+        return [topic_partition for topic_partition, position in self._positions.items() if position.paused]
+
+    # Positions
+
+    def seek(self, topic_partition: TopicPartition, offset: int) -> None:
+        """Hand out ``offset`` next."""
+        if offset < 0:
+            raise InputError("seek offset must not be a negative number")
+        self._assigned(topic_partition, "seek").seek(offset)
+
+    def seek_to_beginning(self, partitions: Iterable[TopicPartition] = ()) -> None:
+        """Go to the log start, looked up at the next ``poll`` or ``position``; all assigned ones if none is given."""
+        self._request_resets(partitions, EARLIEST)
+
+    def seek_to_end(self, partitions: Iterable[TopicPartition] = ()) -> None:
+        """Go to the log end (the last stable offset with read_committed), as ``seek_to_beginning``."""
+        self._request_resets(partitions, LATEST)
+
+    def position(self, topic_partition: TopicPartition, timeout_s: float | None = None) -> int:
+        """The offset handed out next; looks it up if need be."""
+        position = self._positions.get(topic_partition)
+        self._check_open()
+        if position is None:
+            raise InputError("You can only check the position for partitions assigned to this consumer.")
+        deadline = self._deadline(timeout_s)
+        while position.offset is None:
+            self._check_wakeup()
+            self._advance(fetch=False)
+            if position.offset is None:
+                _check(deadline, f"the position for partition {topic_partition} could be determined")
+                self._calls.turn(min(deadline.left_s(), self._wait_s()))
+        return position.offset
+
+    def _request_resets(self, partitions: Iterable[TopicPartition], timestamp: int) -> None:
+        self._check_open()
+        for topic_partition in list(partitions) or list(self._positions):
+            self._assigned(topic_partition, "seek in").request_reset(timestamp)
+
+    def _assigned(self, topic_partition: TopicPartition, what: str) -> Position:
+        self._check_open()
+        return self._positions.assigned(topic_partition, what)
+
+    # Commits
+
+    def commit(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Commit ``offsets``, or every position, and wait until the coordinator has them.
+
+        Retries what a retry may mend. Raises BrokerError for the rest (with a hint when the group has moved on),
+        DeadlineExceeded after ``timeout_s`` (default ``default.api.timeout.ms``).
+        """
+        group = self._require_group()
+        chosen = self._consumed() if offsets is None else dict(offsets)
+        if not chosen:
+            return
+        deadline = self._deadline(timeout_s)
+        what = "successfully committing the current consumed offsets" if offsets is None else _committing(chosen)
+        while True:
+            (error,) = self._ask(lambda done: group.commit(chosen, done), deadline, what)
+            if error is None:
+                return
+            if not is_retriable(error):
+                raise error
+            self._pause_for_retry(deadline, what)
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        done: Callable[[KafkaToolsError | None], None] | None = None,
+    ) -> None:
+        """Start a commit; ``done(error)`` is called from a later ``poll`` or other call. Never raises for brokers."""
+        group = self._require_group()
+        chosen = self._consumed() if offsets is None else dict(offsets)
+        answer = done or (lambda _: None)
+        if chosen and not group.commit(chosen, answer):
+            answer(NetworkError(f"the coordinator of group '{group.group_id}' is not known yet"))
+
+    def committed(
+        self, partitions: Iterable[TopicPartition], timeout_s: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """The committed offset of each partition, None where there is none. Errors as ``commit``."""
+        group = self._require_group()
+        wanted = list(partitions)
+        deadline = self._deadline(timeout_s)
+        what = f"the last committed offset for partitions {', '.join(map(str, wanted))} could be determined"
+        while True:
+            found, error = self._ask(lambda done: group.fetch_committed(wanted, done), deadline, what)
+            if found is not None:
+                return {topic_partition: found.get(topic_partition) for topic_partition in wanted}
+            if not is_retriable(error):
+                raise error
+            self._pause_for_retry(deadline, what)
+
+    def _consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        return {
+            topic_partition: OffsetAndMetadata(offset, epoch)
+            for topic_partition, (offset, epoch) in self._positions.consumed().items()
+        }
+
+    def _require_group(self) -> GroupClient:
+        self._check_open()
+        if self._group is None:
+            raise InputError("committed offsets need a group: set group.id")
+        return self._group
+
+    # Topics and offsets, independent of the assignment
+
+    def partitions_for(self, topic: str, timeout_s: float | None = None) -> TopicInfo:
+        """The topic's partitions and leaders; BrokerError when it is refused, DeadlineExceeded when it is not there."""
+        self._check_open()
+        return self._metadata.wait_for_topic(topic, self._deadline(timeout_s))
+
+    def beginning_offsets(
+        self, partitions: Iterable[TopicPartition], timeout_s: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The log start offset of each partition."""
+        return self._end_points(dict.fromkeys(partitions, EARLIEST), timeout_s)
+
+    def end_offsets(
+        self, partitions: Iterable[TopicPartition], timeout_s: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The high watermark of each partition; the last stable offset with read_committed."""
+        return self._end_points(dict.fromkeys(partitions, LATEST), timeout_s)
+
+    def offsets_for_times(
+        self, times: Mapping[TopicPartition, int], timeout_s: float | None = None
+    ) -> dict[TopicPartition, FoundOffset | None]:
+        """The first offset whose timestamp is at or after the time (ms) given; None where there is none."""
+        for topic_partition, time in times.items():
+            if time < 0:
+                raise InputError(
+                    f"The target time for partition {topic_partition} is {time}. The target time cannot be negative."
+                )
+        return self._look_up(times, timeout_s)
+
+    def _end_points(self, targets: Mapping[TopicPartition, int], timeout_s: float | None) -> dict[TopicPartition, int]:
+        found = self._look_up(targets, timeout_s)
+        return {topic_partition: answer.offset if answer else 0 for topic_partition, answer in found.items()}
+
+    def _look_up(
+        self, targets: Mapping[TopicPartition, int], timeout_s: float | None
+    ) -> dict[TopicPartition, FoundOffset | None]:
+        self._check_open()
+        deadline = self._deadline(timeout_s)
+        found: dict[TopicPartition, FoundOffset | None] = {}
+        fatal: list[KafkaToolsError] = []
+
+        def answered(
+            topic_partition: TopicPartition, answer: FoundOffset | None, error: KafkaToolsError | None
+        ) -> None:
+            if error is None:
+                found[topic_partition] = answer
+            elif not is_retriable(error):
+                fatal.append(error)
+
+        for topic in {topic for topic, _ in targets}:
+            info = self._metadata.wait_for_topic(topic, deadline)
+            for topic_partition in targets:
+                if topic_partition.topic == topic and topic_partition.partition not in info.partitions:
+                    raise InputError(f"topic '{topic}' has no partition {topic_partition.partition}")
+        while len(found) < len(targets):
+            left = {key: value for key, value in targets.items() if key not in found}
+            self._update_metadata()
+            self._lookup.start(left, answered)
+            self._calls.turn(min(deadline.left_s(), self.settings.retry_backoff_ms / 1000))
+            if fatal:
+                raise fatal[0]
+            if len(found) < len(targets):
+                _check(deadline, f"the offsets of {', '.join(map(str, left))} could be determined")
+        return {topic_partition: found[topic_partition] for topic_partition in targets}
+
+    # End
+
+    def wakeup(self) -> None:
+        """Make the call that is waiting, or the next one, raise ConsumerWokenUp. May be called by another thread."""
+        self._wakeup = True
+
+    def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
+        """Commit (with ``enable.auto.commit``), leave the group, close the connections; within ``timeout_s``.
+
+        What cannot be committed in time is read again by whoever gets the partitions.
+        """
+        if self._closed:
+            return
+        self._wakeup = False
+        deadline = Deadline(self._clock, timeout_s)
+        try:
+            if self._group is not None and self._group.membership is not None:
+                if self._auto_commits and self._group.coordinator is not None and not deadline.expired:
+                    self._commit_before_leaving(deadline)
+                self._revoke()
+                self._group.leave(max(deadline.left_s(), 0.001))
+                while self._calls.is_under_way("leave") and not deadline.expired:
+                    self._calls.turn(deadline.left_s())
+        finally:
+            self._closed = True
+            self._exchange.close()
+
+    def _commit_before_leaving(self, deadline: Deadline) -> None:
+        # When it fails, the next owners of the partitions hand the records out again: at least once, as promised.
+        with contextlib.suppress(BrokerError, NetworkError):
+            self.commit(timeout_s=deadline.left_s())
+
+    def __enter__(self) -> Consumer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # The machine
+
+    def _advance(self, fetch: bool = True) -> None:
+        """Start whatever is due: metadata, coordinator and membership, positions, auto-commit, fetches."""
+        self._update_metadata()
+        if self._group is not None:
+            self._advance_group(self._group)
+        if not self._is_rebalancing():
+            self._look_for_positions()
+            self._auto_commit()
+            if fetch:
+                self._send_fetches()
+
+    def _advance_group(self, group: GroupClient) -> None:
+        membership = group.membership
+        if membership is not None:
+            self._watch_subscription(membership)
+            if membership.needs_rejoin and not self._prepare_to_join(group):
+                return
+            if membership.state is State.ASSIGNING:
+                self._assign_group(membership)
+        if membership is None or membership.topics:
+            group.step()
+        assigned = membership.take_assignment() if membership is not None else None
+        if assigned is not None:
+            self._prepared = False
+            self._positions.replace(assigned, keep=False)
+            self._auto_commit_at_s = self._clock.monotonic_s() + self.settings.auto_commit_interval_ms / 1000
+            if self._on_assigned is not None:
+                self._on_assigned(assigned)
+
+    def _watch_subscription(self, membership: Membership) -> None:
+        """Follow topics that match the pattern, and partition counts, which only the leader must act on."""
+        if not self._metadata.is_known:
+            return
+        if self._pattern is not None:
+            self._topics = tuple(
+                sorted(
+                    name
+                    for name, topic in self._metadata.topics.items()
+                    if self._pattern.fullmatch(name)
+                    and not (topic.is_internal and self.settings.exclude_internal_topics)
+                )
+            )
+            membership.subscribe(self._topics)
+        if membership.is_leader and membership.state is State.STABLE:
+            counts = self._counts(membership.group_topics)
+            if counts != self._partition_counts:
+                membership.request_rejoin("the partitions of the subscribed topics changed")
+
+    def _prepare_to_join(self, group: GroupClient) -> bool:
+        """Before partitions are given up: commit what was handed out, tell the listener. Whether that is done."""
+        if self._prepared or self._commit_before_join:
+            return self._prepared
+        offsets = self._consumed()
+        if offsets and self._auto_commits and group.commit(offsets, self._on_commit_before_join):
+            self._commit_before_join = True
+            return False
+        self._on_commit_before_join(None)
+        return True
+
+    def _on_commit_before_join(self, _: KafkaToolsError | None) -> None:
+        # When it failed, the next owners of the partitions hand the records out again: at least once, as promised.
+        self._commit_before_join = False
+        self._revoke()
+        self._prepared = True
+
+    def _revoke(self) -> None:
+        partitions = list(self._positions)
+        if not partitions:
+            return
+        self._fetcher.drop()
+        if self._on_revoked is not None:
+            self._on_revoked(partitions)
+        self._positions.replace((), keep=False)
+
+    def _assign_group(self, membership: Membership) -> None:
+        """The leader's part, once the partition counts of all members' topics are known."""
+        missing = [topic for topic in membership.group_topics if topic not in self._metadata.topics]
+        if missing and self._pattern is None:
+            self._metadata.watch({*self._topics, *membership.group_topics})
+            if self._metadata.update_wanted or self._calls.is_under_way("metadata"):
+                return
+        self._partition_counts = self._counts(membership.group_topics)
+        membership.assign(self._partition_counts)
+
+    def _counts(self, topics: Iterable[str]) -> dict[str, int]:
+        known = self._metadata.topics
+        return {topic: len(known[topic].partitions) for topic in topics if topic in known and known[topic].partitions}
+
+    def _is_rebalancing(self) -> bool:
+        return self._group is not None and self._group.membership is not None and self._group.membership.needs_rejoin
+
+    def _update_metadata(self) -> None:
+        if self._metadata.update_due and not self._calls.is_under_way("metadata"):
+            node = self._any_node()
+            if node is not None:
+                timeout_s = self.settings.request_timeout_ms / 1000
+                self._calls.start("metadata", node, self._metadata.request(), timeout_s, self._on_metadata)
+
+    def _on_metadata(self, pending: Pending) -> None:
+        if pending.error is None:
+            self._metadata.take(pending.response)
+        elif isinstance(pending.error, NetworkError):
+            self._metadata.request_update()
+        else:
+            raise pending.error
+        for name in self._topics if self._pattern is None else ():
+            self._refuse_topic(name)
+        for name, _ in self._positions:
+            self._refuse_topic(name)
+
+    def _refuse_topic(self, name: str) -> None:
+        topic = self._metadata.topics.get(name)
+        if topic is not None and topic.error in _FATAL_TOPIC_ERRORS:
+            row = error_codes.error(topic.error)
+            raise BrokerError(row, f"topic '{name}': {row.text}")
+
+    def _any_node(self) -> Node | None:
+        """A node to ask, another one each time; the bootstrap servers as long as nothing else is known."""
+        nodes = list(self._metadata.nodes.values())
+        if not nodes:
+            return self._exchange.bootstrap(Deadline(self._clock, self.settings.request_timeout_ms / 1000))
+        self._node_turn += 1
+        if self._node_turn % (len(nodes) + 1) == len(nodes) and not any(map(self._exchange.is_connected, nodes)):
+            try:
+                # Every broker known may have moved: what the user gave still counts (KIP-899).
+                return self._exchange.bootstrap(Deadline(self._clock, self.settings.retry_backoff_ms / 1000))
+            except NetworkError:
+                return None
+        return nodes[self._node_turn % len(nodes)]
+
+    def _look_for_positions(self) -> None:
+        ask, resets = self._positions.without_position(self._clock.monotonic_s())
+        if ask and self._group is None:
+            for topic_partition in ask:
+                self._reset_by_policy(topic_partition)
+        elif ask and self._group is not None:
+            wanted = tuple(ask)
+            self._group.fetch_committed(wanted, lambda found, error: self._take_committed(wanted, found, error))
+        if resets:
+            self._lookup.start(resets, self._take_reset)
+
+    def _take_committed(
+        self,
+        asked: Iterable[TopicPartition],
+        found: Mapping[TopicPartition, OffsetAndMetadata | None] | None,
+        error: KafkaToolsError | None,
+    ) -> None:
+        if error is not None and not is_retriable(error):
+            raise error
+        for topic_partition in asked:
+            position = self._positions.get(topic_partition)
+            if position is None or position.offset is not None or position.reset is not None:
+                continue
+            if found is None:
+                self._hold(position)
+                continue
+            committed = found.get(topic_partition)
+            if committed is not None:
+                position.seek(committed.offset, committed.leader_epoch)
+            else:
+                self._reset_by_policy(topic_partition)
+
+    def _take_reset(
+        self, topic_partition: TopicPartition, found: FoundOffset | None, error: KafkaToolsError | None
+    ) -> None:
+        position = self._positions.get(topic_partition)
+        if error is not None and not is_retriable(error):
+            raise error
+        if position is None or position.offset is not None or position.reset is None:
+            return
+        if error is not None:
+            self._hold(position)
+        elif found is not None:
+            position.seek(found.offset, found.leader_epoch)
+        else:
+            position.request_reset(LATEST)  # nothing that young: wait for the next record
+
+    def _reset_by_policy(self, topic_partition: TopicPartition, offset: int | None = None) -> None:
+        policy = self.settings.auto_offset_reset
+        position = self._positions.get(topic_partition)
+        assert position is not None
+        if policy == "none":
+            what = (
+                f"Undefined offset with no reset policy for partition {topic_partition}"
+                if offset is None
+                else f"Offset {offset} of partition {topic_partition} is out of range, with no reset policy"
+            )
+            raise KafkaToolsError(what, hint="seek to an offset, or set auto.offset.reset")
+        if policy == "by_duration":
+            assert self.settings.reset_duration_ms is not None
+            position.request_reset(max(0, self._clock.now_ms() - self.settings.reset_duration_ms))
+        else:
+            position.request_reset(EARLIEST if policy == "earliest" else LATEST)
+
+    def _on_out_of_range(self, topic_partition: TopicPartition, offset: int) -> None:
+        self._reset_by_policy(topic_partition, offset)
+
+    def _hold(self, position: Position) -> None:
+        position.retry_at_s = self._clock.monotonic_s() + self.settings.retry_backoff_ms / 1000
+
+    @property
+    def _auto_commits(self) -> bool:
+        return self.settings.enable_auto_commit and self._group is not None
+
+    def _auto_commit(self) -> None:
+        now_s = self._clock.monotonic_s()
+        if not self._auto_commits or now_s < self._auto_commit_at_s or self._group is None:
+            return
+        self._auto_commit_at_s = now_s + self.settings.auto_commit_interval_ms / 1000
+        offsets = self._consumed()
+        if offsets:
+            self._group.commit(offsets, self._on_auto_commit)
+
+    def _on_auto_commit(self, error: KafkaToolsError | None) -> None:
+        # A failed one is made good by the next; a member that was put out rejoins and starts from what is committed.
+        if error is not None and is_retriable(error):
+            soon_s = self._clock.monotonic_s() + self.settings.retry_backoff_ms / 1000
+            self._auto_commit_at_s = min(self._auto_commit_at_s, soon_s)
+
+    def _send_fetches(self) -> None:
+        busy = [key[1] for key in self._calls.under_way() if isinstance(key, tuple) and key[0] == "fetch"]
+        for plan in self._fetcher.plan(busy, self._clock.monotonic_s()):
+            self._send_fetch(plan)
+
+    def _send_fetch(self, plan: Plan) -> None:
+        def then(pending: Pending) -> None:
+            now_s = self._clock.monotonic_s()
+            if pending.error is None:
+                self._fetcher.take(plan, pending.response, now_s)
+            elif isinstance(pending.error, NetworkError):
+                self._fetcher.on_failure(plan, now_s)
+            else:
+                raise pending.error
+
+        timeout_s = (self.settings.request_timeout_ms + self.settings.fetch_max_wait_ms) / 1000
+        self._calls.start(("fetch", plan.node.id), plan.node, plan.build, timeout_s, then)
+
+    def _wait_s(self) -> float:
+        """How long nothing may be due, were no answer to come."""
+        wait_s = WAKE_CHECK_S
+        if self._group is not None:
+            wait_s = min(wait_s, self._group.wait_s())
+        if not self._positions.all_known or self._metadata.update_wanted or self._is_rebalancing():
+            wait_s = min(wait_s, self.settings.retry_backoff_ms / 1000)
+        return max(wait_s, 0.001)
+
+    def _ask(self, start: Callable[[Callable[..., None]], bool], deadline: Deadline, what: str) -> tuple[Any, ...]:
+        """Start a request as soon as it can be, wait, and return what its ``done`` was called with."""
+        answers: list[tuple[Any, ...]] = []
+        self._run(lambda: start(lambda *answer: answers.append(answer)), deadline, what)
+        self._run(lambda: bool(answers), deadline, what)
+        return answers[0]
+
+    def _run(self, step: Callable[[], bool], deadline: Deadline, what: str) -> None:
+        """Turn until ``step()`` is true; DeadlineExceeded, naming ``what``, when the deadline passes first."""
+        while not step():
+            self._check_wakeup()
+            _check(deadline, what)
+            if self._group is not None:
+                self._group.step()
+            self._calls.turn(
+                min(deadline.left_s(), WAKE_CHECK_S, max(self._group.wait_s(), 0.001) if self._group else 1)
+            )
+
+    def _pause_for_retry(self, deadline: Deadline, what: str) -> None:
+        _check(deadline, what)
+        self._clock.sleep(min(self.settings.retry_backoff_ms / 1000, deadline.left_s()))
+
+    def _deadline(self, timeout_s: float | None) -> Deadline:
+        return Deadline(self._clock, self.settings.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise KafkaToolsError("This consumer has already been closed.")
+
+    def _check_wakeup(self) -> None:
+        if self._wakeup:
+            self._wakeup = False
+            raise ConsumerWokenUp("the consumer was woken up")
+
+
+_FATAL_TOPIC_ERRORS = (error_codes.INVALID_TOPIC_EXCEPTION, error_codes.TOPIC_AUTHORIZATION_FAILED)
+
+
+def _check(deadline: Deadline, what: str) -> None:
+    if deadline.expired:
+        raise DeadlineExceeded(f"Timeout of {round(deadline.timeout_s * 1000)}ms expired before {what}")
+
+
+def _committing(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> str:
+    return "committing offsets " + ", ".join(f"{key}={value.offset}" for key, value in offsets.items())

@@ -1,0 +1,345 @@
+"""Fetch: which partitions to ask a leader for, and records out of what it sends.
+
+Builds requests and takes responses; knows no sockets. Holds at most one fetched chunk per partition, and asks for a
+partition again only when its chunk is used up, so memory is bounded by ``fetch.max.bytes`` per node. Reads every
+magic through ``records``; filters aborted transactions as ``CompletedFetch`` of Kafka's Java client does (KIP-98).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.clients.metadata import ClusterMetadata
+from kafka_tools.clients.positions import Position, Positions
+from kafka_tools.clients.settings import ConsumerSettings
+from kafka_tools.errors import BrokerError, CorruptBatch, KafkaToolsError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
+from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.values import ZERO_UUID, Node, TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.net.connection import NodeVersions
+
+PartitionData = FetchResponse.FetchableTopicResponse.PartitionData
+
+TOPIC_ID_VERSION = 13
+
+
+class ConsumedRecord(NamedTuple):
+    """A record as a consumer hands it out.
+
+    ``timestamp_type`` is 0 (create time), 1 (log append time) or -1 (magic 0 has no timestamps);
+    ``leader_epoch`` is -1 where the batch does not say.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    timestamp_type: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    leader_epoch: int
+
+
+class Plan(NamedTuple):
+    """One fetch for one node. ``asked``: partition -> the offset asked for."""
+
+    node: Node
+    request: FetchRequest
+    asked: dict[TopicPartition, int]
+    names: dict[uuid.UUID, str]
+
+    def build(self, versions: NodeVersions) -> tuple[FetchRequest, int]:
+        """The request with the version that the node takes; topics without an id cannot go by id."""
+        version = versions.newest(FetchRequest)
+        return self.request, min(version, TOPIC_ID_VERSION - 1) if ZERO_UUID in self.names else version
+
+
+class Fetcher:
+    """Plans fetches and hands out records in partition order."""
+
+    def __init__(
+        self,
+        settings: ConsumerSettings,
+        metadata: ClusterMetadata,
+        positions: Positions,
+        on_out_of_range: Callable[[TopicPartition, int], None],
+    ) -> None:
+        """``on_out_of_range(partition, offset)`` resets a position by policy, or raises when there is none."""
+        self._settings = settings
+        self._metadata = metadata
+        self._positions = positions
+        self._on_out_of_range = on_out_of_range
+        self._chunks: deque[_Chunk] = deque()
+        self._replicas: dict[TopicPartition, tuple[int, float]] = {}
+
+    def plan(self, busy_nodes: Iterable[int], now_s: float) -> list[Plan]:
+        """The fetches that may be sent now: none for nodes that still answer one, none for partitions with records."""
+        busy = set(busy_nodes)
+        holding = {chunk.topic_partition for chunk in self._chunks}
+        per_node: dict[Node, list[tuple[TopicPartition, Position]]] = {}
+        for topic_partition, position in self._positions.items():
+            if position.offset is None or position.paused or topic_partition in holding or now_s < position.retry_at_s:
+                continue
+            node = self._replica(topic_partition, now_s) or self._metadata.leader(topic_partition)
+            if node is None:
+                self._metadata.request_update()
+            elif node.id not in busy:
+                per_node.setdefault(node, []).append((topic_partition, position))
+        return [self._request(node, partitions) for node, partitions in per_node.items()]
+
+    def take(self, plan: Plan, response: FetchResponse, now_s: float) -> None:
+        """Keep what a node sent. Raises BrokerError for refusals that no retry mends, CorruptBatch for bad bytes."""
+        if response.error_code:
+            row = error_codes.error(response.error_code)
+            if not row.retriable:
+                raise BrokerError(row, f"{row.text} (fetching from {plan.node})")
+            self._metadata.request_update()
+            self._back_off(plan.asked, now_s)
+            return
+        failure: KafkaToolsError | None = None
+        for topic in response.responses:
+            name = topic.topic or plan.names.get(topic.topic_id, "")
+            for data in topic.partitions:
+                topic_partition = TopicPartition(name, data.partition_index)
+                position = self._positions.get(topic_partition)
+                # Revoked, paused by a seek or moved meanwhile: what was asked no longer matters.
+                if position is None or position.offset != plan.asked.get(topic_partition):
+                    continue
+                try:
+                    self._take_partition(topic_partition, position, data, now_s)
+                except KafkaToolsError as error:
+                    failure = failure or error
+        if failure is not None:
+            raise failure
+
+    def on_failure(self, plan: Plan, now_s: float) -> None:
+        """A node did not answer: its leaders may have moved."""
+        self._metadata.request_update()
+        for topic_partition in plan.asked:
+            self._replicas.pop(topic_partition, None)
+        self._back_off(plan.asked, now_s)
+
+    def records(self, limit: int) -> list[ConsumedRecord]:
+        """Up to ``limit`` buffered records; positions move past them.
+
+        A bad batch raises CorruptBatch once everything before it was handed out.
+        """
+        out: list[ConsumedRecord] = []
+        paused = []
+        while self._chunks and len(out) < limit:
+            chunk = self._chunks[0]
+            position = self._positions.get(chunk.topic_partition)
+            if position is None or position.offset != chunk.position:
+                self._chunks.popleft()
+                continue
+            if position.paused:
+                paused.append(self._chunks.popleft())
+                continue
+            try:
+                taken = chunk.take(limit - len(out))
+            except KafkaToolsError:
+                if out:
+                    break
+                raise
+            if taken:
+                out += taken
+                position.leader_epoch = taken[-1].leader_epoch
+            position.offset = chunk.position
+            if chunk.exhausted:
+                self._chunks.popleft()
+        self._chunks.extend(paused)
+        return out
+
+    def drop(self) -> None:
+        """Forget everything fetched (the assignment is gone)."""
+        self._chunks.clear()
+
+    @property
+    def has_data(self) -> bool:
+        """Whether some fetched chunk belongs to a partition that may be read now."""
+        for chunk in self._chunks:
+            position = self._positions.get(chunk.topic_partition)
+            if position is not None and not position.paused and position.offset == chunk.position:
+                return True
+        return False
+
+    def _request(self, node: Node, partitions: list[tuple[TopicPartition, Position]]) -> Plan:
+        topics: dict[str, FetchRequest.Topic] = {}
+        asked: dict[TopicPartition, int] = {}
+        names: dict[uuid.UUID, str] = {}
+        for topic_partition, position in partitions:
+            name, number = topic_partition
+            assert position.offset is not None
+            if name not in topics:
+                topic_id = self._metadata.topic_id(name)
+                topics[name] = FetchRequest.Topic(topic=name, topic_id=topic_id)
+                topics[name].partitions = []
+                names[topic_id] = name
+            known = self._metadata.partition(topic_partition)
+            topics[name].partitions.append(
+                FetchRequest.Topic.Partition(
+                    partition=number,
+                    current_leader_epoch=known.leader_epoch if known is not None else -1,
+                    fetch_offset=position.offset,
+                    partition_max_bytes=self._settings.max_partition_fetch_bytes,
+                )
+            )
+            asked[topic_partition] = position.offset
+        request = FetchRequest(
+            max_wait_ms=self._settings.fetch_max_wait_ms,
+            min_bytes=self._settings.fetch_min_bytes,
+            max_bytes=self._settings.fetch_max_bytes,
+            isolation_level=1 if self._settings.read_committed else 0,
+            topics=list(topics.values()),
+            rack_id=self._settings.client_rack,
+        )
+        return Plan(node, request, asked, names)
+
+    def _take_partition(
+        self, topic_partition: TopicPartition, position: Position, data: PartitionData, now_s: float
+    ) -> None:
+        assert position.offset is not None
+        code = data.error_code
+        if code == error_codes.NONE:
+            position.high_watermark = data.high_watermark
+            position.last_stable_offset = data.last_stable_offset if data.last_stable_offset >= 0 else None
+            position.log_start_offset = data.log_start_offset if data.log_start_offset >= 0 else None
+            if data.preferred_read_replica >= 0:
+                # The leader sends no records but the follower that is near (KIP-392); asked anew after a while.
+                until_s = now_s + self._settings.metadata_max_age_ms / 1000
+                self._replicas[topic_partition] = (data.preferred_read_replica, until_s)
+            elif data.records:
+                self._chunks.append(_Chunk(topic_partition, position.offset, data, self._settings))
+            return
+        from_replica = self._replicas.pop(topic_partition, None) is not None
+        if code == error_codes.OFFSET_OUT_OF_RANGE:
+            # A follower may lag behind; only the leader's word counts.
+            if not from_replica:
+                self._on_out_of_range(topic_partition, position.offset)
+            return
+        row = error_codes.error(code)
+        if not row.retriable:
+            raise BrokerError(row, f"{row.text} (partition {topic_partition})")
+        if row.refresh_metadata or code == error_codes.UNKNOWN_LEADER_EPOCH:
+            self._metadata.request_update()
+        self._back_off([topic_partition], now_s)
+
+    def _replica(self, topic_partition: TopicPartition, now_s: float) -> Node | None:
+        replica = self._replicas.get(topic_partition)
+        if replica is None:
+            return None
+        if now_s >= replica[1]:
+            del self._replicas[topic_partition]
+            return None
+        return self._metadata.nodes.get(replica[0])
+
+    def _back_off(self, partitions: Iterable[TopicPartition], now_s: float) -> None:
+        for topic_partition in partitions:
+            position = self._positions.get(topic_partition)
+            if position is not None:
+                position.retry_at_s = now_s + self._settings.retry_backoff_ms / 1000
+
+
+class _Chunk:
+    """What one fetch brought for one partition, decoded batch by batch as it is handed out."""
+
+    def __init__(
+        self, topic_partition: TopicPartition, offset: int, data: PartitionData, settings: ConsumerSettings
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.position = offset
+        self.exhausted = False
+        self._check_crcs = settings.check_crcs
+        self._aborted = _AbortedTransactions(data) if settings.read_committed else None
+        self._batches = self._whole_batches(memoryview(data.records or b""))
+        self._records: list[ConsumedRecord] = []
+        self._next = 0
+        self._batch_end = offset
+
+    def take(self, limit: int) -> list[ConsumedRecord]:
+        """Up to ``limit`` records of one batch; ``position`` moves past them, and past what is not for consumers."""
+        while self._next >= len(self._records):
+            self.position = max(self.position, self._batch_end)
+            batch = next(self._batches, None)
+            if batch is None:
+                self.exhausted = True
+                return []
+            self._records, self._next = self._decode(batch), 0
+            self._batch_end = batch.last_offset + 1
+        end = self._next + limit
+        taken = self._records[self._next : end]
+        self._next = end
+        self.position = self._batch_end if end >= len(self._records) else taken[-1].offset + 1
+        return taken
+
+    def _decode(self, batch: BatchView) -> list[ConsumedRecord]:
+        if self._check_crcs and not batch.crc_ok():
+            raise self._corrupt(f"batch at offset {batch.base_offset}: the CRC does not match")
+        if self._aborted is not None and self._aborted.hides(batch):
+            return []
+        if batch.is_control:
+            return []
+        topic, partition = self.topic_partition
+        position, kind, epoch = self.position, batch.timestamp_type, batch.partition_leader_epoch
+        new = tuple.__new__
+        try:
+            return [
+                new(ConsumedRecord, (topic, partition, offset, timestamp, kind, key, value, headers, epoch))
+                for offset, timestamp, key, value, headers, _, _, _ in batch.records()
+                if offset >= position
+            ]
+        except CorruptBatch as error:
+            raise self._corrupt(str(error)) from error
+
+    def _whole_batches(self, data: memoryview) -> Iterator[BatchView]:
+        """The batches that arrived whole: brokers cut the answer at a size, through a batch if need be."""
+        batch = None
+        try:
+            for batch in batches(data):
+                yield batch
+        except CorruptBatch as error:
+            raise self._corrupt(str(error)) from error
+        if batch is None and len(data):
+            raise self._corrupt(
+                "the batch there is larger than max.partition.fetch.bytes, and the broker does not send it whole"
+            )
+
+    def _corrupt(self, what: str) -> CorruptBatch:
+        return CorruptBatch(
+            f"{self.topic_partition} at offset {self.position}: {what}",
+            hint="seek past the record to continue consumption",
+        )
+
+
+class _AbortedTransactions:
+    """Which batches of a fetch belong to transactions that were aborted."""
+
+    def __init__(self, data: PartitionData) -> None:
+        self._starts = deque(sorted((row.first_offset, row.producer_id) for row in data.aborted_transactions or ()))
+        self._producers: set[int] = set()
+
+    def hides(self, batch: BatchView) -> bool:
+        """Whether the records of ``batch`` must not be handed out; batches come in order of offset."""
+        while self._starts and self._starts[0][0] <= batch.last_offset:
+            self._producers.add(self._starts.popleft()[1])
+        if not batch.is_transactional:
+            return False
+        if batch.is_control:
+            if batch.producer_id in self._producers and _is_abort(batch):
+                self._producers.discard(batch.producer_id)
+            return True
+        return batch.producer_id in self._producers
+
+
+def _is_abort(batch: BatchView) -> bool:
+    """Whether a control batch is an abort marker: the key's type (after an int16 version) is 0."""
+    for record in batch.records():
+        return record.key is not None and len(record.key) >= 4 and record.key[2:4] == b"\x00\x00"
+    return False

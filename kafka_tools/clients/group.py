@@ -1,0 +1,304 @@
+"""A consumer's dealings with its group's coordinator: finding it, membership requests, committed offsets.
+
+Starts requests through ``calls`` and interprets answers; what a membership answer means is ``membership``'s. Speaks
+to the coordinator over a connection of its own, so that heartbeats never wait behind a long fetch. Follows
+``ConsumerCoordinator`` of Kafka's Java client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.clients.calls import Calls
+from kafka_tools.clients.membership import NO_GENERATION, Membership
+from kafka_tools.clients.settings import ConsumerSettings
+from kafka_tools.clock import Clock
+from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_tools.protocol.messages.join_group import JoinGroupRequest
+from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
+from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from kafka_tools.values import Node, TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.net.connection import NodeVersions, Pending
+
+CHANNEL = "group"
+GROUP_KEY_TYPE = 0
+OFFSETS_BY_NAME_VERSION = 9
+"""Newest OffsetCommit and OffsetFetch that name topics instead of giving ids."""
+
+_COORDINATOR_MOVED = (
+    error_codes.COORDINATOR_NOT_AVAILABLE,
+    error_codes.NOT_COORDINATOR,
+    error_codes.REQUEST_TIMED_OUT,
+)
+_FENCED = (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION, error_codes.REBALANCE_IN_PROGRESS)
+_ALSO_RETRIABLE = (error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.COORDINATOR_LOAD_IN_PROGRESS)
+_COMMIT_HINT = (
+    "the partitions were given to another member meanwhile: poll more often, or raise max.poll.interval.ms or "
+    "session.timeout.ms"
+)
+
+
+class OffsetAndMetadata(NamedTuple):
+    """A committed offset: the next one to read, the leader epoch of the record before it (-1: not known)."""
+
+    offset: int
+    leader_epoch: int = -1
+    metadata: str = ""
+
+
+Committed = dict[TopicPartition, OffsetAndMetadata | None]
+CommitDone = Callable[[KafkaToolsError | None], None]
+FetchDone = Callable[[Committed | None, KafkaToolsError | None], None]
+
+
+class GroupClient:
+    """One group as one consumer sees it. ``membership`` is None for a consumer that assigns partitions itself."""
+
+    def __init__(
+        self, settings: ConsumerSettings, calls: Calls, clock: Clock, any_node: Callable[[], Node | None]
+    ) -> None:
+        assert settings.group_id
+        self.group_id = settings.group_id
+        self.coordinator: Node | None = None
+        self.membership: Membership | None = None
+        self.failure: KafkaToolsError | None = None
+        """Why the last look-up or request failed, for messages when time runs out."""
+        self._settings = settings
+        self._calls = calls
+        self._clock = clock
+        self._any_node = any_node
+        self._look_up_at_s = 0.0
+        self._commits = 0
+
+    # Coordinator
+
+    def step(self) -> None:
+        """Look the coordinator up if it is not known; else send the membership request that is due."""
+        now_s = self._clock.monotonic_s()
+        if self.membership is not None and self.membership.coordinator_lost:
+            self.membership.coordinator_lost = False
+            self._lose_coordinator(None)
+        if self.coordinator is None:
+            self._look_up(now_s)
+            return
+        request = self.membership.next_request(now_s) if self.membership is not None else None
+        if request is not None:
+            timeout_s = self._settings.request_timeout_ms / 1000
+            if isinstance(request, JoinGroupRequest):
+                # The coordinator answers when every member has joined or the rebalance timeout is over.
+                timeout_s = max(timeout_s, self._settings.max_poll_interval_ms / 1000 + 5)
+            self._calls.start("membership", self.coordinator, request, timeout_s, self._on_membership, channel=CHANNEL)
+
+    def wait_s(self) -> float:
+        """Seconds until ``step`` may have something to do, were nothing to arrive."""
+        now_s = self._clock.monotonic_s()
+        if self.coordinator is None:
+            return float("inf") if self._calls.is_under_way("coordinator") else max(0.0, self._look_up_at_s - now_s)
+        return self.membership.wait_s(now_s) if self.membership is not None else float("inf")
+
+    def _look_up(self, now_s: float) -> None:
+        if self._calls.is_under_way("coordinator") or now_s < self._look_up_at_s:
+            return
+        node = self._any_node()
+        if node is not None:
+            timeout_s = self._settings.request_timeout_ms / 1000
+            self._calls.start("coordinator", node, self._find_request, timeout_s, self._on_coordinator)
+
+    def _find_request(self, versions: NodeVersions) -> FindCoordinatorRequest:
+        if versions.newest(FindCoordinatorRequest) >= 4:
+            return FindCoordinatorRequest(key_type=GROUP_KEY_TYPE, coordinator_keys=[self.group_id])
+        return FindCoordinatorRequest(key=self.group_id, key_type=GROUP_KEY_TYPE)
+
+    def _on_coordinator(self, pending: Pending) -> None:
+        self._look_up_at_s = self._clock.monotonic_s() + self._settings.retry_backoff_ms / 1000
+        if pending.error is not None:
+            self._note_failure(pending.error)
+            return
+        answer = pending.response
+        if pending.version >= 4:
+            if not answer.coordinators:
+                raise KafkaToolsError(f"{pending.node} does not say who coordinates group '{self.group_id}'")
+            answer = answer.coordinators[0]
+        if not answer.error_code:
+            self.coordinator = Node(answer.node_id, answer.host, answer.port)
+            return
+        row = error_codes.error(answer.error_code)
+        error = BrokerError(row, f"{answer.error_message or row.text} (coordinator of group '{self.group_id}')")
+        if not row.retriable:
+            raise error
+        self.failure = error
+
+    def _lose_coordinator(self, error: KafkaToolsError | None) -> None:
+        self.coordinator = None
+        self.failure = error or self.failure
+
+    def _note_failure(self, error: KafkaToolsError) -> None:
+        """Keep what a retry may mend; raise the rest."""
+        if not isinstance(error, NetworkError):
+            raise error
+        self.failure = error
+
+    # Membership
+
+    def _on_membership(self, pending: Pending) -> None:
+        if self.membership is None:
+            return
+        now_s = self._clock.monotonic_s()
+        if pending.error is not None:
+            self.membership.on_failure(now_s)
+            self._note_failure(pending.error)
+            return
+        self.membership.on_response(pending.response, now_s)
+
+    def leave(self, timeout_s: float) -> None:
+        """Start to leave the group, if this is a member that should."""
+        membership, self.membership = self.membership, None
+        if membership is None or self.coordinator is None or membership.leave_request(0) is None:
+            return
+
+        def build(versions: NodeVersions) -> LeaveGroupRequest:
+            request = membership.leave_request(versions.newest(LeaveGroupRequest))
+            assert request is not None
+            return request
+
+        # The coordinator forgets a member that does not say goodbye after the session timeout, so nothing is lost.
+        self._calls.forget("leave")
+        self._calls.start("leave", self.coordinator, build, timeout_s, lambda _: None, channel=CHANNEL)
+
+    # Committed offsets
+
+    def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], done: CommitDone) -> bool:
+        """Start a commit; ``done(error)`` later. False when the coordinator is not known yet."""
+        if self.coordinator is None:
+            return False
+        topics: dict[str, OffsetCommitRequest.RequestTopic] = {}
+        for (name, number), committed in sorted(offsets.items()):
+            if name not in topics:
+                topics[name] = OffsetCommitRequest.RequestTopic(name=name)
+                topics[name].partitions = []
+            topics[name].partitions.append(
+                OffsetCommitRequest.RequestTopic.RequestPartition(
+                    partition_index=number,
+                    committed_offset=committed.offset,
+                    committed_leader_epoch=committed.leader_epoch,
+                    committed_metadata=committed.metadata,
+                )
+            )
+        membership = self.membership
+        request = OffsetCommitRequest(
+            group_id=self.group_id,
+            generation_id_or_member_epoch=membership.generation_id if membership is not None else NO_GENERATION,
+            member_id=membership.member_id if membership is not None else "",
+            group_instance_id=self._settings.group_instance_id if membership is not None else None,
+            topics=list(topics.values()),
+        )
+        self._commits += 1
+        self._calls.start(
+            ("commit", self._commits),
+            self.coordinator,
+            lambda versions: (request, min(versions.newest(OffsetCommitRequest), OFFSETS_BY_NAME_VERSION)),
+            self._settings.request_timeout_ms / 1000,
+            lambda pending: done(self._commit_error(pending)),
+            channel=CHANNEL,
+        )
+        return True
+
+    @property
+    def is_committing(self) -> bool:
+        return any(isinstance(key, tuple) and key[0] == "commit" for key in self._calls.under_way())
+
+    def _commit_error(self, pending: Pending) -> KafkaToolsError | None:
+        if pending.error is not None:
+            if isinstance(pending.error, NetworkError):
+                self._lose_coordinator(pending.error)
+            return pending.error
+        response: OffsetCommitResponse = pending.response
+        for topic in response.topics:
+            for partition in topic.partitions:
+                if partition.error_code:
+                    return self._refused(partition.error_code, f"{topic.name}-{partition.partition_index}")
+        return None
+
+    def _refused(self, code: int, what: str) -> BrokerError:
+        row = error_codes.error(code)
+        if code in _COORDINATOR_MOVED:
+            self._lose_coordinator(None)
+        hint = None
+        if code in _FENCED:
+            hint = _COMMIT_HINT
+            if self.membership is not None:
+                self.membership.fence(code)
+        return BrokerError(row, f"{row.text} (offset of {what}, group '{self.group_id}')", hint=hint)
+
+    def fetch_committed(self, partitions: Iterable[TopicPartition], done: FetchDone) -> bool:
+        """Start to read committed offsets; ``done(offsets, error)`` later. False when it cannot start now."""
+        key = "committed"
+        if self.coordinator is None or self._calls.is_under_way(key):
+            return False
+        wanted: dict[str, list[int]] = {}
+        for name, number in sorted(partitions):
+            wanted.setdefault(name, []).append(number)
+
+        def build(versions: NodeVersions) -> tuple[OffsetFetchRequest, int]:
+            version = min(versions.newest(OffsetFetchRequest), OFFSETS_BY_NAME_VERSION)
+            return self._fetch_request(wanted, version), version
+
+        timeout_s = self._settings.request_timeout_ms / 1000
+        self._calls.start(
+            key, self.coordinator, build, timeout_s, lambda pending: self._on_committed(pending, done), channel=CHANNEL
+        )
+        return True
+
+    def _fetch_request(self, wanted: Mapping[str, list[int]], version: int) -> OffsetFetchRequest:
+        if version < 8:
+            topics = [
+                OffsetFetchRequest.RequestTopic(name=name, partition_indexes=numbers)
+                for name, numbers in wanted.items()
+            ]
+            return OffsetFetchRequest(group_id=self.group_id, topics=topics, require_stable=version >= 7)
+        group = OffsetFetchRequest.RequestGroup(
+            group_id=self.group_id,
+            topics=[
+                OffsetFetchRequest.RequestGroup.RequestTopics(name=name, partition_indexes=numbers)
+                for name, numbers in wanted.items()
+            ],
+        )
+        return OffsetFetchRequest(groups=[group], require_stable=True)
+
+    def _on_committed(self, pending: Pending, done: FetchDone) -> None:
+        if pending.error is not None:
+            if isinstance(pending.error, NetworkError):
+                self._lose_coordinator(pending.error)
+            done(None, pending.error)
+            return
+        response: OffsetFetchResponse = pending.response
+        group = response.groups[0] if pending.version >= 8 and response.groups else response
+        if group.error_code:
+            done(None, self._refused(group.error_code, "any partition"))
+            return
+        found: Committed = {}
+        for topic in group.topics:
+            for row in topic.partitions:
+                topic_partition = TopicPartition(topic.name, row.partition_index)
+                if row.error_code:
+                    done(None, self._refused(row.error_code, str(topic_partition)))
+                    return
+                found[topic_partition] = (
+                    OffsetAndMetadata(row.committed_offset, row.committed_leader_epoch, row.metadata or "")
+                    if row.committed_offset >= 0
+                    else None
+                )
+        done(found, None)
+
+
+def is_retriable(error: KafkaToolsError) -> bool:
+    """Whether the same request about offsets may succeed a moment later."""
+    if isinstance(error, BrokerError):
+        return bool(error.code.retriable) or error.code.code in _ALSO_RETRIABLE
+    return isinstance(error, NetworkError)

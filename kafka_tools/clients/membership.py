@@ -1,0 +1,344 @@
+"""A member of a classic consumer group as a state machine: which request is due, and what an answer means.
+
+Knows no sockets and no threads: the consumer asks ``next_request`` from its poll, sends what it gets to the group's
+coordinator and hands the answer, or the failure, back. Join, sync, heartbeat and leave follow
+``AbstractCoordinator`` and ``ConsumerCoordinator`` of Kafka's Java client (eager rebalancing, KIP-394 member ids,
+KIP-345 static members).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias, TypeVar
+
+from kafka_tools.clients.assignors import ASSIGNORS, Member
+from kafka_tools.clients.settings import ConsumerSettings
+from kafka_tools.errors import BrokerError, DecodeError, KafkaToolsError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.codec import decode_prefix, encode_versioned
+from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafka_tools.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
+from kafka_tools.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from kafka_tools.values import TopicPartition
+
+GroupRequest: TypeAlias = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest
+GroupResponse: TypeAlias = JoinGroupResponse | SyncGroupResponse | HeartbeatResponse
+
+PROTOCOL_TYPE = "consumer"
+NO_GENERATION = -1
+
+_MOVED = (error_codes.COORDINATOR_NOT_AVAILABLE, error_codes.NOT_COORDINATOR)
+
+
+class State(enum.Enum):
+    """Where the member stands. Only STABLE members have partitions."""
+
+    UNJOINED = "unjoined"
+    JOINING = "joining"
+    ASSIGNING = "assigning"
+    """Leader only: the coordinator waits for the assignment, for which topics' partition counts are needed."""
+    SYNCING = "syncing"
+    STABLE = "stable"
+
+
+class Membership:
+    """One member. Times are monotonic seconds, passed in.
+
+    After each answer look at ``state``, ``coordinator_lost`` (find it anew) and ``take_assignment()``.
+    """
+
+    def __init__(self, settings: ConsumerSettings) -> None:
+        assert settings.group_id
+        self.settings = settings
+        self.group_id = settings.group_id
+        self.state = State.UNJOINED
+        self.member_id = ""
+        self.generation_id = NO_GENERATION
+        self.coordinator_lost = False
+        self.topics: tuple[str, ...] = ()
+        self.owned: list[TopicPartition] = []
+        self.group_topics: tuple[str, ...] = ()
+        """Leader only: every topic that some member subscribes to; the leader watches their partition counts."""
+        self.is_leader = False
+        self._members: list[Member] = []
+        self._protocol = ""
+        self._in_flight = False
+        self._retry_at_s = 0.0
+        self._heartbeat_at_s = 0.0
+        self._last_answer_s = 0.0
+        self._assignments: dict[str, list[TopicPartition]] = {}
+        self._assignment: list[TopicPartition] | None = None
+        self._rejoin_reason: str | None = None
+
+    # What the consumer says
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Set the topics of the subscription; a change asks for a rebalance."""
+        chosen = tuple(sorted(set(topics)))
+        if chosen != self.topics:
+            self.topics = chosen
+            self.request_rejoin("the subscription changed")
+
+    def request_rejoin(self, reason: str) -> None:
+        """Join again at the next chance, keeping the member id."""
+        self._rejoin_reason = reason
+        if not self._in_flight:
+            self.state = State.UNJOINED
+
+    @property
+    def needs_rejoin(self) -> bool:
+        return self.state is not State.STABLE or self._rejoin_reason is not None
+
+    def next_request(self, now_s: float) -> GroupRequest | None:
+        """The request that is due now, at most one at a time; None when there is nothing to send."""
+        if self._in_flight or now_s < self._retry_at_s:
+            return None
+        if self.state is State.STABLE and self._rejoin_reason is not None:
+            self.state = State.UNJOINED
+        request: GroupRequest | None = None
+        if self.state is State.UNJOINED:
+            self.state = State.JOINING
+            request = self._join()
+        elif self.state is State.SYNCING:
+            request = self._sync()
+        elif self.state is State.STABLE and now_s >= self._heartbeat_at_s:
+            self._heartbeat_at_s = now_s + self.settings.heartbeat_interval_ms / 1000
+            request = HeartbeatRequest(
+                group_id=self.group_id,
+                generation_id=self.generation_id,
+                member_id=self.member_id,
+                group_instance_id=self.settings.group_instance_id,
+            )
+        self._in_flight = request is not None
+        return request
+
+    def wait_s(self, now_s: float) -> float:
+        """Seconds until ``next_request`` may have something, were no answer to come."""
+        if self._in_flight:
+            return float("inf")
+        if self.state is State.STABLE and self._rejoin_reason is None:
+            return max(0.0, self._heartbeat_at_s - now_s, self._retry_at_s - now_s)
+        return max(0.0, self._retry_at_s - now_s)
+
+    def assign(self, partition_counts: Mapping[str, int]) -> None:
+        """Leader only, in state ASSIGNING: divide the partitions of ``group_topics`` among the members."""
+        assert self.state is State.ASSIGNING
+        self._assignments = ASSIGNORS[self._protocol](self._members, partition_counts)
+        self.state = State.SYNCING
+
+    def take_assignment(self) -> list[TopicPartition] | None:
+        """The partitions of a new generation, once; None when nothing new was assigned."""
+        taken, self._assignment = self._assignment, None
+        return taken
+
+    def leave_request(self, version: int) -> LeaveGroupRequest | None:
+        """The goodbye of a dynamic member. A static member stays: it is expected back (KIP-345)."""
+        if not self.member_id or self.settings.group_instance_id is not None:
+            return None
+        if version < 3:
+            return LeaveGroupRequest(group_id=self.group_id, member_id=self.member_id)
+        member = LeaveGroupRequest.MemberIdentity(member_id=self.member_id, reason="the consumer is being closed")
+        return LeaveGroupRequest(group_id=self.group_id, members=[member])
+
+    # What the coordinator says
+
+    def on_response(self, response: GroupResponse, now_s: float) -> None:
+        """Take an answer. Raises BrokerError for what no retry mends (group authorization, fenced instance...)."""
+        self._in_flight = False
+        self._last_answer_s = now_s
+        if isinstance(response, JoinGroupResponse):
+            self._on_join(response, now_s)
+        elif isinstance(response, SyncGroupResponse):
+            self._on_sync(response, now_s)
+        else:
+            self._on_heartbeat(response, now_s)
+
+    def on_failure(self, now_s: float) -> None:
+        """No answer came: the connection broke or the request timed out. The coordinator is looked up again."""
+        self._in_flight = False
+        self.coordinator_lost = True
+        if self.state is not State.STABLE:
+            # Whether the join was seen is unknown; a repeated one with the same member id replaces it.
+            self.state = State.UNJOINED
+        elif (now_s - self._last_answer_s) * 1000 > self.settings.session_timeout_ms:
+            self.request_rejoin("no heartbeat was answered within the session timeout")
+        self._back_off(now_s)
+
+    def fence(self, code: int) -> None:
+        """A commit was refused because the group moved on: what the code says about the membership is taken over."""
+        if code in (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION):
+            self._forget_generation(keep_member_id=code == error_codes.ILLEGAL_GENERATION)
+        elif code == error_codes.REBALANCE_IN_PROGRESS:
+            self.request_rejoin("the group is rebalancing")
+
+    # Requests
+
+    def _join(self) -> JoinGroupRequest:
+        subscription = ConsumerProtocolSubscription(
+            topics=list(self.topics),
+            owned_partitions=[
+                ConsumerProtocolSubscription.TopicPartition(topic=topic, partitions=numbers)
+                for topic, numbers in _by_topic(self.owned).items()
+            ],
+            generation_id=self.generation_id,
+            rack_id=self.settings.client_rack or None,
+        )
+        metadata = encode_versioned(subscription, ConsumerProtocolSubscription.MAX_VERSION)
+        reason, self._rejoin_reason = self._rejoin_reason, None
+        return JoinGroupRequest(
+            group_id=self.group_id,
+            session_timeout_ms=self.settings.session_timeout_ms,
+            rebalance_timeout_ms=self.settings.max_poll_interval_ms,
+            member_id=self.member_id,
+            group_instance_id=self.settings.group_instance_id,
+            protocol_type=PROTOCOL_TYPE,
+            protocols=[
+                JoinGroupRequest.RequestProtocol(name=name, metadata=metadata) for name in self.settings.assignors
+            ],
+            reason=reason,
+        )
+
+    def _sync(self) -> SyncGroupRequest:
+        assignments = []
+        for member_id, partitions in self._assignments.items():
+            assigned = ConsumerProtocolAssignment(
+                assigned_partitions=[
+                    ConsumerProtocolAssignment.TopicPartition(topic=topic, partitions=numbers)
+                    for topic, numbers in _by_topic(partitions).items()
+                ]
+            )
+            data = encode_versioned(assigned, ConsumerProtocolAssignment.MAX_VERSION)
+            assignments.append(SyncGroupRequest.RequestAssignment(member_id=member_id, assignment=data))
+        return SyncGroupRequest(
+            group_id=self.group_id,
+            generation_id=self.generation_id,
+            member_id=self.member_id,
+            group_instance_id=self.settings.group_instance_id,
+            protocol_type=PROTOCOL_TYPE,
+            protocol_name=self._protocol,
+            assignments=assignments,
+        )
+
+    # Answers
+
+    def _on_join(self, response: JoinGroupResponse, now_s: float) -> None:
+        code = response.error_code
+        if code == error_codes.NONE:
+            self._joined(response)
+            return
+        self.state = State.UNJOINED
+        if code == error_codes.MEMBER_ID_REQUIRED:
+            self.member_id = response.member_id
+        elif code in (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION):
+            self._forget_generation(keep_member_id=False)
+        elif code == error_codes.REBALANCE_IN_PROGRESS:
+            pass  # at once again, as Java does
+        else:
+            self._retry_or_raise(code, now_s)
+
+    def _joined(self, response: JoinGroupResponse) -> None:
+        if response.protocol_name not in self.settings.assignors:
+            # The coordinator may only choose what every member offered.
+            raise KafkaToolsError(
+                f"group '{self.group_id}': the coordinator chose the assignor '{response.protocol_name}', "
+                f"which this consumer did not offer"
+            )
+        self._protocol = response.protocol_name
+        self.member_id = response.member_id
+        self.generation_id = response.generation_id
+        self.is_leader = response.leader == response.member_id
+        self._assignments = {}
+        self.group_topics = ()
+        self.state = State.SYNCING
+        if self.is_leader and not response.skip_assignment:
+            self._members = [self._member(row) for row in response.members]
+            self.group_topics = tuple(sorted({topic for member in self._members for topic in member.topics}))
+            self.state = State.ASSIGNING
+
+    def _member(self, row: JoinGroupResponse.ResponseMember) -> Member:
+        try:
+            subscription = _decode(ConsumerProtocolSubscription, row.metadata)
+        except DecodeError as error:
+            raise KafkaToolsError(
+                f"group '{self.group_id}': the subscription of member '{row.member_id}' cannot be read: {error}"
+            ) from error
+        return Member(row.member_id, row.group_instance_id, tuple(subscription.topics))
+
+    def _on_sync(self, response: SyncGroupResponse, now_s: float) -> None:
+        code = response.error_code
+        if code != error_codes.NONE:
+            self.state = State.UNJOINED
+            if code in (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION):
+                self._forget_generation(keep_member_id=code == error_codes.ILLEGAL_GENERATION)
+            elif code != error_codes.REBALANCE_IN_PROGRESS:
+                self._retry_or_raise(code, now_s)
+            return
+        self.state = State.STABLE
+        self._heartbeat_at_s = now_s + self.settings.heartbeat_interval_ms / 1000
+        self._assignment = self.owned = self._assigned(bytes(response.assignment))
+
+    def _assigned(self, data: bytes) -> list[TopicPartition]:
+        if not data:
+            return []
+        try:
+            assignment = _decode(ConsumerProtocolAssignment, data)
+        except DecodeError as error:
+            raise KafkaToolsError(f"group '{self.group_id}': the assignment cannot be read: {error}") from error
+        return [
+            TopicPartition(row.topic, number) for row in assignment.assigned_partitions for number in row.partitions
+        ]
+
+    def _on_heartbeat(self, response: HeartbeatResponse, now_s: float) -> None:
+        code = response.error_code
+        if code == error_codes.NONE:
+            return
+        if code == error_codes.REBALANCE_IN_PROGRESS:
+            self.request_rejoin("the group is rebalancing")
+        elif code in (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION):
+            self._forget_generation(keep_member_id=code == error_codes.ILLEGAL_GENERATION)
+        else:
+            self._retry_or_raise(code, now_s)
+
+    def _retry_or_raise(self, code: int, now_s: float) -> None:
+        row = error_codes.error(code)
+        if not row.retriable:
+            raise BrokerError(row, f"{row.text} (group '{self.group_id}')")
+        if code in _MOVED:
+            self.coordinator_lost = True
+        self._back_off(now_s)
+
+    def _forget_generation(self, keep_member_id: bool) -> None:
+        self.generation_id = NO_GENERATION
+        self.owned = []
+        if not keep_member_id:
+            self.member_id = ""
+        self.request_rejoin("the coordinator no longer knows this member or generation")
+
+    def _back_off(self, now_s: float) -> None:
+        self._retry_at_s = now_s + self.settings.retry_backoff_ms / 1000
+
+
+S = TypeVar("S", bound=Stored)
+
+
+def _decode(cls: type[S], data: bytes | memoryview) -> S:
+    """A subscription or assignment. One newer than known is read as the newest known: they only append (KIP-429)."""
+    raw = bytes(data)
+    if len(raw) < 2:
+        raise DecodeError(f"{len(raw)} bytes are too short for a version number", position=0, field="version")
+    version = int.from_bytes(raw[:2], "big", signed=True)
+    if version < 0:
+        raise DecodeError(f"version {version} is negative", position=0, field="version")
+    message, _ = decode_prefix(cls, min(version, cls.MAX_VERSION), raw, 2)
+    return message
+
+
+def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    grouped: dict[str, list[int]] = {}
+    for topic, number in sorted(partitions):
+        grouped.setdefault(topic, []).append(number)
+    return grouped

@@ -1,0 +1,65 @@
+"""Which partition a record goes to: Kafka's default partitioner.
+
+A keyed record goes to ``murmur2(key) mod partitions``, so records of every Kafka client land together; one without
+key sticks to a partition until about a batch was written there (KIP-480, KIP-794). Knows no metadata: callers pass
+partition numbers. Hash and rule follow ``org.apache.kafka.common.utils.Utils.murmur2`` and ``BuiltInPartitioner``.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from random import Random
+
+_SEED = 0x9747B28C
+_MIX = 0x5BD1E995
+_MASK = 0xFFFFFFFF
+
+
+def murmur2(data: bytes) -> int:
+    """Kafka's 32-bit MurmurHash2 of ``data``, unsigned."""
+    length = len(data)
+    hashed = _SEED ^ length
+    words = length >> 2
+    for word in struct.unpack_from(f"<{words}I", data):
+        word = word * _MIX & _MASK
+        word ^= word >> 24
+        hashed = hashed * _MIX & _MASK ^ (word * _MIX & _MASK)
+    tail = data[words << 2 :]
+    if tail:
+        hashed ^= int.from_bytes(tail, "little")
+        hashed = hashed * _MIX & _MASK
+    hashed ^= hashed >> 13
+    hashed = hashed * _MIX & _MASK
+    return hashed ^ hashed >> 15
+
+
+def partition_for_key(key: bytes, partition_count: int) -> int:
+    """The partition of a keyed record among ``partition_count`` (all of them, leaderless ones included)."""
+    return (murmur2(key) & 0x7FFFFFFF) % partition_count
+
+
+class StickyPartitioner:
+    """The choice of partition for records of one topic that have no key.
+
+    ``stick_bytes`` is how much goes to one partition before the next is drawn (Kafka: ``batch.size``).
+    """
+
+    def __init__(self, stick_bytes: int, random: Random) -> None:
+        self._stick_bytes = stick_bytes
+        self._random = random
+        self._current = -1
+        self._written_bytes = 0
+
+    def choose(self, available: Sequence[int], size_bytes: int) -> int:
+        """The partition for a record of ``size_bytes``; ``available`` are the partitions that have a leader."""
+        if self._current < 0 or self._written_bytes >= self._stick_bytes or self._current not in available:
+            self._current = self._draw(available)
+            self._written_bytes = 0
+        self._written_bytes += size_bytes
+        return self._current
+
+    def _draw(self, available: Sequence[int]) -> int:
+        # Another one than before where there is a choice, so that a quiet partition is left.
+        others = [partition for partition in available if partition != self._current]
+        return self._random.choice(others or list(available))

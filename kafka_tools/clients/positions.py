@@ -1,0 +1,116 @@
+"""Where a consumer stands in each assigned partition: position, pause, reset.
+
+Plain state without I/O. A position is the next offset to hand out; what is committed is where a restart resumes.
+Follows ``SubscriptionState`` of Kafka's Java client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kafka_tools.errors import InputError
+from kafka_tools.values import TopicPartition
+
+EARLIEST = -2
+LATEST = -1
+"""Timestamps of ListOffsets that mean the log start and the log end."""
+
+
+class Position:
+    """One assigned partition.
+
+    ``offset`` is None until it is known; then ``reset`` is the timestamp to look up (EARLIEST, LATEST or
+    milliseconds), or None when the committed offset is to be asked first.
+    """
+
+    __slots__ = (
+        "high_watermark",
+        "last_stable_offset",
+        "leader_epoch",
+        "log_start_offset",
+        "offset",
+        "paused",
+        "reset",
+        "retry_at_s",
+    )
+
+    def __init__(self) -> None:
+        self.offset: int | None = None
+        self.leader_epoch = -1
+        """Leader epoch of the last record handed out, -1 when not known; committed with the offset (KIP-320)."""
+        self.reset: int | None = None
+        self.paused = False
+        self.retry_at_s = 0.0
+        self.high_watermark: int | None = None
+        self.last_stable_offset: int | None = None
+        self.log_start_offset: int | None = None
+
+    def seek(self, offset: int, leader_epoch: int = -1) -> None:
+        self.offset = offset
+        self.leader_epoch = leader_epoch
+        self.reset = None
+
+    def request_reset(self, timestamp: int) -> None:
+        self.offset = None
+        self.leader_epoch = -1
+        self.reset = timestamp
+
+
+class Positions:
+    """The assigned partitions, in order of assignment."""
+
+    def __init__(self) -> None:
+        self._positions: dict[TopicPartition, Position] = {}
+
+    def __contains__(self, topic_partition: object) -> bool:
+        return topic_partition in self._positions
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        return iter(self._positions)
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def items(self) -> Iterable[tuple[TopicPartition, Position]]:
+        return self._positions.items()
+
+    def get(self, topic_partition: TopicPartition) -> Position | None:
+        return self._positions.get(topic_partition)
+
+    def assigned(self, topic_partition: TopicPartition, what: str) -> Position:
+        """The position of an assigned partition; InputError, saying what cannot be done, for another one."""
+        found = self._positions.get(topic_partition)
+        if found is None:
+            raise InputError(f"cannot {what} {topic_partition}: it is not assigned to this consumer")
+        return found
+
+    def replace(self, partitions: Iterable[TopicPartition], *, keep: bool) -> None:
+        """Make ``partitions`` the assigned ones; ``keep``: those assigned before keep their place."""
+        old = self._positions if keep else {}
+        self._positions = {
+            topic_partition: old.get(topic_partition) or Position() for topic_partition in dict.fromkeys(partitions)
+        }
+
+    def without_position(self, now_s: float) -> tuple[list[TopicPartition], dict[TopicPartition, int]]:
+        """(partitions whose committed offset is to be asked, partition -> timestamp to look up), if not in back-off."""
+        ask: list[TopicPartition] = []
+        resets: dict[TopicPartition, int] = {}
+        for topic_partition, position in self._positions.items():
+            if position.offset is None and position.retry_at_s <= now_s:
+                if position.reset is None:
+                    ask.append(topic_partition)
+                else:
+                    resets[topic_partition] = position.reset
+        return ask, resets
+
+    @property
+    def all_known(self) -> bool:
+        return all(position.offset is not None for position in self._positions.values())
+
+    def consumed(self) -> dict[TopicPartition, tuple[int, int]]:
+        """Partition -> (position, leader epoch) of every known position: what a commit of everything commits."""
+        return {
+            topic_partition: (position.offset, position.leader_epoch)
+            for topic_partition, position in self._positions.items()
+            if position.offset is not None
+        }
