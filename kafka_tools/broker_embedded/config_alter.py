@@ -23,6 +23,7 @@ from kafka_tools.broker_embedded.config_store import (
 from kafka_tools.broker_embedded.config_tables import Row
 from kafka_tools.broker_embedded.config_values import Value, check, default_of, to_text
 from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.broker_embedded.topics import name_problem
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
@@ -126,6 +127,13 @@ def validate_topic(store: ConfigStore, wanted: Mapping[str, str | None]) -> None
             "Tiered Storage functionality is disabled in the broker. "
             "Topic cannot be configured with remote log storage."
         )
+
+
+def check_topic_name(name: str) -> None:
+    """BrokerError INVALID_TOPIC_EXCEPTION, with Kafka's text, for a name that no topic can have."""
+    problem = name_problem(name)
+    if problem is not None:
+        raise refuse(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
 
 
 def _applied(resource_type: int, change: Change, current: str | None) -> str | None:

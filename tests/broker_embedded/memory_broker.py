@@ -14,6 +14,8 @@ from typing import Any
 from kafka_tools.broker_embedded.cluster import Cluster
 from kafka_tools.broker_embedded.cluster_store import MemoryStore
 from kafka_tools.broker_embedded.config_store import ConfigStore
+from kafka_tools.broker_embedded.coordinators.groups import Groups
+from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.credentials import Credentials
 from kafka_tools.broker_embedded.dispatch import Call, Connection
@@ -25,7 +27,7 @@ from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.codec import decode, encode
 from kafka_tools.protocol.error_reply import error_reply
-from kafka_tools.protocol.schema import Struct
+from kafka_tools.protocol.schema import Stored, Struct
 from kafka_tools.protocol.stored.cluster_metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
 from kafka_tools.values import Node, TopicPartition
 
@@ -56,7 +58,10 @@ class MemoryCore(Core):
         self.configs = ConfigStore(self)
         self.quotas = Quotas(self)
         self.credentials = Credentials(self)
+        self.groups = Groups(self)
+        self.producer_ids = ProducerIds(self)
         self.batches: dict[TopicPartition, list[bytes]] = {}
+        self.failing_appends: Exception | None = None
 
     def topic_config_changed(self, name: str) -> None:
         pass
@@ -65,15 +70,38 @@ class MemoryCore(Core):
         pass
 
     def internal_append(self, topic: str, partition: int, batch: bytes | bytearray) -> int:
+        if self.failing_appends:
+            raise self.failing_appends
         log = self.batches.setdefault(TopicPartition(topic, partition), [])
         log.append(bytes(batch))
         return len(log) - 1
+
+    def ensure_topic(self, name: str) -> None:
+        if self.cluster.topic(name) is None:
+            self.commit(topic_records(name, self.configs.broker.integer("offsets.topic.num.partitions"), 1))
 
     def read_batches(self, topic: str, partition: int) -> Iterator[Any]:
         from kafka_tools.records.batches import batches
 
         for batch in self.batches.get(TopicPartition(topic, partition), []):
             yield from batches(batch)
+
+
+def topic_records(name: str, partitions: int, node_id: int) -> list[Stored]:
+    topic_id = uuid.uuid4()
+    records: list[Stored] = [TopicRecord(name=name, topic_id=topic_id)]
+    for number in range(partitions):
+        records.append(
+            PartitionRecord(
+                partition_id=number,
+                topic_id=topic_id,
+                replicas=[node_id],
+                isr=[node_id],
+                leader=node_id,
+                leader_epoch=0,
+            )
+        )
+    return records
 
 
 class MemoryBroker:
@@ -93,20 +121,14 @@ class MemoryBroker:
         self.core: Any = core
         for record in self.store.replay():
             core.apply(record)
+        core.groups.load()
 
     def restart(self) -> None:
         self.start()
 
     def create_topic(self, name: str, partitions: int = 1) -> uuid.UUID:
-        topic_id = uuid.uuid4()
-        node = self.node.id
-        records: list[Struct] = [TopicRecord(name=name, topic_id=topic_id)]
-        records += [
-            PartitionRecord(partition_id=i, topic_id=topic_id, replicas=[node], isr=[node], leader=node, leader_epoch=0)
-            for i in range(partitions)
-        ]
-        self.core.commit(records)
-        return topic_id
+        self.core.commit(topic_records(name, partitions, self.node.id))
+        return self.core.cluster.topics[name].id
 
     def delete_topic(self, name: str) -> None:
         self.core.commit([RemoveTopicRecord(topic_id=self.core.cluster.topic(name).id)])

@@ -360,7 +360,7 @@ def test_listeners_cannot_change_while_the_broker_runs(broker: MemoryBroker) -> 
 
 def test_server_properties_are_checked_by_the_same_rules() -> None:
     check_properties({"num.io.threads": "4", "my.own": "x", "listener.name.a.max.connections": "5"})
-    with pytest.raises(ConfigError, match="Invalid value 0 for configuration num.io.threads"):
+    with pytest.raises(ConfigError, match=r"Invalid value 0 for configuration num\.io\.threads"):
         check_properties({"num.io.threads": "0"})
 
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from kafka_tools.broker_embedded.config_alter import check_topic_name
 from kafka_tools.broker_embedded.config_store import BROKER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.dispatch import Call, refuse
-from kafka_tools.broker_embedded.topic_names import check_topic_name
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.schema import Struct
+from kafka_tools.protocol.schema import Stored
 
 
 class AlterResult(NamedTuple):
@@ -23,12 +23,12 @@ class AlterResult(NamedTuple):
     error_message: str | None
 
 
-def alter_each(call: Call, changes: Callable[[Any], Sequence[Struct]]) -> list[AlterResult]:
+def alter_each(call: Call, changes: Callable[[Any], Sequence[Stored]]) -> list[AlterResult]:
     """Commit what ``changes(resource)`` returns for every resource that is not refused; nothing with validate_only."""
     resources = call.request.resources
     count = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     results: list[AlterResult] = []
-    records: list[Struct] = []
+    records: list[Stored] = []
     for resource in resources:
         kind, name = resource.resource_type, resource.resource_name
         try:

@@ -7,7 +7,7 @@ from kafka_tools.broker_embedded.quotas import Operation, entity_text
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasResponse
-from kafka_tools.protocol.schema import Struct
+from kafka_tools.protocol.schema import Stored
 
 VERSIONS = (0, 1)
 AUTHORIZE = (("ALTER_CONFIGS", "CLUSTER"),)
@@ -16,7 +16,7 @@ EntryData = AlterClientQuotasResponse.EntryData
 
 
 def handle(call: Call) -> AlterClientQuotasResponse:
-    records: list[Struct] = []
+    records: list[Stored] = []
     entries: dict[tuple[tuple[str, str | None], ...], AlterClientQuotasResponse.EntryData] = {}
     for wanted in call.request.entries:
         entity = tuple((part.entity_type, part.entity_name) for part in wanted.entity)

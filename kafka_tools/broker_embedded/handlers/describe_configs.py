@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafka_tools.broker_embedded.config_alter import check_topic_name
 from kafka_tools.broker_embedded.config_describe import DEFAULT, describe
 from kafka_tools.broker_embedded.config_store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.dispatch import Call, refuse
-from kafka_tools.broker_embedded.topic_names import check_topic_name
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_configs import DescribeConfigsResponse

@@ -1,0 +1,330 @@
+"""One group of the classic protocol: members, states, generation, the choice of a protocol.
+
+State and its rules only (``org.apache.kafka.coordinator.group.classic.ClassicGroup`` and ``ClassicGroupMember``
+of Kafka 4): timers, log and answers are ``membership``'s.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.errors import WireError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.codec import decode_prefix
+from kafka_tools.protocol.messages.join_group import JoinGroupResponse
+from kafka_tools.protocol.messages.sync_group import SyncGroupResponse
+from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.purgatory import Parked
+    from kafka_tools.broker_embedded.timers import Timer
+
+log = logging.getLogger(__name__)
+
+EMPTY = "Empty"
+PREPARING_REBALANCE = "PreparingRebalance"
+COMPLETING_REBALANCE = "CompletingRebalance"
+STABLE = "Stable"
+DEAD = "Dead"
+"""States, in the words of DescribeGroups."""
+
+CONSUMER_PROTOCOL_TYPE = "consumer"
+
+_FROM = {
+    EMPTY: (PREPARING_REBALANCE,),
+    PREPARING_REBALANCE: (STABLE, COMPLETING_REBALANCE, EMPTY),
+    COMPLETING_REBALANCE: (PREPARING_REBALANCE,),
+    STABLE: (COMPLETING_REBALANCE,),
+    DEAD: (STABLE, PREPARING_REBALANCE, COMPLETING_REBALANCE, EMPTY, DEAD),
+}
+
+Protocols = list[tuple[str, bytes]]
+"""(name, metadata) in the member's order of preference."""
+
+
+class Member:
+    """One member. ``awaiting_join`` and ``awaiting_sync`` are its parked requests, None when it waits for nothing;
+    ``join_version`` is the version of its last JoinGroup."""
+
+    def __init__(
+        self,
+        member_id: str,
+        *,
+        instance_id: str | None,
+        client_id: str,
+        client_host: str,
+        rebalance_timeout_ms: int,
+        session_timeout_ms: int,
+        protocol_type: str,
+        protocols: Protocols,
+        assignment: bytes = b"",
+    ) -> None:
+        self.id = member_id
+        self.instance_id = instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.session_timeout_ms = session_timeout_ms
+        self.protocol_type = protocol_type
+        self.protocols = protocols
+        self.assignment = assignment
+        self.is_new = False
+        self.join_version = 0
+        self.awaiting_join: Parked | None = None
+        self.awaiting_sync: Parked | None = None
+        self.heartbeat: Timer | None = None
+
+    def metadata(self, protocol: str) -> bytes:
+        """What the member said for a protocol it supports."""
+        for name, metadata in self.protocols:
+            if name == protocol:
+                return metadata
+        raise ValueError("Member does not support protocol")
+
+    def vote(self, candidates: set[str]) -> str:
+        """The member's first choice among the candidates."""
+        for name, _ in self.protocols:
+            if name in candidates:
+                return name
+        raise ValueError("Member does not support any of the candidate protocols")
+
+    def matches(self, protocols: Protocols) -> bool:
+        """The same protocols in the same order with the same metadata."""
+        return self.protocols == protocols
+
+    @property
+    def outlives_session(self) -> bool:
+        """Whether an expired session leaves the member: its join or sync is what the group waits for.
+
+        A new member is not spared: it may have gone away without ever learning its id.
+        """
+        return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
+
+
+class ClassicGroup:
+    """A group. ``members`` are in the order in which they joined; ``protocol_type`` None marks a simple group."""
+
+    def __init__(self, group_id: str, now_ms: int) -> None:
+        self.id = group_id
+        self.state = EMPTY
+        self.previous_state = DEAD
+        self.state_since_ms = now_ms
+        self.generation = 0
+        self.protocol_type: str | None = None
+        self.protocol: str | None = None
+        self.leader: str | None = None
+        self.members: dict[str, Member] = {}
+        self.static_members: dict[str, str] = {}
+        self.pending_join: dict[str, Timer] = {}
+        self.pending_sync: set[str] = set()
+        self.new_member_added = False
+        self.subscribed_topics: frozenset[str] | None = None
+        self.join_timer: Timer | None = None
+        self.sync_timer: Timer | None = None
+
+    def to(self, state: str, now_ms: int) -> None:
+        """Change the state."""
+        assert self.state in _FROM[state], f"group {self.id} goes from {self.state} to {state}"
+        self.previous_state, self.state, self.state_since_ms = self.state, state, now_ms
+
+    # members
+
+    def add(self, member: Member, parked: Parked | None = None) -> None:
+        """Take a member in; the first one sets the protocol type and leads."""
+        if member.instance_id is not None:
+            assert member.instance_id not in self.static_members
+            self.static_members[member.instance_id] = member.id
+        if not self.members:
+            self.protocol_type = member.protocol_type
+        if self.leader is None:
+            self.leader = member.id
+        self.members[member.id] = member
+        member.awaiting_join = parked
+        self.forget_pending(member.id)
+
+    def remove(self, member_id: str) -> None:
+        """Let a member go, joined or pending; the next one leads if it led."""
+        member = self.members.pop(member_id, None)
+        if member is not None:
+            if member.heartbeat:
+                member.heartbeat.cancel()
+            if member.instance_id is not None and self.static_members.get(member.instance_id) == member_id:
+                del self.static_members[member.instance_id]
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+        self.forget_pending(member_id)
+        self.pending_sync.discard(member_id)
+
+    def forget_pending(self, member_id: str) -> None:
+        timer = self.pending_join.pop(member_id, None)
+        if timer:
+            timer.cancel()
+
+    def replace_static(self, instance_id: str, old_id: str, new_id: str) -> Member:
+        """Give a static member a new id (KIP-345); requests that wait under the old one are fenced."""
+        old = self.members.pop(old_id)
+        fenced = error_codes.FENCED_INSTANCE_ID
+        self.answer_join(old, JoinGroupResponse(error_code=fenced, member_id=old_id, protocol_name=None))
+        self.answer_sync(old, SyncGroupResponse(error_code=fenced))
+        if old.heartbeat:
+            old.heartbeat.cancel()
+        member = Member(
+            new_id,
+            instance_id=instance_id,
+            client_id=old.client_id,
+            client_host=old.client_host,
+            rebalance_timeout_ms=old.rebalance_timeout_ms,
+            session_timeout_ms=old.session_timeout_ms,
+            protocol_type=old.protocol_type,
+            protocols=old.protocols,
+            assignment=old.assignment,
+        )
+        self.members[new_id] = member
+        self.static_members[instance_id] = new_id
+        self.pending_sync.discard(old_id)
+        if self.leader == old_id:
+            self.leader = new_id
+        return member
+
+    def check_member(self, member_id: str, instance_id: str | None) -> Member:
+        """The member; BrokerError UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID if a newer one took its instance id."""
+        if instance_id is not None:
+            current = self.static_members.get(instance_id)
+            if current is None:
+                raise refuse(error_codes.UNKNOWN_MEMBER_ID)
+            if current != member_id:
+                raise refuse(error_codes.FENCED_INSTANCE_ID)
+        if member_id not in self.members:
+            raise refuse(error_codes.UNKNOWN_MEMBER_ID)
+        return self.members[member_id]
+
+    @property
+    def all_joined(self) -> bool:
+        return not self.pending_join and all(member.awaiting_join for member in self.members.values())
+
+    @property
+    def awaiting_join_count(self) -> int:
+        return sum(member.awaiting_join is not None for member in self.members.values())
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The longest that any member asked for."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def elect_joined_leader(self) -> bool:
+        """Keep the leader if it rejoined, else take another that did; False if nobody did."""
+        if self.leader is None:
+            return False
+        if self.members[self.leader].awaiting_join:
+            return True
+        joined = next((member.id for member in self.members.values() if member.awaiting_join), None)
+        if joined is None:
+            return False
+        self.leader = joined
+        return True
+
+    # protocols
+
+    def supports(self, protocol_type: str, protocols: Protocols) -> bool:
+        """Whether a member with these protocols fits: an empty group takes any, others need a common one."""
+        if self.state == EMPTY:
+            return bool(protocol_type) and bool(protocols)
+        if protocol_type != self.protocol_type:
+            return False
+        return not self.members or any(name in self._common_protocols() for name, _ in protocols)
+
+    def select_protocol(self) -> str:
+        """The common protocol that most members like best; of equals the one named first."""
+        candidates = self._common_protocols()
+        votes: dict[str, int] = {}
+        for member in self.members.values():
+            choice = member.vote(candidates)
+            votes[choice] = votes.get(choice, 0) + 1
+        return max(votes, key=lambda name: votes[name])
+
+    def _common_protocols(self) -> set[str]:
+        sets = [{name for name, _ in member.protocols} for member in self.members.values()]
+        return set.intersection(*sets) if sets else set()
+
+    def next_generation(self, now_ms: int) -> None:
+        """Begin a generation: with members the group waits for the leader's assignment, without it is empty."""
+        self.generation += 1
+        self.protocol = self.select_protocol() if self.members else None
+        self.subscribed_topics = self._subscriptions()
+        self.to(COMPLETING_REBALANCE if self.members else EMPTY, now_ms)
+        self.pending_sync.clear()
+
+    def refresh_subscriptions(self) -> None:
+        self.subscribed_topics = self._subscriptions()
+
+    def _subscriptions(self) -> frozenset[str] | None:
+        """The topics that a consumer group reads; None where that cannot be known."""
+        if self.protocol_type != CONSUMER_PROTOCOL_TYPE:
+            return None
+        if not self.members:
+            return frozenset()
+        if self.protocol is None:
+            return None
+        topics: set[str] = set()
+        try:
+            for member in self.members.values():
+                # after the int16 version; version 0 is the beginning of every later one
+                metadata = member.metadata(self.protocol)
+                topics.update(decode_prefix(ConsumerProtocolSubscription, 0, metadata, 2)[0].topics)
+        except WireError as error:
+            log.warning("subscriptions of group %s are unreadable: %s", self.id, error)
+            return None
+        return frozenset(topics)
+
+    def is_subscribed(self, topic: str) -> bool:
+        """Whether offsets of the topic are in use; unknown subscriptions of a consumer group count as all."""
+        if self.subscribed_topics is None:
+            return self.protocol_type == CONSUMER_PROTOCOL_TYPE
+        return topic in self.subscribed_topics
+
+    # answers
+
+    def joined_members(self) -> list[JoinGroupResponse.ResponseMember]:
+        """What the leader is told of every member."""
+        protocol = self.protocol or ""
+        return [
+            JoinGroupResponse.ResponseMember(
+                member_id=member.id, group_instance_id=member.instance_id, metadata=member.metadata(protocol)
+            )
+            for member in self.members.values()
+        ]
+
+    def join_response(self, member: Member, *, skip_assignment: bool = False) -> JoinGroupResponse:
+        """What a member of the current generation is answered; only the leader gets the members."""
+        return JoinGroupResponse(
+            generation_id=self.generation,
+            protocol_type=self.protocol_type,
+            protocol_name=self.protocol,
+            leader=self.leader or "",
+            skip_assignment=skip_assignment,
+            member_id=member.id,
+            members=self.joined_members() if self.leader == member.id else [],
+        )
+
+    def answer_join(self, member: Member, response: JoinGroupResponse) -> None:
+        """Answer a parked join; nothing happens if there is none."""
+        parked, member.awaiting_join = member.awaiting_join, None
+        if parked is not None:
+            parked.complete(in_join_version(response, member.join_version))
+
+    def answer_sync(self, member: Member, response: SyncGroupResponse) -> bool:
+        """Answer a parked sync; False if there was none."""
+        parked, member.awaiting_sync = member.awaiting_sync, None
+        if parked is None:
+            return False
+        parked.complete(response)
+        return True
+
+
+def in_join_version(response: JoinGroupResponse, version: int) -> JoinGroupResponse:
+    """Versions before 7 write "no protocol" as an empty name."""
+    if version < 7 and response.protocol_name is None:
+        response.protocol_name = ""
+    return response

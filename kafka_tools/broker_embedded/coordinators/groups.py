@@ -1,0 +1,216 @@
+"""The group coordinator: all groups of this broker, kept in ``__consumer_offsets``.
+
+Ties together ``membership`` (who is in a group), ``offsets`` (what groups committed) and the log
+(``runtime``). One broker leads every partition, so a group's partition only says where its records go.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.coordinators.classic_group import DEAD, EMPTY, STABLE, ClassicGroup
+from kafka_tools.broker_embedded.coordinators.group_records import (
+    GROUPS_TOPIC,
+    KEYS,
+    VALUES,
+    committed_of_value,
+    group_of_value,
+    group_record,
+    group_tombstone,
+    offset_tombstone,
+    response_code_of_group_append,
+)
+from kafka_tools.broker_embedded.coordinators.membership import Membership
+from kafka_tools.broker_embedded.coordinators.offsets import Offsets
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
+from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import RemoveTopicRecord, TopicRecord
+from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue
+from kafka_tools.protocol.stored.offset_commit import LegacyOffsetCommitKey, OffsetCommitKey, OffsetCommitValue
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+log = logging.getLogger(__name__)
+
+CLASSIC = "classic"
+DescribedGroup = DescribeGroupsResponse.DescribedGroup
+
+
+class Groups:
+    """``membership`` and ``offsets`` are the two halves of the work; ``load`` reads the log at start."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self._groups: dict[str, ClassicGroup] = {}
+        self._log = CoordinatorLog(core, GROUPS_TOPIC)
+        self.membership = Membership(self)
+        self.offsets = Offsets(self)
+        self._topic_names: dict[uuid.UUID, str] = {}
+        self._loaded = False
+        core.on_record(TopicRecord, self._apply_topic)
+        core.on_record(RemoveTopicRecord, self._apply_remove_topic)
+
+    # groups
+
+    def classic(self, group_id: str) -> ClassicGroup | None:
+        """The classic group of this id."""
+        return self._groups.get(group_id)
+
+    def holds(self, group: ClassicGroup) -> bool:
+        """Whether the group is still this coordinator's: timers ask before they act."""
+        return self._groups.get(group.id) is group
+
+    def create(self, group_id: str) -> ClassicGroup:
+        """A new, empty group, in the log already. BrokerError if it cannot be written."""
+        group = ClassicGroup(group_id, self.core.clock.now_ms())
+        try:
+            self.write(group_id, [group_record(group, {})])
+        except BrokerError as error:
+            raise refuse(response_code_of_group_append(error)) from error
+        self._groups[group_id] = group
+        return group
+
+    def create_simple(self, group_id: str) -> ClassicGroup:
+        """A group that only commits: its offsets are all there is in the log."""
+        group = self._groups[group_id] = ClassicGroup(group_id, self.core.clock.now_ms())
+        return group
+
+    def forget(self, group: ClassicGroup) -> None:
+        """Undo ``create_simple`` when no offset could be committed."""
+        self._groups.pop(group.id, None)
+
+    def partition(self, group_id: str) -> int:
+        """The partition of ``__consumer_offsets`` that holds the group."""
+        return partition_for(group_id, self._log.partitions)
+
+    def write(self, group_id: str, records: Sequence[CoordinatorRecord]) -> None:
+        """Append records of one group. BrokerError with the code of the failed append."""
+        if not self._log.partitions:
+            self.core.ensure_topic(GROUPS_TOPIC)
+        self._log.append(self.partition(group_id), records)
+
+    # reading
+
+    def list(self, states: Collection[str], types: Collection[str]) -> list[ClassicGroup]:
+        """Groups by id, narrowed to states and types; both are compared without case, none means all."""
+        wanted = {state.strip().lower() for state in states}
+        if types and CLASSIC not in {name.strip().lower() for name in types}:
+            return []
+        return [
+            self._groups[group_id]
+            for group_id in sorted(self._groups)
+            if not wanted or self._groups[group_id].state.lower() in wanted
+        ]
+
+    def describe(self, group_id: str, version: int) -> DescribeGroupsResponse.DescribedGroup:
+        """A group and its members; metadata and assignments only while it is stable. Unknown groups are Dead."""
+        group = self._groups.get(group_id)
+        described = DescribedGroup(group_id=group_id)
+        if group is None:
+            described.group_state = DEAD
+            if version >= 6:  # KIP-1043
+                described.error_code = error_codes.GROUP_ID_NOT_FOUND
+                described.error_message = f"Group {group_id} not found."
+            return described
+        stable = group.state == STABLE
+        described.group_state = group.state
+        described.protocol_type = group.protocol_type or ""
+        described.protocol_data = group.protocol or "" if stable else ""
+        described.members = [
+            DescribedGroup.DescribedGroupMember(
+                member_id=member.id,
+                group_instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                member_metadata=member.metadata(group.protocol or "") if stable else b"",
+                member_assignment=member.assignment if stable else b"",
+            )
+            for member in group.members.values()
+        ]
+        return described
+
+    # deleting
+
+    def delete(self, group_id: str) -> None:
+        """Forget a group without members, its offsets too. BrokerError if it has members, or does not exist."""
+        group = self._groups.get(group_id)
+        if group is None:
+            raise refuse(error_codes.GROUP_ID_NOT_FOUND)
+        if group.state != EMPTY:
+            raise refuse(error_codes.NON_EMPTY_GROUP)
+        self._delete(group, list(self.offsets.of(group_id)))
+
+    def _delete(self, group: ClassicGroup, partitions: Sequence[TopicPartition]) -> None:
+        records = [offset_tombstone(group.id, partition) for partition in partitions]
+        self.write(group.id, [*records, group_tombstone(group.id)])
+        for member_id in list(group.pending_join):
+            group.forget_pending(member_id)
+        group.to(DEAD, self.core.clock.now_ms())
+        del self._groups[group.id]
+        self.offsets.drop(group.id)
+
+    def expire(self) -> None:
+        """Remove offsets whose time is over, and groups that are left with nothing. Runs on a timer of its own."""
+        now_ms = self.core.clock.now_ms()
+        for group in list(self._groups.values()):
+            try:
+                self._expire_group(group, now_ms)
+            except BrokerError as error:  # the next sweep tries again
+                log.warning("expired offsets of group %s stay for now: %s", group.id, error)
+        self._schedule_expiry()
+
+    def _expire_group(self, group: ClassicGroup, now_ms: int) -> None:
+        gone = self.offsets.expired(group, now_ms)
+        if group.state == EMPTY and not group.pending_join and len(gone) == len(self.offsets.of(group.id)):
+            self._delete(group, gone)
+        elif gone:
+            self.write(group.id, [offset_tombstone(group.id, partition) for partition in gone])
+            for partition in gone:
+                self.offsets.replay(group.id, partition, None)
+
+    def _schedule_expiry(self) -> None:
+        interval_ms = self.core.configs.broker.integer("offsets.retention.check.interval.ms")
+        self.core.timers.call_later(interval_ms, self.expire)
+
+    # the log
+
+    def load(self) -> None:
+        """Read every partition of the log; members get one session to come back."""
+        for partition in range(self._log.partitions):
+            self._log.replay(partition, KEYS, VALUES, self._replay)
+        for group_id in self.offsets.groups_with_offsets():
+            if group_id not in self._groups:
+                self.create_simple(group_id)
+        for group in self._groups.values():
+            self.membership.loaded(group)
+        self._loaded = True
+        self._schedule_expiry()
+
+    def _replay(self, key: Stored, value: Stored | None) -> None:
+        if isinstance(key, GroupMetadataKey):
+            assert value is None or isinstance(value, GroupMetadataValue)
+            if value is None:
+                self._groups.pop(key.group, None)
+            else:
+                self._groups[key.group] = group_of_value(key.group, value)
+        elif isinstance(key, (OffsetCommitKey, LegacyOffsetCommitKey)):
+            assert value is None or isinstance(value, OffsetCommitValue)
+            partition = TopicPartition(key.topic, key.partition)
+            self.offsets.replay(key.group, partition, None if value is None else committed_of_value(value))
+
+    def _apply_topic(self, record: TopicRecord) -> None:
+        self._topic_names[record.topic_id] = record.name
+
+    def _apply_remove_topic(self, record: RemoveTopicRecord) -> None:
+        name = self._topic_names.pop(record.topic_id, None)
+        if name is not None and self._loaded and name != GROUPS_TOPIC:
+            self.offsets.forget_topic(name)

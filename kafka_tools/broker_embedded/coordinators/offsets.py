@@ -1,0 +1,184 @@
+"""Committed offsets of groups: who may commit, what is kept, when it expires (KIP-211).
+
+Follows Kafka 4's ``OffsetMetadataManager``. Reading the request's shapes is the handlers' work.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.coordinators.classic_group import COMPLETING_REBALANCE, EMPTY, STABLE, ClassicGroup
+from kafka_tools.broker_embedded.coordinators.group_records import (
+    CommittedOffset,
+    offset_record,
+    offset_tombstone,
+    response_code_of_offset_append,
+)
+from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.coordinators.groups import Groups
+
+log = logging.getLogger(__name__)
+
+GROUP_ID_NOT_FOUND_FROM = 9
+"""Version of OffsetCommit that tells an unknown group from an old generation (KIP-848)."""
+
+
+class Offsets:
+    """Offsets by group and partition. ``groups`` holds the groups and writes the records."""
+
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
+        self._core = groups.core
+        self._by_group: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+
+    def of(self, group_id: str) -> Mapping[TopicPartition, CommittedOffset]:
+        """Everything a group has committed."""
+        return self._by_group.get(group_id, {})
+
+    def groups_with_offsets(self) -> list[str]:
+        return list(self._by_group)
+
+    def commit(
+        self,
+        group_id: str,
+        generation: int,
+        member_id: str,
+        instance_id: str | None,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+        version: int,
+    ) -> dict[TopicPartition, int]:
+        """Commit; returns the error code per partition. BrokerError if the group does not let the caller commit.
+
+        A generation of -1 is a commit by assignment or by an administrator: the group must be empty.
+        """
+        group = self._groups.classic(group_id)
+        is_new = group is None
+        if group is None:
+            if generation >= 0:
+                late = error_codes.ILLEGAL_GENERATION
+                raise refuse(error_codes.GROUP_ID_NOT_FOUND if version >= GROUP_ID_NOT_FOUND_FROM else late)
+            group = self._groups.create_simple(group_id)
+        else:
+            _check_commit(group, generation, member_id, instance_id)
+            self._groups.membership.keep_alive(group, member_id)
+        longest = self._core.configs.broker.integer("offset.metadata.max.bytes")
+        codes = {}
+        accepted = {}
+        for partition, committed in offsets.items():
+            if _utf16_length(committed.metadata) > longest:
+                codes[partition] = error_codes.OFFSET_METADATA_TOO_LARGE
+            else:
+                accepted[partition] = committed
+                codes[partition] = error_codes.NONE
+        if accepted:
+            try:
+                records = [offset_record(group_id, partition, committed) for partition, committed in accepted.items()]
+                self._groups.write(group_id, records)
+            except BrokerError as error:
+                codes |= dict.fromkeys(accepted, response_code_of_offset_append(error))
+            else:
+                self._by_group.setdefault(group_id, {}).update(accepted)
+        if is_new and not self.of(group_id):
+            self._groups.forget(group)
+        return codes
+
+    def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """Forget offsets that no member of the group reads; returns the error code per partition."""
+        group = self._groups.classic(group_id)
+        if group is None:
+            raise refuse(error_codes.GROUP_ID_NOT_FOUND)
+        if group.state != EMPTY and group.protocol_type != "consumer":
+            raise refuse(error_codes.NON_EMPTY_GROUP)
+        codes = {
+            partition: error_codes.GROUP_SUBSCRIBED_TO_TOPIC
+            if group.state != EMPTY and group.is_subscribed(partition.topic)
+            else error_codes.NONE
+            for partition in partitions
+        }
+        known = self.of(group_id)
+        gone = [partition for partition, code in codes.items() if not code and partition in known]
+        if gone:
+            self._write_tombstones(group_id, gone)
+        return codes
+
+    def forget_topic(self, topic: str) -> None:
+        """A topic was deleted: so are the offsets committed for it."""
+        for group_id in list(self._by_group):
+            gone = [partition for partition in self._by_group[group_id] if partition.topic == topic]
+            if gone:
+                try:
+                    self._write_tombstones(group_id, gone)
+                except BrokerError as error:
+                    log.warning("offsets of deleted topic %s in group %s stay for now: %s", topic, group_id, error)
+
+    def expired(self, group: ClassicGroup, now_ms: int) -> list[TopicPartition]:
+        """The offsets whose time is over.
+
+        It counts from the commit for simple groups and for topics that a stable group no longer reads, and from the
+        moment the last member left for groups that have none. Offsets of topics that are gone expire at once.
+        """
+        return [
+            partition
+            for partition, committed in self.of(group.id).items()
+            if self._core.cluster.topic(partition.topic) is None
+            or self._is_expired(group, partition, committed, now_ms)
+        ]
+
+    def _is_expired(self, group: ClassicGroup, at: TopicPartition, committed: CommittedOffset, now_ms: int) -> bool:
+        since_ms = committed.commit_ms
+        if group.protocol_type is not None:
+            if group.state == EMPTY:
+                since_ms = group.state_since_ms if group.state_since_ms >= 0 else committed.commit_ms
+            elif group.state != STABLE or group.subscribed_topics is None or group.is_subscribed(at.topic):
+                return False
+        if committed.expire_ms != -1:
+            return now_ms >= committed.expire_ms
+        retention_ms = self._core.configs.broker.integer("offsets.retention.minutes") * 60_000
+        return now_ms - since_ms >= retention_ms
+
+    # what the log says
+
+    def replay(self, group_id: str, partition: TopicPartition, committed: CommittedOffset | None) -> None:
+        """One record of the log; None removes."""
+        if committed is not None:
+            self._by_group.setdefault(group_id, {})[partition] = committed
+            return
+        known = self._by_group.get(group_id)
+        if known is not None:
+            known.pop(partition, None)
+            if not known:
+                del self._by_group[group_id]
+
+    def drop(self, group_id: str) -> None:
+        """The group is gone, and its tombstones are written."""
+        self._by_group.pop(group_id, None)
+
+    def _write_tombstones(self, group_id: str, partitions: Sequence[TopicPartition]) -> None:
+        self._groups.write(group_id, [offset_tombstone(group_id, partition) for partition in partitions])
+        for partition in partitions:
+            self.replay(group_id, partition, None)
+
+
+def _check_commit(group: ClassicGroup, generation: int, member_id: str, instance_id: str | None) -> None:
+    if generation < 0 and group.state == EMPTY:
+        return
+    if generation >= 0 or member_id or instance_id is not None:
+        group.check_member(member_id, instance_id)
+        if generation != group.generation:
+            raise refuse(error_codes.ILLEGAL_GENERATION)
+    elif group.state != EMPTY:
+        raise refuse(error_codes.UNKNOWN_MEMBER_ID)
+    if group.state == COMPLETING_REBALANCE:
+        raise refuse(error_codes.REBALANCE_IN_PROGRESS)
+
+
+def _utf16_length(text: str) -> int:
+    """The length that Java's String has."""
+    return len(text) + sum(character > "\uffff" for character in text)

@@ -1,0 +1,51 @@
+"""Producer ids: handed out one by one from blocks of 1000 that the cluster's state records (KIP-730).
+
+A block is committed before its first id is given out, so no id is ever given twice, whatever happens; a start
+leaves the rest of its last block unused. Follows Kafka's ``ProducerIdControlManager`` and ``RPCProducerIdManager``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.stored.cluster_metadata import ProducerIdsRecord
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+BLOCK_SIZE = 1000
+"""``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
+
+_LAST = (1 << 63) - 1
+
+
+class ProducerIds:
+    """``next_id`` gives a fresh producer id."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._next_block = 0
+        self._next = 0
+        self._end = 0
+        core.on_record(ProducerIdsRecord, self._apply)
+
+    def next_id(self) -> int:
+        """An id that nobody has had. BrokerError once 2^63 ids are used up."""
+        if self._next == self._end:
+            self._take_block()
+        given = self._next
+        self._next += 1
+        return given
+
+    def _take_block(self) -> None:
+        first = self._next_block
+        if first > _LAST - BLOCK_SIZE:
+            raise refuse(error_codes.UNKNOWN_SERVER_ERROR, "Have exhausted all producer ids.")
+        node_id = self._core.cluster.node_id
+        self._core.commit([ProducerIdsRecord(broker_id=node_id, next_producer_id=first + BLOCK_SIZE)])
+        self._next, self._end = first, first + BLOCK_SIZE
+
+    def _apply(self, record: ProducerIdsRecord) -> None:
+        self._next_block = record.next_producer_id

@@ -1,0 +1,143 @@
+"""What every coordinator stands on: a partition of an internal topic as the log of its state.
+
+A change is appended first and holds only then; a start replays the log. Keys are an int16 record type and
+the key struct, values an int16 version and the value struct, as in Kafka's ``CoordinatorRecordSerde``.
+Knows no groups and no transactions.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from struct import Struct as Layout
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.errors import CorruptBatch, DecodeError, LogError, UnsupportedVersion
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.codec import decode, encode, encode_versioned
+from kafka_tools.protocol.schema import Stored
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+log = logging.getLogger(__name__)
+
+_INT16 = Layout(">h")
+
+KeyTypes = Mapping[int, type[Stored]]
+"""Record type -> key struct, or -> value struct."""
+
+
+class CoordinatorRecord(NamedTuple):
+    """One change. ``value`` None is a tombstone; ``version`` is the value's."""
+
+    key: Stored
+    value: Stored | None
+    version: int = 0
+
+
+def partition_for(key: str, partitions: int) -> int:
+    """The partition that holds a group or transactional id: Java's string hash, made positive, modulo.
+
+    ``Utils.abs``: the one hash without a positive counterpart, -2^31, counts as 0.
+    """
+    value = 0
+    for (unit,) in Layout(">H").iter_unpack(key.encode("utf-16-be", "surrogatepass")):
+        value = (31 * value + unit) & 0xFFFFFFFF
+    signed = value - (1 << 32) if value >= 1 << 31 else value
+    return 0 if signed == -(1 << 31) else abs(signed) % partitions
+
+
+class CoordinatorLog:
+    """Appends to, and replays, one internal topic that this broker leads."""
+
+    def __init__(self, core: Core, topic: str) -> None:
+        self._core = core
+        self.topic = topic
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions the topic has; 0 while it does not exist."""
+        topic = self._core.cluster.topic(self.topic)
+        return len(topic.partitions) if topic else 0
+
+    def append(self, partition: int, records: Sequence[CoordinatorRecord]) -> None:
+        """Append all records as one batch, which makes them atomic. Kept when this returns.
+
+        Raises BrokerError with the code a produce request would get.
+        """
+        from kafka_tools.records.build import build_batch
+
+        now_ms = self._core.clock.now_ms()
+        batch = build_batch([(now_ms, encode_key(record.key), _encode_value(record), ()) for record in records])
+        limit = self._core.configs.topic(self.topic).integer("max.message.bytes")
+        if len(batch) > limit:
+            raise refuse(error_codes.MESSAGE_TOO_LARGE, f"a change of {len(batch)} bytes is above {limit}")
+        try:
+            self._core.internal_append(self.topic, partition, batch)
+        except KeyError as error:
+            raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"{self.topic}-{partition} does not exist") from error
+        except (LogError, OSError) as error:
+            log.error("append to %s-%d failed: %s", self.topic, partition, error)
+            raise refuse(error_codes.KAFKA_STORAGE_ERROR, str(error)) from error
+
+    def replay(
+        self, partition: int, keys: KeyTypes, values: KeyTypes, apply: Callable[[Stored, Stored | None], None]
+    ) -> int:
+        """Give every record of a partition to ``apply``, oldest first; returns how many.
+
+        Record types that are not in ``keys`` are skipped: a newer Kafka may have written them.
+        """
+        applied = 0
+        for key, value in self._raw_records(partition):
+            try:
+                decoded = _decode_record(keys, values, key, value)
+            except (DecodeError, UnsupportedVersion) as error:
+                log.error("a record of %s-%d is skipped: %s", self.topic, partition, error)
+                continue
+            if decoded is not None:
+                apply(*decoded)
+                applied += 1
+        return applied
+
+    def _raw_records(self, partition: int) -> Iterator[tuple[bytes, bytes | None]]:
+        for batch in self._core.read_batches(self.topic, partition):
+            if batch.is_control:
+                continue
+            try:
+                records = list(batch.records())
+            except CorruptBatch as error:
+                log.error("a batch of %s-%d is skipped: %s", self.topic, partition, error)
+                continue
+            for record in records:
+                if record.key is not None:
+                    yield record.key, record.value
+
+
+def encode_key(key: Stored) -> bytes:
+    """The record type, then the key (always in version 0)."""
+    assert key.ID is not None
+    return _INT16.pack(key.ID) + encode(key, 0)
+
+
+def _encode_value(record: CoordinatorRecord) -> bytes | None:
+    return None if record.value is None else encode_versioned(record.value, record.version)
+
+
+def _decode_record(
+    keys: KeyTypes, values: KeyTypes, key: bytes, value: bytes | None
+) -> tuple[Stored, Stored | None] | None:
+    """The structs of one record; None for a record type that ``keys`` does not have."""
+    if len(key) < _INT16.size:
+        raise DecodeError("a key without its record type", position=0, field="type")
+    (record_type,) = _INT16.unpack_from(key)
+    if record_type not in keys:
+        return None
+    decoded = decode(keys[record_type], 0, memoryview(key)[2:])
+    if value is None:
+        return decoded, None
+    if len(value) < _INT16.size:
+        raise DecodeError("a value without its version", position=0, field="version")
+    (version,) = _INT16.unpack_from(value)
+    return decoded, decode(values[record_type], version, memoryview(value)[2:])

@@ -1,0 +1,26 @@
+"""DeleteGroups (42): forget groups that have no members, with their offsets; each succeeds or fails alone."""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.coordinators.group_records import response_code_of_group_append
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.delete_groups import DeleteGroupsResponse
+
+VERSIONS = (0, 2)
+AUTHORIZE = (("DELETE", "GROUP"),)
+
+
+def handle(call: Call) -> DeleteGroupsResponse:
+    response = DeleteGroupsResponse()
+    for group_id in dict.fromkeys(call.request.groups_names):
+        result = response.DeletableGroupResult(group_id=group_id)
+        try:
+            if not call.allowed("DELETE", "GROUP", group_id):
+                raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+            call.broker.groups.delete(group_id)
+        except BrokerError as error:
+            result.error_code = response_code_of_group_append(error)
+        response.results.append(result)
+    return response

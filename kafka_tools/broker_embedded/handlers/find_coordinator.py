@@ -1,0 +1,57 @@
+"""FindCoordinator (10): who coordinates a group. There is one broker, so it is this one.
+
+The first question makes ``__consumer_offsets``. v1: key types; transactions and share groups have no
+coordinator here, which is told as INVALID_REQUEST. v4: several keys.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kafka_tools.broker_embedded.coordinators.group_records import GROUPS_TOPIC
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorResponse
+
+VERSIONS = (0, 6)
+AUTHORIZE = (("DESCRIBE", "GROUP"),)
+
+GROUP, TRANSACTION, SHARE = 0, 1, 2
+
+
+class Found(NamedTuple):
+    """The coordinator's node, in the fields of either shape of the response."""
+
+    node_id: int
+    host: str
+    port: int
+
+
+def handle(call: Call) -> FindCoordinatorResponse:
+    request = call.request
+    key_type = request.key_type if call.version >= 1 else GROUP
+    if call.version < 4:
+        found = _find(call, key_type, request.key)
+        return FindCoordinatorResponse(error_message="NONE", **found._asdict())
+    response = FindCoordinatorResponse()
+    for key in request.coordinator_keys:
+        try:
+            coordinator = response.Coordinator(key=key, **_find(call, key_type, key)._asdict())
+        except BrokerError as error:
+            coordinator = response.Coordinator(
+                key=key, node_id=-1, port=-1, error_code=error.code.code, error_message=error.broker_message
+            )
+        response.coordinators.append(coordinator)
+    return response
+
+
+def _find(call: Call, key_type: int, key: str) -> Found:
+    if key_type != GROUP:
+        what = {TRANSACTION: "transactions", SHARE: "share groups"}.get(key_type, f"coordinators of type {key_type}")
+        raise refuse(error_codes.INVALID_REQUEST, f"this broker does not serve {what}")
+    if not call.allowed("DESCRIBE", "GROUP", key):
+        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+    call.broker.ensure_topic(GROUPS_TOPIC)
+    node = call.node(call.broker.cluster.node_id)
+    return Found(node.id, node.host, node.port)

@@ -1,0 +1,16 @@
+"""Heartbeat (12): a member is alive, and learns whether it must rejoin. v3: group_instance_id."""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.heartbeat import HeartbeatResponse
+
+VERSIONS = (0, 4)
+AUTHORIZE = (("READ", "GROUP"),)
+
+
+def handle(call: Call) -> HeartbeatResponse:
+    if not call.allowed("READ", "GROUP", call.request.group_id):
+        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+    return HeartbeatResponse(error_code=call.broker.groups.membership.heartbeat(call.request))

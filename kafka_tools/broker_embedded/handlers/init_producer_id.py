@@ -1,0 +1,31 @@
+"""InitProducerId (22): a producer id for idempotent producing; transactional ids are refused.
+
+v3: a producer that lost its sequence asks with its former id and epoch, and gets a new id as well.
+v6 is Kafka's unstable version and is not served.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.init_producer_id import InitProducerIdResponse
+
+VERSIONS = (0, 5)
+AUTHORIZE: tuple[tuple[str, str], ...] = ()  # IDEMPOTENT_WRITE on the cluster, or WRITE on any topic (KIP-679)
+
+
+def handle(call: Call) -> InitProducerIdResponse:
+    request = call.request
+    if request.transactional_id is not None:
+        raise refuse(error_codes.INVALID_REQUEST, "this broker does not serve transactions")
+    if not _may_produce(call):
+        raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+    if (request.producer_id == -1) != (request.producer_epoch == -1):
+        raise refuse(error_codes.INVALID_REQUEST)
+    return InitProducerIdResponse(producer_id=call.broker.producer_ids.next_id(), producer_epoch=0)
+
+
+def _may_produce(call: Call) -> bool:
+    if call.allowed("IDEMPOTENT_WRITE", "CLUSTER", "kafka-cluster"):
+        return True
+    return any(call.allowed("WRITE", "TOPIC", name) for name in call.broker.cluster.topics)

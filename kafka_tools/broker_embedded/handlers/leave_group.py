@@ -1,0 +1,16 @@
+"""LeaveGroup (13): members go without waiting for their sessions to end. v3: several, also by group_instance_id."""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.leave_group import LeaveGroupResponse
+
+VERSIONS = (0, 5)
+AUTHORIZE = (("READ", "GROUP"),)
+
+
+def handle(call: Call) -> LeaveGroupResponse:
+    if not call.allowed("READ", "GROUP", call.request.group_id):
+        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+    return call.broker.groups.membership.leave(call.request, call.version)

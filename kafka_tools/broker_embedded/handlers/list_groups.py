@@ -1,0 +1,27 @@
+"""ListGroups (16): the groups of this broker. v4: states, and a filter by them (KIP-518). v5: types (KIP-848)."""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.coordinators.groups import CLASSIC
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
+
+VERSIONS = (0, 5)
+AUTHORIZE = (("DESCRIBE", "GROUP"),)
+
+
+def handle(call: Call) -> ListGroupsResponse:
+    """Whoever may describe the cluster sees all groups, others those that they may describe."""
+    sees_all = call.allowed("DESCRIBE", "CLUSTER", "kafka-cluster")
+    response = ListGroupsResponse()
+    for group in call.broker.groups.list(call.request.states_filter, call.request.types_filter):
+        if sees_all or call.allowed("DESCRIBE", "GROUP", group.id):
+            response.groups.append(
+                response.ListedGroup(
+                    group_id=group.id,
+                    protocol_type=group.protocol_type or "",
+                    group_state=group.state,
+                    group_type=CLASSIC,
+                )
+            )
+    return response

@@ -1,0 +1,92 @@
+"""OffsetCommit (8): how far a group has read; each partition succeeds or fails alone.
+
+- v0: no member and no generation, as an administrator commits. (Kafka before 4.0 kept these in ZooKeeper.)
+- v1: a time per partition. v2 to v4: a retention per commit. From v5 on: the broker's retention (KIP-211).
+- v6: leader epochs. v7: static members. v9: GROUP_ID_NOT_FOUND. v10: topics by id.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.offset_commit import OffsetCommitResponse
+from kafka_tools.values import TopicPartition
+
+VERSIONS = (0, 10)
+AUTHORIZE = (("READ", "GROUP"),)
+
+
+def handle(call: Call) -> OffsetCommitResponse:
+    request = call.request
+    if not call.allowed("READ", "GROUP", request.group_id):
+        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+    known = [_known_topic(call, topic) for topic in request.topics]
+    wanted: dict[TopicPartition, CommittedOffset] = {}
+    for topic, (name, code) in zip(request.topics, known, strict=True):
+        for partition in topic.partitions if not code else ():
+            if call.broker.cluster.partition(name, partition.partition_index) is not None:
+                at = TopicPartition(name, partition.partition_index)
+                wanted[at] = _committed(call, name, partition)
+    codes: dict[TopicPartition, int] = {}
+    if wanted:
+        codes = _commit(call, wanted)
+    response = OffsetCommitResponse()
+    for topic, (name, code) in zip(request.topics, known, strict=True):
+        answered = response.ResponseTopic(name=topic.name, topic_id=topic.topic_id)
+        for partition in topic.partitions:
+            at = TopicPartition(name, partition.partition_index)
+            answered.partitions.append(
+                answered.ResponsePartition(
+                    partition_index=partition.partition_index,
+                    error_code=code or codes.get(at, error_codes.UNKNOWN_TOPIC_OR_PARTITION),
+                )
+            )
+        response.topics.append(answered)
+    return response
+
+
+def _commit(call: Call, wanted: dict[TopicPartition, CommittedOffset]) -> dict[TopicPartition, int]:
+    """The code per partition; a group that refuses the caller refuses every partition."""
+    request = call.request
+    try:
+        return call.broker.groups.offsets.commit(
+            request.group_id,
+            request.generation_id_or_member_epoch,
+            request.member_id,
+            request.group_instance_id,
+            wanted,
+            call.version,
+        )
+    except BrokerError as error:
+        return dict.fromkeys(wanted, error.code.code)
+
+
+def _known_topic(call: Call, topic: Any) -> tuple[str, int]:
+    """The topic's name, or the code for all of its partitions."""
+    cluster = call.broker.cluster
+    name = topic.name
+    if call.version >= 10:
+        found = cluster.topics_by_id.get(topic.topic_id)
+        if found is None:
+            return "", error_codes.UNKNOWN_TOPIC_ID
+        name = found.name
+    if not call.allowed("READ", "TOPIC", name):
+        return name, error_codes.TOPIC_AUTHORIZATION_FAILED
+    return name, error_codes.NONE if cluster.topic(name) else error_codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _committed(call: Call, name: str, partition: Any) -> CommittedOffset:
+    now_ms = call.broker.clock.now_ms()
+    retention_ms = call.request.retention_time_ms
+    return CommittedOffset(
+        offset=partition.committed_offset,
+        leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.committed_metadata or "",
+        commit_ms=now_ms if partition.commit_timestamp == -1 else partition.commit_timestamp,
+        expire_ms=-1 if retention_ms == -1 else now_ms + retention_ms,
+        topic_id=call.broker.cluster.topics[name].id,
+    )

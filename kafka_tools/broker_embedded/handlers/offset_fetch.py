@@ -1,0 +1,111 @@
+"""OffsetFetch (9): how far groups have read. A partition without a commit has offset -1 and no error.
+
+- v0: a partition without a commit is UNKNOWN_TOPIC_OR_PARTITION, as in ZooKeeper's days.
+- v2: null topics mean all. v8: several groups. v10: topics by id.
+- require_stable (v7) changes nothing here: without transactions no commit is ever pending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.offset_fetch import OffsetFetchResponse
+from kafka_tools.values import TopicPartition
+
+VERSIONS = (0, 10)
+AUTHORIZE = (("DESCRIBE", "GROUP"),)
+
+_NOTHING = CommittedOffset(offset=-1, leader_epoch=-1, metadata="", commit_ms=-1)
+ResponseGroup = OffsetFetchResponse.ResponseGroup
+
+
+class _Partition(NamedTuple):
+    """The fields of a partition in either shape of the response."""
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int
+    metadata: str
+    error_code: int
+
+
+def handle(call: Call) -> OffsetFetchResponse:
+    request = call.request
+    if call.version >= 8:
+        return OffsetFetchResponse(groups=[_group(call, group) for group in request.groups])
+    if not call.allowed("DESCRIBE", "GROUP", request.group_id):
+        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+    committed = call.broker.groups.offsets.of(request.group_id)
+    response = OffsetFetchResponse()
+    if request.topics is None:
+        wanted = [(topic, numbers, error_codes.NONE) for topic, numbers in _all_topics(call, committed).items()]
+    else:
+        wanted = [(topic.name, topic.partition_indexes, _code(call, topic.name)) for topic in request.topics]
+    for name, numbers, code in wanted:
+        topic = response.ResponseTopic(name=name)
+        for found in _partitions(committed, name, numbers, code):
+            missing = call.version == 0 and found.committed_offset == -1 and not found.error_code
+            if missing:
+                found = found._replace(error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+            topic.partitions.append(topic.ResponsePartition(**found._asdict()))
+        response.topics.append(topic)
+    return response
+
+
+def _group(call: Call, wanted: Any) -> OffsetFetchResponse.ResponseGroup:
+    response = ResponseGroup(group_id=wanted.group_id)
+    if not call.allowed("DESCRIBE", "GROUP", wanted.group_id):
+        response.error_code = error_codes.GROUP_AUTHORIZATION_FAILED
+        return response
+    cluster = call.broker.cluster
+    committed = call.broker.groups.offsets.of(wanted.group_id)
+    if wanted.topics is None:
+        for name, numbers in _all_topics(call, committed).items():
+            known = cluster.topic(name)
+            if known is not None or call.version < 10:  # v10 has no way to name a topic that is gone
+                topic = ResponseGroup.ResponseTopics(name=name)
+                if known is not None:
+                    topic.topic_id = known.id
+                _fill(topic, _partitions(committed, name, numbers, error_codes.NONE))
+                response.topics.append(topic)
+        return response
+    for entry in wanted.topics:
+        name, code = entry.name, error_codes.NONE
+        if call.version >= 10:
+            by_id = cluster.topics_by_id.get(entry.topic_id)
+            name, code = (by_id.name, code) if by_id else ("", error_codes.UNKNOWN_TOPIC_ID)
+        topic = ResponseGroup.ResponseTopics(name=name, topic_id=entry.topic_id)
+        _fill(topic, _partitions(committed, name, entry.partition_indexes, code or _code(call, name)))
+        response.topics.append(topic)
+    return response
+
+
+def _fill(topic: OffsetFetchResponse.ResponseGroup.ResponseTopics, partitions: list[_Partition]) -> None:
+    topic.partitions = [topic.ResponsePartitions(**found._asdict()) for found in partitions]
+
+
+def _code(call: Call, topic: str) -> int:
+    return error_codes.NONE if call.allowed("DESCRIBE", "TOPIC", topic) else error_codes.TOPIC_AUTHORIZATION_FAILED
+
+
+def _all_topics(call: Call, committed: Mapping[TopicPartition, CommittedOffset]) -> dict[str, list[int]]:
+    """Everything committed, sorted, less the topics that the caller may not see."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(committed):
+        if call.allowed("DESCRIBE", "TOPIC", topic):
+            topics.setdefault(topic, []).append(partition)
+    return topics
+
+
+def _partitions(
+    committed: Mapping[TopicPartition, CommittedOffset], topic: str, numbers: list[int], code: int
+) -> list[_Partition]:
+    found = []
+    for number in numbers:
+        offset = _NOTHING if code else committed.get(TopicPartition(topic, number), _NOTHING)
+        found.append(_Partition(number, offset.offset, offset.leader_epoch, offset.metadata, code))
+    return found

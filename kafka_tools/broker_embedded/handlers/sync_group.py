@@ -1,0 +1,20 @@
+"""SyncGroup (14): the leader brings the assignment, everybody gets theirs. v5: protocol type and name are required."""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.purgatory import Parked
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.sync_group import SyncGroupResponse
+
+VERSIONS = (0, 5)
+AUTHORIZE = (("READ", "GROUP"),)
+
+
+def handle(call: Call) -> SyncGroupResponse | Parked:
+    request = call.request
+    if call.version >= 5 and (request.protocol_type is None or request.protocol_name is None):
+        raise refuse(error_codes.INCONSISTENT_GROUP_PROTOCOL)
+    if not call.allowed("READ", "GROUP", request.group_id):
+        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+    return call.broker.groups.membership.sync(request)
