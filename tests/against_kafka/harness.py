@@ -38,6 +38,8 @@ class Setup:
     listeners: tuple[str, ...] = ("PLAINTEXT",)
     properties: tuple[tuple[str, str], ...] = field(default=())
     """Further lines of server.properties, the same for every node."""
+    java_options: tuple[str, ...] = tuple(SERVER_OPTIONS)
+    """Modest by default, for tests; a benchmark gives what Kafka's own scripts give."""
 
     @property
     def needs_zookeeper(self) -> bool:
@@ -192,7 +194,7 @@ class RealKafka:
         properties = self.folder / f"server-{node}.properties"
         self.servers[node] = Server(
             f"Kafka {self.release} node {node}",
-            [java(), *SERVER_OPTIONS, *quiet, *logging, "-cp", jars, "kafka.Kafka", str(properties)],
+            [java(), *self.setup.java_options, *quiet, *logging, "-cp", jars, "kafka.Kafka", str(properties)],
             self.folder / f"server-{node}.log",
         )
 

@@ -1,0 +1,78 @@
+"""Interleaved timing of whole processes: every contestant in turn, round after round, medians and ratios."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+# What kafka-run-class.sh gives every tool, and kafka-server-start.sh the broker.
+KAFKA_TOOL_OPTIONS = [
+    "-Xmx256M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
+]  # fmt: skip
+KAFKA_SERVER_OPTIONS = ["-Xmx1G", "-Xms1G", *KAFKA_TOOL_OPTIONS[1:]]
+RELEASE = "4.3.1"
+TIMEOUT_S = 120
+
+
+def script(name: str) -> str:
+    """The console script ``name`` of the environment that runs the benchmark."""
+    path = Path(sys.executable).parent / name
+    if not path.exists():
+        raise SystemExit(f"{path} is missing: install the package into this environment first")
+    return str(path)
+
+
+def kafka_command(main: str, *arguments: str) -> list[str]:
+    """Kafka's own tool with the options of its own script."""
+    from tests.against_kafka.jars import class_path, java
+
+    jars = os.pathsep.join(map(str, class_path(RELEASE)))
+    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
+    return [java(), *KAFKA_TOOL_OPTIONS, quiet, "-cp", jars, main, *arguments]
+
+
+def run(command: Sequence[str], timeout_s: float = TIMEOUT_S) -> subprocess.CompletedProcess[str]:
+    """Run to the end, output captured, no input."""
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s, check=False
+    )
+
+
+def seconds(command: Sequence[str], expected: Sequence[int] = (0,)) -> float:
+    """Wall time of one run; a run that ends otherwise than expected stops the benchmark."""
+    start = time.perf_counter()
+    done = run(command)
+    elapsed = time.perf_counter() - start
+    if done.returncode not in expected:
+        raise SystemExit(f"{' '.join(command[-6:])} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return elapsed
+
+
+def medians(contestants: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """The median of each contestant over ``rounds`` rounds in which each runs once, in turn.
+
+    One warm-up round that does not count fills the caches of files for all alike.
+    """
+    found: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(rounds + 1):
+        for name, measure in contestants.items():
+            value = measure()
+            if turn:
+                found[name].append(value)
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Left-aligned first column, right-aligned others."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    lines = []
+    for row in (head, *rows):
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
