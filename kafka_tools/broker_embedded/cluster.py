@@ -60,12 +60,25 @@ class Cluster:
         self.node_id = node.id
         self.nodes = {node.id: node}
         self.controller_id = node.id
+        self.endpoints: dict[str, tuple[str, int]] = {}
+        """Listener name -> the host and port this broker is reached at; set when the listeners are open."""
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[uuid.UUID, Topic] = {}
+        self.removed_ids: set[uuid.UUID] = set()
         core.on_record(TopicRecord, self._apply_topic)
         core.on_record(PartitionRecord, self._apply_partition)
         core.on_record(PartitionChangeRecord, self._apply_change)
         core.on_record(RemoveTopicRecord, self._apply_remove)
+
+    def nodes_on(self, listener: str, local_host: str = "") -> list[Node]:
+        """The nodes as a client of this listener reaches them, by id.
+
+        A listener bound to every address tells a client the one it came to (``local_host``).
+        """
+        host, port = self.endpoints.get(listener, (local_host, -1))
+        if host in ("", "0.0.0.0", "::"):
+            host = local_host
+        return [node._replace(host=host, port=port) for _, node in sorted(self.nodes.items())]
 
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)
@@ -102,3 +115,4 @@ class Cluster:
     def _apply_remove(self, record: RemoveTopicRecord) -> None:
         topic = self.topics_by_id.pop(record.topic_id)
         del self.topics[topic.name]
+        self.removed_ids.add(record.topic_id)

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from kafka_tools.protocol.schema import Struct
+from kafka_tools.protocol.schema import Stored
 
 
 class ClusterStore(Protocol):
     """An append-only list of metadata records that survives the process."""
 
-    def append(self, records: Sequence[Struct]) -> None:
+    def append(self, records: Sequence[Stored]) -> None:
         """Keep the records as one change: all of them or none; returns once they would survive ``kill -9``."""
 
-    def replay(self) -> Iterator[Struct]:
+    def replay(self) -> Iterator[Stored]:
         """Every record appended so far, oldest first."""
 
     def close(self) -> None: ...
@@ -29,12 +29,12 @@ class MemoryStore:
     """A store that forgets with the process, for tests."""
 
     def __init__(self) -> None:
-        self.records: list[Struct] = []
+        self.records: list[Stored] = []
 
-    def append(self, records: Sequence[Struct]) -> None:
+    def append(self, records: Sequence[Stored]) -> None:
         self.records.extend(records)
 
-    def replay(self) -> Iterator[Struct]:
+    def replay(self) -> Iterator[Stored]:
         yield from list(self.records)
 
     def close(self) -> None:

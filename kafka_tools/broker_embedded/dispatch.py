@@ -14,19 +14,25 @@ from struct import Struct as Layout
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.broker_embedded.purgatory import Parked
-from kafka_tools.errors import BrokerError, DecodeError, WireError
+from kafka_tools.errors import AuthenticationFailed, BrokerError, DecodeError, EncodeError, WireError
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode_prefix
 from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.headers import decode_request_header, encode_response
-from kafka_tools.protocol.schema import Struct
+from kafka_tools.protocol.messages.api_versions import ApiVersionsResponse
+from kafka_tools.protocol.schema import Response
+from kafka_tools.values import Node
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.authentication import Login
     from kafka_tools.broker_embedded.core import Core
 
 log = logging.getLogger(__name__)
 
 API_VERSIONS_KEY = 18
+BEFORE_LOGIN = frozenset({API_VERSIONS_KEY, 17, 36})
+"""What a connection may send before its SASL login is done: ApiVersions, SaslHandshake, SaslAuthenticate."""
+
 _PEEK = Layout(">hhi")  # api key, api version, correlation id: the same in every request header
 
 
@@ -35,6 +41,10 @@ class NoReply:
 
 
 NO_REPLY = NoReply()
+
+
+class CloseConnection(Exception):
+    """What a handler raises when closing the connection is the only answer that the protocol has."""
 
 
 class Resource(NamedTuple):
@@ -55,6 +65,9 @@ class Connection:
         self.principal = "User:ANONYMOUS"
         self.software_name = ""
         self.software_version = ""
+        self.login: Login | None = None
+        """The SASL stage, on listeners that have one."""
+        self.close_after_reply = False
         self.local_host = client_host
         """The address the client reached, told back when a listener is bound to every address."""
 
@@ -85,6 +98,14 @@ class Call:
     @property
     def connection_id(self) -> str:
         return self.connection.id
+
+    def nodes(self) -> list[Node]:
+        """The cluster's nodes at the addresses that this client can use."""
+        return self.broker.cluster.nodes_on(self.connection.listener, self.connection.local_host)
+
+    def node(self, id: int) -> Node:
+        """One node at the address that this client can use. KeyError for an unknown id."""
+        return {node.id: node for node in self.nodes()}[id]
 
     def allowed(self, operation: str, resource_type: str, name: str) -> bool:
         """Whether the principal may do this; handlers ask per topic, group, and so on."""
@@ -120,12 +141,19 @@ class Dispatcher:
         """Serve one request. ``answer`` gets the response frame's payload, or None when none is wanted.
 
         It is called before this returns, unless a Parked is returned: then it is called later.
-        Raises WireError for bytes that are no request this broker serves: the connection must be closed.
+        Raises WireError for bytes that are no request this broker serves, and CloseConnection: the
+        connection must be closed.
         """
+        login = connection.login
+        if login is not None and login.bare_tokens:
+            self._bare_token(connection, login, frame, answer)
+            return None
         if len(frame) < _PEEK.size:
             raise DecodeError(f"a request of {len(frame)} bytes has no header", position=0, field="request_api_key")
         key, version, correlation_id = _PEEK.unpack_from(frame)
         handler = self.handlers.get(key)
+        if login is not None and not login.done and key not in BEFORE_LOGIN:
+            raise CloseConnection(f"api key {key} before the SASL login")
         if handler is None:
             raise WireError(f"api key {key} is not served", api=f"key {key}", version=version, position=0)
         if not handler.min_version <= version <= handler.max_version:
@@ -140,42 +168,55 @@ class Dispatcher:
                 position=2,
             )
         header, position = decode_request_header(frame)
-        request, end = decode_prefix(handler.api.request, version, frame, position)
-        if end != len(frame):
-            raise DecodeError(
-                f"{len(frame) - end} bytes follow the {handler.api.name} request",
-                api=handler.api.name, version=version, position=end, field="",
-            )  # fmt: skip
+        # What follows the request is ignored, as Kafka does: librdkafka's Metadata v12 has three bytes too many.
+        request, _ = decode_prefix(handler.api.request, version, frame, position)
         call = Call(self._core, connection, handler.api, version, header.client_id, request)
         result = self._run(handler, call)
         if isinstance(result, Parked):
-            self._core.purgatory.park(
-                result, lambda response: answer(encode_response(response, version, correlation_id))
-            )
+            self._core.purgatory.park(result, lambda response: answer(_encode(response, call, correlation_id)))
             return None if result.done else result
-        answer(None if result is NO_REPLY else encode_response(result, version, correlation_id))
+        answer(None if isinstance(result, NoReply) else _encode(result, call, correlation_id))
         return None
 
-    def _run(self, handler: Handler, call: Call) -> Struct | Parked | NoReply:
+    def _bare_token(
+        self, connection: Connection, login: Login, frame: bytes | memoryview, answer: Callable[[bytes | None], None]
+    ) -> None:
+        try:
+            answer(login.step(bytes(frame)))
+        except AuthenticationFailed as error:
+            raise CloseConnection(str(error)) from error
+        connection.principal = login.principal
+
+    def _run(self, handler: Handler, call: Call) -> Response | Parked | NoReply:
         try:
             for operation, resource_type in handler.authorize:
                 if resource_type == "CLUSTER" and not call.allowed(operation, resource_type, "kafka-cluster"):
                     raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
             return handler.handle(call)  # type: ignore[no-any-return]
+        except CloseConnection:
+            raise
         except BrokerError as error:
             return error_reply(call.request, call.version, error.code.code, error.broker_message)
         except Exception:  # one request's bug must not stop the broker; the client gets UNKNOWN_SERVER_ERROR
             log.exception("%s v%d from %s failed", call.api.name, call.version, call.connection_id)
             return error_reply(call.request, call.version, error_codes.UNKNOWN_SERVER_ERROR, None)
 
-    def _unknown_api_versions(self) -> Struct:
+    def _unknown_api_versions(self) -> Response:
         """KIP-511: an unknown version of ApiVersions is answered in v0 with the range of ApiVersions itself."""
         handler = self.handlers[API_VERSIONS_KEY]
-        response = handler.api.response
-        entry = response.ApiVersion(
+        entry = ApiVersionsResponse.ApiVersion(
             api_key=API_VERSIONS_KEY, min_version=handler.min_version, max_version=handler.max_version
         )
-        return response(error_code=error_codes.UNSUPPORTED_VERSION, api_keys=[entry])
+        return ApiVersionsResponse(error_code=error_codes.UNSUPPORTED_VERSION, api_keys=[entry])
+
+
+def _encode(response: Response, call: Call, correlation_id: int) -> bytes:
+    try:
+        return encode_response(response, call.version, correlation_id)
+    except EncodeError:  # a handler's mistake; the client must not take it for its own
+        log.exception("the response to %s v%d cannot be written", call.api.name, call.version)
+        failed = error_reply(call.request, call.version, error_codes.UNKNOWN_SERVER_ERROR)
+        return encode_response(failed, call.version, correlation_id)
 
 
 def load_handlers(release_versions: Mapping[int, tuple[int, int]] | None = None) -> dict[int, Handler]:
@@ -196,7 +237,9 @@ def load_handlers(release_versions: Mapping[int, tuple[int, int]] | None = None)
             if not hasattr(module, name):
                 raise AssertionError(f"handlers/{info.name}.py does not declare {name}")
         low, high = module.VERSIONS
-        low, high = max(low, api.request.MIN_VERSION), min(high, api.request.MAX_VERSION)
+        row = registry.row_by_key(api.key)
+        newest = row.max_version - (1 if row.latest_unstable else 0)
+        low, high = max(low, row.min_version), min(high, newest)
         if release_versions is not None:
             release_low, release_high = release_versions.get(api.key, (0, -1))
             low, high = max(low, release_low), min(high, release_high)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 
 from kafka_tools.broker_embedded.timers import Timer, Timers
-from kafka_tools.protocol.schema import Struct
+from kafka_tools.protocol.schema import Response
 
 
 class Parked:
@@ -22,12 +22,22 @@ class Parked:
     ``on_cancel`` runs if the connection closes first.
     """
 
-    __slots__ = ("_answer", "_on_cancel", "_purgatory", "_response", "_timer", "_try_complete", "done", "keys", "wait_ms")
+    __slots__ = (
+        "_answer",
+        "_on_cancel",
+        "_purgatory",
+        "_response",
+        "_timer",
+        "_try_complete",
+        "done",
+        "keys",
+        "wait_ms",
+    )
 
     def __init__(
         self,
         wait_ms: float | None = None,
-        try_complete: Callable[[bool], Struct | None] | None = None,
+        try_complete: Callable[[bool], Response | None] | None = None,
         *,
         keys: Iterable[Hashable] = (),
         on_cancel: Callable[[], None] | None = None,
@@ -37,12 +47,12 @@ class Parked:
         self.done = False
         self._try_complete = try_complete
         self._on_cancel = on_cancel
-        self._answer: Callable[[Struct], None] | None = None
-        self._response: Struct | None = None
+        self._answer: Callable[[Response], None] | None = None
+        self._response: Response | None = None
         self._purgatory: Purgatory | None = None
         self._timer: Timer | None = None
 
-    def complete(self, response: Struct) -> bool:
+    def complete(self, response: Response) -> bool:
         """Answer now. False, and nothing happens, if it was answered or cancelled before."""
         if self.done:
             return False
@@ -82,7 +92,7 @@ class Purgatory:
         self._timers = timers
         self._by_key: dict[Hashable, dict[Parked, None]] = {}
 
-    def park(self, parked: Parked, answer: Callable[[Struct], None]) -> None:
+    def park(self, parked: Parked, answer: Callable[[Response], None]) -> None:
         """Watch ``parked`` until it is done; ``answer`` gets the response exactly once."""
         parked._answer = answer
         if parked.done:

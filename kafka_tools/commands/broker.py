@@ -50,10 +50,10 @@ def run(
     logging.basicConfig(
         stream=sys.stderr, level=log_level.upper(), format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
     )
-    from kafka_tools.broker_embedded.broker import with_overrides
+    from kafka_tools.broker_embedded.broker import DEFAULTS_FOR_TESTS, with_overrides
     from kafka_tools.broker_embedded.process import run as serve
 
-    properties: dict[str, str] = {}
+    properties = dict(DEFAULTS_FOR_TESTS)
     if properties_file is not None:
         from kafka_tools.net.properties import read_properties
 
@@ -63,6 +63,7 @@ def run(
 
 
 def main() -> None:
+    """The entry of a console script of its own."""
     from kafka_tools.commands._run import main as run_main
 
     run_main(command, "kafka-broker")

@@ -1,0 +1,130 @@
+"""Who a client is: SASL on a connection, and the name in a TLS certificate.
+
+The dialogue is that of Kafka's ``SaslServerAuthenticator`` (KIP-43, KIP-152): ApiVersions and SaslHandshake
+first, then tokens, in SaslAuthenticate requests or, after a handshake of v0, bare. Mechanisms: PLAIN with
+the users of the listener's JAAS entry, SCRAM with the credentials of the cluster.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.errors import AuthenticationFailed, ConfigError
+from kafka_tools.net.sasl.plain import PlainServer
+from kafka_tools.net.sasl.scram import ScramServer
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.endpoints import Endpoint
+
+SERVED_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+ANONYMOUS = "User:ANONYMOUS"
+
+
+class ListenerSecurity:
+    """What one SASL listener offers: ``mechanisms``, and a fresh server side of each."""
+
+    def __init__(self, core: Core, endpoint: Endpoint) -> None:
+        """Raises ConfigError for mechanisms that are not served and for a JAAS entry that PLAIN lacks."""
+        self._core = core
+        values = listener_values(core.properties, endpoint.name)
+        text = values.get("sasl.enabled.mechanisms", "")
+        self.mechanisms = [part.strip().upper() for part in text.split(",") if part.strip()]
+        if not self.mechanisms:
+            raise ConfigError(f"listener {endpoint.name}: sasl.enabled.mechanisms names no mechanism")
+        for mechanism in self.mechanisms:
+            if mechanism not in SERVED_MECHANISMS:
+                raise ConfigError(
+                    f"listener {endpoint.name}: the SASL mechanism {mechanism} is not served here",
+                    hint=f"sasl.enabled.mechanisms may hold {', '.join(SERVED_MECHANISMS)}",
+                )
+        self._plain_users: dict[str, str] = {}
+        if "PLAIN" in self.mechanisms:
+            self._plain_users = _plain_users(values, endpoint)
+
+    def server(self, mechanism: str) -> PlainServer | ScramServer:
+        if mechanism == "PLAIN":
+            return PlainServer(self._verify)
+        lookup = self._core.credentials.lookup
+        return ScramServer(mechanism, lambda login: None if login.token_auth else lookup(mechanism, login.username))
+
+    def _verify(self, user: str, password: str) -> bool:
+        expected = self._plain_users.get(user)
+        return expected is not None and hmac.compare_digest(expected.encode(), password.encode())
+
+
+class Login:
+    """The SASL stage of one connection."""
+
+    def __init__(self, security: ListenerSecurity) -> None:
+        self.security = security
+        self.mechanism: str | None = None
+        self.bare_tokens = False
+        """Whether frames are tokens without a request around them (after SaslHandshake v0)."""
+        self._server: PlainServer | ScramServer | None = None
+
+    @property
+    def done(self) -> bool:
+        return self._server is not None and self._server.done
+
+    @property
+    def principal(self) -> str:
+        return f"User:{self._server.username}" if self._server and self._server.done else ANONYMOUS
+
+    def choose(self, mechanism: str, *, bare_tokens: bool) -> bool:
+        """Begin with a mechanism; False if the listener does not offer it."""
+        if mechanism not in self.security.mechanisms:
+            return False
+        self.mechanism = mechanism
+        self.bare_tokens = bare_tokens
+        self._server = self.security.server(mechanism)
+        return True
+
+    def step(self, token: bytes) -> bytes:
+        """The answer to a client's token. Raises AuthenticationFailed, with Kafka's text."""
+        if self._server is None:
+            raise AuthenticationFailed("SaslAuthenticate request received before SaslHandshake")
+        answer = self._server.step(bytes(token))
+        if self._server.done:
+            self.bare_tokens = False
+        return answer
+
+
+def listener_values(properties: Mapping[str, str], listener: str) -> dict[str, str]:
+    """The properties as they hold for one listener: ``listener.name.<name>.x`` beats ``x``."""
+    prefix = f"listener.name.{listener.lower()}."
+    own = {key[len(prefix) :]: value for key, value in properties.items() if key.lower().startswith(prefix)}
+    return {**properties, **own}
+
+
+def tls_principal(certificate: Mapping[str, Any] | None) -> str:
+    """``User:`` and the distinguished name of a client's certificate, as Kafka's default mapper gives it."""
+    if not certificate or not certificate.get("subject"):
+        return ANONYMOUS
+    names = {
+        "commonName": "CN", "organizationalUnitName": "OU", "organizationName": "O", "localityName": "L",
+        "stateOrProvinceName": "ST", "countryName": "C",
+    }  # fmt: skip
+    parts = [f"{names.get(key, key)}={value}" for relative in certificate["subject"] for key, value in relative]
+    return "User:" + ",".join(reversed(parts))
+
+
+def _plain_users(values: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:
+    from kafka_tools.net.jaas import parse_jaas
+
+    key = "plain.sasl.jaas.config"
+    text = values.get(key) or values.get("sasl.jaas.config")
+    if not text:
+        raise ConfigError(
+            f"listener {endpoint.name}: PLAIN needs users",
+            hint=f"set listener.name.{endpoint.name.lower()}.{key}, with user_<name>=\"<password>\" options",
+        )  # fmt: skip
+    prefix = "user_"
+    return {
+        option[len(prefix) :]: password
+        for entry in parse_jaas(text, key)
+        for option, password in entry.options.items()
+        if option.startswith(prefix)
+    }

@@ -1,0 +1,40 @@
+"""Which operations exist on which kind of resource, and the bit fields in which responses list them.
+
+Numbers and sets are those of Kafka's ``AclOperation`` and ``AclEntry.supportedOperations``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.dispatch import Call
+
+OPERATIONS = {
+    "READ": 3, "WRITE": 4, "CREATE": 5, "DELETE": 6, "ALTER": 7, "DESCRIBE": 8, "CLUSTER_ACTION": 9,
+    "DESCRIBE_CONFIGS": 10, "ALTER_CONFIGS": 11, "IDEMPOTENT_WRITE": 12, "CREATE_TOKENS": 13, "DESCRIBE_TOKENS": 14,
+    "TWO_PHASE_COMMIT": 15,
+}  # fmt: skip
+
+SUPPORTED = {
+    "TOPIC": ("READ", "WRITE", "CREATE", "DESCRIBE", "DELETE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"),
+    "GROUP": ("READ", "DESCRIBE", "DELETE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"),
+    "CLUSTER": (
+        "CREATE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "ALTER", "DESCRIBE",
+    ),
+    "TRANSACTIONAL_ID": ("DESCRIBE", "WRITE", "TWO_PHASE_COMMIT"),
+    "DELEGATION_TOKEN": ("DESCRIBE",),
+    "USER": ("CREATE_TOKENS", "DESCRIBE_TOKENS"),
+}  # fmt: skip
+
+NOT_ASKED = -(2**31)
+"""What the field holds when the request did not ask for it."""
+
+
+def authorized_operations(call: Call, resource_type: str, name: str) -> int:
+    """The bit field of what the caller may do with a resource."""
+    return sum(
+        1 << OPERATIONS[operation]
+        for operation in SUPPORTED[resource_type]
+        if call.allowed(operation, resource_type, name)
+    )

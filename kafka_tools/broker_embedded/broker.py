@@ -1,0 +1,266 @@
+"""The bundled broker as a library: ``EmbeddedBroker``, and what the command runs.
+
+``EmbeddedBroker`` runs the event loop on a thread of its own, so that tests and programs that block can
+use it; the state belongs to that thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import TypeVar
+
+from kafka_tools.broker_embedded.core import Core, node_id_of
+from kafka_tools.broker_embedded.data_dirs import DataDirs
+from kafka_tools.broker_embedded.endpoints import endpoints_of
+from kafka_tools.broker_embedded.listener import Server
+from kafka_tools.broker_embedded.local_store import LocalStore
+from kafka_tools.clock import Clock, SystemClock
+from kafka_tools.errors import ConfigError, KafkaToolsError
+from kafka_tools.values import format_address
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+_START_TIMEOUT_S = 120.0
+
+DEFAULTS_FOR_TESTS = {"group.initial.rebalance.delay.ms": "0"}
+"""What holds where no server.properties is given: a first consumer does not wait for others."""
+
+
+class RunningBroker:
+    """A broker on the running event loop: ``start`` opens everything, ``stop`` closes it."""
+
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        *,
+        data_dirs: Sequence[str],
+        clock: Clock | None = None,
+        release: str | None = None,
+    ) -> None:
+        self._properties = dict(properties)
+        self._data_dirs = list(data_dirs)
+        self._clock = clock or SystemClock()
+        self._release = release
+        self.core: Core | None = None
+        self.server: Server | None = None
+
+    async def start(self) -> None:
+        """Replay, recover, listen. Raises ConfigError for bad settings, LogError or OSError for bad files."""
+        endpoints = endpoints_of(self._properties)
+        self.core = open_core(self._properties, data_dirs=self._data_dirs, clock=self._clock, release=self._release)
+        try:
+            self.server = Server(self.core, endpoints)
+            await self.server.start()
+        except BaseException:
+            self.core.close()
+            raise
+
+    async def stop(self, *, kill: bool = False) -> None:
+        """Close listeners, connections and logs; ``kill`` leaves the files as a killed process does."""
+        if self.server:
+            await self.server.stop()
+        if self.core:
+            self.core.close(clean=not kill)
+        self.server = self.core = None
+
+    def describe(self) -> dict[str, object]:
+        """What the ready line says."""
+        assert self.core and self.server
+        return {
+            "bootstrap_servers": self.server.bootstrap_servers(),
+            "cluster_id": self.core.cluster.cluster_id,
+            "data_dir": self.core.dirs.paths[0],
+            "pid": os.getpid(),
+        }
+
+
+def open_core(
+    properties: Mapping[str, str], *, data_dirs: Sequence[str], clock: Clock, release: str | None = None
+) -> Core:
+    """A started core over its directories. Raises ConfigError, LogError or OSError."""
+    dirs = DataDirs(data_dirs, node_id=node_id_of(properties), cluster_id=properties.get("cluster.id") or None)
+    try:
+        store = LocalStore(dirs.paths[0], clock, clean=dirs.clean[dirs.paths[0]])
+        core = Core(properties=properties, dirs=dirs, store=store, clock=clock, release=release)
+        core.start()
+    except BaseException:
+        dirs.unlock()
+        raise
+    return core
+
+
+def data_dirs_of(properties: Mapping[str, str]) -> list[str]:
+    """The directories that server.properties names: log.dirs, else log.dir; empty if neither is set."""
+    text = properties.get("log.dirs") or properties.get("log.dir") or ""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+class EmbeddedBroker:
+    """A broker on a thread, as a context manager.
+
+    >>> with EmbeddedBroker() as broker:
+    ...     producer_config = {"bootstrap.servers": broker.bootstrap_servers}
+
+    ``data_dir`` keeps the data; without one a temporary directory is used and removed by ``stop``.
+    ``listeners`` are texts such as "PLAINTEXT://127.0.0.1:0" (the default: a free port of loopback).
+    ``release`` such as "2.2" makes it advertise what that Kafka release does. ``config`` holds what
+    server.properties would. Raises what the start failed with.
+    """
+
+    def __init__(
+        self,
+        data_dir: str | os.PathLike[str] | None = None,
+        listeners: Sequence[str] = ("PLAINTEXT://127.0.0.1:0",),
+        release: str | None = None,
+        config: Mapping[str, object] | None = None,
+    ) -> None:
+        self._given_dir = None if data_dir is None else os.fspath(data_dir)
+        self._listeners = list(listeners)
+        self._release = release
+        self._config = {key: _text(value) for key, value in (config or {}).items()}
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._running: RunningBroker | None = None
+        self._temporary: str | None = None
+        self._stopping: asyncio.Event | None = None
+        self._kill = False
+        self._failure: BaseException | None = None
+        self.bootstrap_servers = ""
+        self.cluster_id = ""
+
+    @property
+    def data_dir(self) -> str:
+        """The directory of the logs."""
+        if self._given_dir is None and self._temporary is None:
+            self._temporary = tempfile.mkdtemp(prefix="kafka-tools-broker-")
+        return self._given_dir or self._temporary or ""
+
+    def __enter__(self) -> EmbeddedBroker:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> EmbeddedBroker:
+        """Start and wait until clients can connect."""
+        if self._thread is not None:
+            raise KafkaToolsError("the broker runs already")
+        ready = threading.Event()
+        self._failure = None
+        self._thread = threading.Thread(target=self._run, args=(ready,), name="embedded broker", daemon=True)
+        self._thread.start()
+        if not ready.wait(_START_TIMEOUT_S):
+            raise KafkaToolsError(f"the broker was not ready after {_START_TIMEOUT_S:g} s")
+        if self._failure is not None:
+            self._thread.join()
+            self._thread = None
+            self._remove_temporary()
+            raise self._failure
+        return self
+
+    def stop(self) -> None:
+        """Stop cleanly; nothing happens if it does not run. A temporary data directory is removed."""
+        self._end(kill=False)
+        self._remove_temporary()
+
+    def restart(self, *, kill: bool = False) -> None:
+        """Stop and start on the same data and port; ``kill`` leaves the files as ``kill -9`` would."""
+        address = self.bootstrap_servers
+        self._end(kill=kill)
+        if len(self._listeners) == 1:  # clients find the broker where it was
+            name = self._listeners[0].partition("://")[0]
+            self._listeners = [f"{name}://{address}"]
+        self.start()
+
+    def call(self, function: Callable[[Core], T]) -> T:
+        """Run ``function(core)`` on the broker's thread and return what it returns."""
+        if self._loop is None or self._running is None:
+            raise KafkaToolsError("the broker does not run")
+        running = self._running
+
+        async def on_loop() -> T:
+            assert running.core is not None
+            return function(running.core)
+
+        return asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result()
+
+    def _end(self, *, kill: bool) -> None:
+        if self._thread is None or self._loop is None or self._stopping is None:
+            return
+        self._kill = kill
+        self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+        self._thread = self._loop = None
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def _run(self, ready: threading.Event) -> None:
+        try:
+            asyncio.run(self._main(ready))
+        except BaseException as error:  # noqa: BLE001 - handed to the thread that waits
+            self._failure = error
+        finally:
+            ready.set()
+
+    async def _main(self, ready: threading.Event) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        properties = {**DEFAULTS_FOR_TESTS, "listeners": ",".join(self._listeners), **self._config}
+        self._running = RunningBroker(properties, data_dirs=[self.data_dir], release=self._release)
+        await self._running.start()
+        description = self._running.describe()
+        self.bootstrap_servers = str(description["bootstrap_servers"])
+        self.cluster_id = str(description["cluster_id"])
+        ready.set()
+        try:
+            await self._stopping.wait()
+        finally:
+            running, self._running = self._running, None
+            await running.stop(kill=self._kill)
+
+    def _remove_temporary(self) -> None:
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            self._temporary = None
+
+
+def _text(value: object) -> str:
+    """A config value as server.properties spells it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ",".join(_text(item) for item in value)
+    return str(value)
+
+
+def with_overrides(
+    properties: Mapping[str, str], *, listen: str | None, data_dir: str | None, overrides: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """(properties, data directories) of a command line: ``--set`` beats ``--listen`` and ``--data-dir``, they
+    beat the file. ``listen`` replaces both what is listened on and what is advertised."""
+    merged = dict(properties)
+    if listen is not None:
+        from kafka_tools.values import parse_address
+
+        host, port = parse_address(listen)
+        merged["listeners"] = f"PLAINTEXT://{format_address(host, port)}"
+        for key in ("advertised.listeners", "listener.security.protocol.map", "controller.listener.names"):
+            merged.pop(key, None)
+    if data_dir is not None:
+        merged["log.dirs"] = data_dir
+    merged.update(overrides)
+    dirs = data_dirs_of(merged)
+    if len(set(dirs)) != len(dirs):
+        raise ConfigError("log.dirs: a directory occurs twice")
+    return merged, dirs

@@ -1,0 +1,205 @@
+"""The broker's log directories: lock, identity, clean-shutdown marker, checkpoints, partition directories.
+
+Files and formats are Kafka's (``LogManager``, ``BrokerMetadataCheckpoint``, ``CleanShutdownFileHandler``).
+The marker is removed as soon as it was read: a crash while starting counts as a crash (KAFKA-10471).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+
+from kafka_tools.errors import ConfigError, CorruptIndex
+from kafka_tools.values import TopicPartition, uuid_text
+
+log = logging.getLogger(__name__)
+
+META_FILE = "meta.properties"
+LOCK_FILE = ".lock"
+CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+DELETE_SUFFIX = "-delete"
+STRAY_SUFFIX = "-stray"
+_WRITTEN_BY = "kafka_tools"
+_WRITTEN_BY_KEY = "written.by"
+
+
+class DataDirs:
+    """The directories of one broker, locked while it runs. ``cluster_id`` is their common identity.
+
+    ``clean`` tells per directory whether its broker stopped regularly.
+    """
+
+    def __init__(self, paths: Sequence[str], *, node_id: int, cluster_id: str | None = None) -> None:
+        """Lock and read the directories, making what is missing.
+
+        Raises ConfigError for a directory that is in use, belongs to another cluster or node, or was
+        written by Apache Kafka itself.
+        """
+        self.paths = [os.path.abspath(path) for path in paths]
+        self.clean: dict[str, bool] = {}
+        self.recovery_points: dict[str, dict[TopicPartition, int]] = {}
+        self.log_starts: dict[str, dict[TopicPartition, int]] = {}
+        self._locks: list[int] = []
+        try:
+            self._open(node_id, cluster_id)
+        except BaseException:
+            self.unlock()
+            raise
+
+    def _open(self, node_id: int, cluster_id: str | None) -> None:
+        known = cluster_id
+        for path in self.paths:
+            try:
+                os.makedirs(path, exist_ok=True)
+            except OSError as error:
+                raise ConfigError(f"the data directory {path} cannot be made: {error.strerror}") from error
+            self._lock(path)
+            found = _read_meta(path)
+            if found is None:
+                continue
+            if found.get(_WRITTEN_BY_KEY) != _WRITTEN_BY:
+                raise ConfigError(
+                    f"{path} holds the logs of another broker (its {META_FILE} was not written by this one)",
+                    hint="give an empty directory with --data-dir",
+                )
+            if known is not None and found.get("cluster.id") != known:
+                raise ConfigError(f"{path} belongs to cluster {found.get('cluster.id')}, not {known}")
+            if found.get("node.id") != str(node_id):
+                raise ConfigError(f"{path} belongs to node {found.get('node.id')}, not {node_id}")
+            known = found["cluster.id"]
+        self.cluster_id = known or uuid_text(uuid.uuid4())
+        for path in self.paths:
+            if _read_meta(path) is None:
+                _write_meta(path, self.cluster_id, node_id)
+            marker = os.path.join(path, CLEAN_SHUTDOWN_FILE)
+            self.clean[path] = os.path.exists(marker) or not _has_logs(path)
+            if os.path.exists(marker):
+                os.remove(marker)
+            self.recovery_points[path] = read_checkpoint(os.path.join(path, RECOVERY_POINTS))
+            self.log_starts[path] = read_checkpoint(os.path.join(path, LOG_STARTS))
+
+    def _lock(self, path: str) -> None:
+        fd = os.open(os.path.join(path, LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(fd)
+            raise ConfigError(
+                f"{path} is in use by another broker",
+                hint="stop that broker, or give another directory with --data-dir",
+            ) from error
+        self._locks.append(fd)
+
+    def partition_dirs(self) -> list[tuple[str, str]]:
+        """(log directory, name) of every directory that may hold a partition."""
+        return [
+            (path, entry.name)
+            for path in self.paths
+            for entry in sorted(os.scandir(path), key=lambda entry: entry.name)
+            if entry.is_dir() and "-" in entry.name
+        ]
+
+    def emptiest(self, load: Mapping[str, int]) -> str:
+        """The directory with the fewest partitions, the first of equals; ``load`` counts them."""
+        return min(self.paths, key=lambda path: load.get(path, 0))
+
+    def write_checkpoints(
+        self, path: str, recovery_points: Mapping[TopicPartition, int], log_starts: Mapping[TopicPartition, int],
+        high_watermarks: Mapping[TopicPartition, int],
+    ) -> None:  # fmt: skip
+        """Replace the three checkpoint files of one directory."""
+        write_checkpoint(os.path.join(path, RECOVERY_POINTS), recovery_points)
+        write_checkpoint(os.path.join(path, LOG_STARTS), log_starts)
+        write_checkpoint(os.path.join(path, HIGH_WATERMARKS), high_watermarks)
+
+    def write_log_starts(self, path: str, log_starts: Mapping[TopicPartition, int]) -> None:
+        """Replace the file that keeps where each log of one directory starts."""
+        write_checkpoint(os.path.join(path, LOG_STARTS), log_starts)
+
+    def mark_clean(self) -> None:
+        """Say that every log was closed: the next start trusts the files."""
+        for path in self.paths:
+            _replace(os.path.join(path, CLEAN_SHUTDOWN_FILE), '{"version":0,"brokerEpoch":"-1"}')
+
+    def unlock(self) -> None:
+        for fd in self._locks:
+            os.close(fd)
+        self._locks.clear()
+
+
+def retire_directory(path: str) -> str:
+    """Rename a partition's directory for deletion; its name is free at once. Returns the new path."""
+    name = os.path.basename(path)
+    new_name = f"{name[: 255 - 33 - len(DELETE_SUFFIX)]}.{uuid.uuid4().hex}{DELETE_SUFFIX}"
+    new_path = os.path.join(os.path.dirname(path), new_name)
+    os.rename(path, new_path)
+    return new_path
+
+
+def remove_directory(path: str) -> None:
+    """Delete a retired directory; what cannot be deleted stays and is reported."""
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        log.warning("cannot delete %s: %s", path, error)
+
+
+def read_checkpoint(path: str) -> dict[TopicPartition, int]:
+    """Topic-partition -> offset of a checkpoint file. One that is missing or damaged counts as empty."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        if lines[0] != "0" or int(lines[1]) != len(lines) - 2:
+            raise CorruptIndex(f"{path} is no checkpoint file", path=path)
+        rows = [line.rsplit(" ", 2) for line in lines[2:]]
+        return {TopicPartition(topic, int(partition)): int(offset) for topic, partition, offset in rows}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, IndexError, CorruptIndex) as error:
+        log.warning("ignoring the checkpoint file %s: %s", path, error)
+        return {}
+
+
+def write_checkpoint(path: str, offsets: Mapping[TopicPartition, int]) -> None:
+    """Replace a checkpoint file, synced to the disk."""
+    lines = "".join(f"{topic} {partition} {offset}\n" for (topic, partition), offset in sorted(offsets.items()))
+    _replace(path, f"0\n{len(offsets)}\n{lines}")
+
+
+def _replace(path: str, text: str) -> None:
+    with open(path + ".tmp", "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(path + ".tmp", path)
+
+
+def _has_logs(path: str) -> bool:
+    return any(entry.is_dir() and "-" in entry.name for entry in os.scandir(path))
+
+
+def _read_meta(path: str) -> dict[str, str] | None:
+    try:
+        with open(os.path.join(path, META_FILE), encoding="utf-8") as file:
+            pairs = (line.strip().partition("=") for line in file if "=" in line and not line.startswith("#"))
+            return {key: value for key, _, value in pairs}
+    except FileNotFoundError:
+        return None
+
+
+def _write_meta(path: str, cluster_id: str, node_id: int) -> None:
+    values = {
+        "cluster.id": cluster_id,
+        "directory.id": uuid_text(uuid.uuid4()),
+        "node.id": str(node_id),
+        "version": "1",
+        _WRITTEN_BY_KEY: _WRITTEN_BY,
+    }
+    _replace(os.path.join(path, META_FILE), "#\n" + "".join(f"{key}={value}\n" for key, value in values.items()))

@@ -1,0 +1,100 @@
+"""Where the broker listens and what it tells clients: ``listeners`` and its companions.
+
+Rules of Kafka's ``SocketServerConfigs.listenerListToEndPoints`` and ``KafkaConfig``: a listener is
+``NAME://host:port``, its security protocol is its name unless ``listener.security.protocol.map`` says
+otherwise. Listeners of controllers are left out: this broker is its own controller.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kafka_tools.errors import ConfigError, InputError
+from kafka_tools.values import format_address, parse_address
+
+log = logging.getLogger(__name__)
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+DEFAULT_LISTENERS = "PLAINTEXT://localhost:9092"
+
+
+class Endpoint(NamedTuple):
+    """One listener. An empty host is every address; an advertised host or port of None is the real one."""
+
+    name: str
+    protocol: str
+    host: str
+    port: int
+    advertised_host: str | None = None
+    advertised_port: int | None = None
+
+    @property
+    def has_tls(self) -> bool:
+        return self.protocol in ("SSL", "SASL_SSL")
+
+    @property
+    def has_sasl(self) -> bool:
+        return self.protocol in ("SASL_PLAINTEXT", "SASL_SSL")
+
+    def __str__(self) -> str:
+        return f"{self.name}://{format_address(self.host, self.port)}"
+
+
+def endpoints_of(properties: Mapping[str, str]) -> list[Endpoint]:
+    """The listeners of a server.properties, in its order. Raises ConfigError."""
+    text = properties.get("listeners") or DEFAULT_LISTENERS
+    protocols = _protocol_map(properties.get("listener.security.protocol.map", ""))
+    controllers = {name.strip().upper() for name in properties.get("controller.listener.names", "").split(",")}
+    advertised = {name: (host, port) for name, host, port in _parse(properties.get("advertised.listeners") or "")}
+    found: list[Endpoint] = []
+    for name, host, port in _parse(text):
+        if name in controllers:
+            log.info("listener %s is a controller's: it is not opened, this broker is its own controller", name)
+            continue
+        if any(other.name == name for other in found):
+            raise ConfigError(f"listeners: the listener name {name} occurs twice")
+        if port and any(other.port == port and other.host == host for other in found):
+            raise ConfigError(f"listeners: the port {port} occurs twice")
+        protocol = protocols.get(name, name)
+        if protocol not in PROTOCOLS:
+            raise ConfigError(
+                f"listeners: {name} is no security protocol",
+                hint=f"listener.security.protocol.map must map it to one of {', '.join(PROTOCOLS)}",
+            )
+        told_host, told_port = advertised.pop(name, (None, None))
+        found.append(Endpoint(name, protocol, host, port, told_host, told_port))
+    for name in advertised:
+        if name not in controllers:
+            raise ConfigError(f"advertised.listeners: {name} is no listener")
+    if not found:
+        raise ConfigError("listeners: there is none for clients")
+    return found
+
+
+def _parse(text: str) -> list[tuple[str, str, int]]:
+    rows = []
+    for part in (part.strip() for part in text.split(",")):
+        if not part:
+            continue
+        name, separator, address = part.partition("://")
+        if not separator or not name:
+            raise ConfigError(f"listeners: '{part}' is not NAME://host:port")
+        try:
+            host, port = ("", parse_address("x" + address)[1]) if address.startswith(":") else parse_address(address)
+        except InputError as error:
+            raise ConfigError(f"listeners: {part}: {error}") from error
+        rows.append((name.upper(), host, port))
+    return rows
+
+
+def _protocol_map(text: str) -> dict[str, str]:
+    found = {}
+    for part in (part.strip() for part in text.split(",")):
+        name, separator, protocol = part.partition(":")
+        if part and not separator:
+            raise ConfigError(f"listener.security.protocol.map: '{part}' is not NAME:PROTOCOL")
+        if part:
+            found[name.strip().upper()] = protocol.strip().upper()
+    return found

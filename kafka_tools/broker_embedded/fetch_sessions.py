@@ -1,0 +1,146 @@
+"""Incremental fetch sessions: what a client reads, remembered between its requests.
+
+Rules of KIP-227 as in Kafka's ``FetchManager``, ``FetchSession`` and its contexts: epoch 0 begins a
+session, -1 ends it, any other must be the next one; an incremental answer holds only what changed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import uuid
+
+    from kafka_tools.broker_embedded.core import Core
+
+NO_SESSION = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+_LAST_EPOCH = 2**31 - 1
+
+SESSION_NOT_FOUND, BAD_EPOCH, TOPIC_ID_MISMATCH = 70, 71, 106
+
+
+class Key(NamedTuple):
+    """A partition as a request names it: by topic id from v13 on, by name before."""
+
+    topic: str
+    topic_id: uuid.UUID
+    partition: int
+
+
+class Asked:
+    """What is asked of one partition, and what was last told about it."""
+
+    __slots__ = ("told_high_watermark", "told_start", "wanted")
+
+    def __init__(self, wanted: Any) -> None:
+        self.wanted = wanted
+        self.told_high_watermark = -1
+        self.told_start = -1
+
+    def changed(self, answer: Any) -> bool:
+        """Whether an incremental answer must hold this partition; remembers what it tells."""
+        changed = bool(
+            answer.records
+            or answer.error_code
+            or answer.high_watermark != self.told_high_watermark
+            or answer.log_start_offset != self.told_start
+            or answer.diverging_epoch.epoch != -1
+        )
+        # A partition in error is told again when the error goes.
+        self.told_high_watermark = -1 if answer.error_code else answer.high_watermark
+        self.told_start = answer.log_start_offset
+        return changed
+
+
+class Session:
+    """One client's partitions in the order in which they are served; ``epoch`` is the next one expected."""
+
+    def __init__(self, id: int, uses_topic_ids: bool) -> None:
+        self.id = id
+        self.uses_topic_ids = uses_topic_ids
+        self.epoch = 1
+        self.asked: dict[Key, Asked] = {}
+
+    def update(self, wanted: Iterable[tuple[Key, Any]], forgotten: Iterable[Key]) -> None:
+        for key, partition in wanted:
+            known = self.asked.get(key)
+            if known is None:
+                self.asked[key] = Asked(partition)
+            else:
+                known.wanted = partition
+        for key in forgotten:
+            self.asked.pop(key, None)
+
+    def served(self, keys: Iterable[Key]) -> None:
+        """Partitions that had data go to the end, so that none starves under a size limit."""
+        for key in keys:
+            asked = self.asked.pop(key, None)
+            if asked is not None:
+                self.asked[key] = asked
+
+
+class Context(NamedTuple):
+    """What one fetch is about: the partitions, and the session it belongs to, if any.
+
+    ``error`` is set instead when the session cannot go on. ``full`` answers hold every partition.
+    """
+
+    error: int
+    session: Session | None
+    asked: dict[Key, Asked]
+    full: bool
+
+
+class FetchSessions:
+    """All sessions, the least recently used first; the oldest makes room when the slots are used up."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._sessions: dict[int, Session] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def context(
+        self, session_id: int, epoch: int, uses_topic_ids: bool, wanted: list[tuple[Key, Any]], forgotten: list[Key]
+    ) -> Context:
+        """What a request of this session id and epoch asks for."""
+        if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            self._sessions.pop(session_id, None)
+            asked = {key: Asked(partition) for key, partition in wanted}
+            if epoch == FINAL_EPOCH or not asked:
+                return Context(0, None, asked, True)
+            session = self._begin(uses_topic_ids)
+            if session is not None:
+                session.asked = asked
+            return Context(0, session, asked, True)
+        known = self._sessions.get(session_id)
+        if known is None:
+            return Context(SESSION_NOT_FOUND, None, {}, False)
+        if known.epoch != epoch:
+            return Context(BAD_EPOCH, None, {}, False)
+        if known.uses_topic_ids != uses_topic_ids:
+            return Context(TOPIC_ID_MISMATCH, None, {}, False)
+        self._sessions[session_id] = self._sessions.pop(session_id)
+        known.update(wanted, forgotten)
+        if not known.asked:
+            del self._sessions[session_id]
+            return Context(0, None, {}, True)
+        known.epoch = 1 if known.epoch == _LAST_EPOCH else known.epoch + 1
+        return Context(0, known, known.asked, False)
+
+    def _begin(self, uses_topic_ids: bool) -> Session | None:
+        slots = self._core.configs.broker.integer("max.incremental.fetch.session.cache.slots")
+        if slots <= 0:
+            return None
+        while len(self._sessions) >= slots:
+            del self._sessions[next(iter(self._sessions))]
+        id = random.randrange(1, 2**31)
+        while id in self._sessions:
+            id = random.randrange(1, 2**31)
+        session = self._sessions[id] = Session(id, uses_topic_ids)
+        return session

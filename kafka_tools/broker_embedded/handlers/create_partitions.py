@@ -1,0 +1,61 @@
+"""CreatePartitions (37): add partitions to topics, each topic on its own; validate_only changes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.topics import add_partitions, check_assignment, place
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+
+VERSIONS = (0, 3)
+AUTHORIZE = (("ALTER", "TOPIC"),)
+
+
+def handle(call: Call) -> CreatePartitionsResponse:
+    times = Counter(topic.name for topic in call.request.topics)
+    results = []
+    for name, topic in {topic.name: topic for topic in call.request.topics}.items():
+        result = CreatePartitionsResponse.TopicResult(name=name)
+        try:
+            if times[name] > 1:
+                raise refuse(error_codes.INVALID_REQUEST, "Duplicate topic name.")
+            _grow(call, topic)
+        except BrokerError as error:
+            result.error_code, result.error_message = error.code.code, error.broker_message
+        results.append(result)
+    return CreatePartitionsResponse(results=results)
+
+
+def _grow(call: Call, wanted: CreatePartitionsRequest.Topic) -> None:
+    core = call.broker
+    topic = core.cluster.topic(wanted.name)
+    if not call.allowed("ALTER", "TOPIC", wanted.name):
+        raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+    if topic is None:
+        raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
+    now = len(topic.partitions)
+    if wanted.count == now:
+        raise refuse(error_codes.INVALID_PARTITIONS, f"Topic already has {now} partition(s).")
+    if wanted.count < now:
+        raise refuse(
+            error_codes.INVALID_PARTITIONS,
+            f"The topic {wanted.name} currently has {now} partition(s); {wanted.count} would not be an increase.",
+        )
+    added = wanted.count - now
+    factor = len(topic.partitions[0].replicas)
+    if wanted.assignments is None:
+        assignment = place(core, added, factor, first=now)
+    else:
+        assignment = [list(entry.broker_ids) for entry in wanted.assignments]
+        if len(assignment) != added:
+            raise refuse(
+                error_codes.INVALID_REPLICA_ASSIGNMENT,
+                f"Attempted to add {added} additional partition(s), but only {len(assignment)} assignment(s) "
+                "were specified.",
+            )
+        check_assignment(core, [topic.partitions[0].replicas, *assignment])
+    if not call.request.validate_only:
+        add_partitions(core, topic, assignment)

@@ -1,0 +1,107 @@
+"""CreateTopics (19): make topics, each on its own: one that fails does not stop the others.
+
+- A name that is listed twice is INVALID_REQUEST, and made by neither.
+- num_partitions or replication_factor -1 take the broker's defaults; with an assignment both must be -1.
+- v1: validate_only checks everything and makes nothing.
+- v5: the answer holds the topic's configs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kafka_tools.broker_embedded.config_alter import validate_topic
+from kafka_tools.broker_embedded.config_describe import describe
+from kafka_tools.broker_embedded.config_store import TOPIC
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.topics import Assignment, check_assignment, check_new_name, create_topic, place
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+
+VERSIONS = (0, 7)
+AUTHORIZE = (("CREATE", "TOPIC"),)
+
+Result = CreateTopicsResponse.CreatableTopicResult
+
+
+def handle(call: Call) -> CreateTopicsResponse:
+    times = Counter(topic.name for topic in call.request.topics)
+    results: list[CreateTopicsResponse.CreatableTopicResult] = []
+    seen: set[str] = set()
+    for topic in call.request.topics:
+        if topic.name in seen:
+            continue
+        seen.add(topic.name)
+        try:
+            if times[topic.name] > 1:
+                raise refuse(error_codes.INVALID_REQUEST, "Duplicate topic name.")
+            results.append(_create(call, topic))
+        except BrokerError as error:
+            results.append(
+                Result(name=topic.name, error_code=error.code.code, error_message=error.broker_message, configs=None)
+                if call.version >= 5
+                else Result(name=topic.name, error_code=error.code.code, error_message=error.broker_message)
+            )
+    return CreateTopicsResponse(topics=results)
+
+
+def _create(call: Call, topic: CreateTopicsRequest.CreatableTopic) -> CreateTopicsResponse.CreatableTopicResult:
+    core = call.broker
+    if not call.allowed("CREATE", "TOPIC", topic.name) and not call.allowed("CREATE", "CLUSTER", "kafka-cluster"):
+        raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+    check_new_name(core, topic.name)
+    configs = {config.name: config.value for config in topic.configs}
+    validate_topic(core.configs, configs)
+    texts = {name: value for name, value in configs.items() if value is not None}
+    assignment = _assignment(call, topic)
+    result = Result(name=topic.name, num_partitions=len(assignment), replication_factor=len(assignment[0]))
+    if not (call.version >= 1 and call.request.validate_only):
+        made = create_topic(core, topic.name, assignment, texts)
+        result.topic_id = made.id
+        result.configs = [
+            Result.CreatableTopicConfigs(
+                name=entry.name,
+                value=entry.value,
+                read_only=entry.read_only,
+                config_source=entry.source,
+                is_sensitive=entry.sensitive,
+            )
+            for entry in describe(core.configs, TOPIC, topic.name, None)
+        ]
+    return result
+
+
+def _assignment(call: Call, topic: CreateTopicsRequest.CreatableTopic) -> Assignment:
+    core = call.broker
+    if not topic.assignments:
+        broker = core.configs.broker
+        partitions = broker.integer("num.partitions") if topic.num_partitions == -1 else topic.num_partitions
+        factor = topic.replication_factor
+        if factor == -1:
+            factor = min(broker.integer("default.replication.factor"), len(core.cluster.nodes))
+        return place(core, partitions, factor)
+    if topic.replication_factor != -1:
+        raise refuse(
+            error_codes.INVALID_REQUEST,
+            "A manual partition assignment was specified, but replication factor was not set to -1.",
+        )
+    if topic.num_partitions != -1:
+        raise refuse(
+            error_codes.INVALID_REQUEST,
+            "A manual partition assignment was specified, but numPartitions was not set to -1.",
+        )
+    by_number = {entry.partition_index: list(entry.broker_ids) for entry in topic.assignments}
+    if len(by_number) != len(topic.assignments):
+        raise refuse(
+            error_codes.INVALID_REPLICA_ASSIGNMENT,
+            "Found multiple manual partition assignments for one partition.",
+        )
+    if sorted(by_number) != list(range(len(by_number))):
+        raise refuse(
+            error_codes.INVALID_REPLICA_ASSIGNMENT,
+            "partitions should be a consecutive 0-based integer sequence",
+        )
+    assignment = [by_number[number] for number in range(len(by_number))]
+    check_assignment(core, assignment)
+    return assignment

@@ -1,0 +1,60 @@
+"""DeleteRecords (21): move a partition's log start offset forward; kept before it is acknowledged.
+
+- offset -1 is the high watermark; beyond it is OFFSET_OUT_OF_RANGE; below the log start nothing changes.
+- Topics whose cleanup.policy does not hold delete are refused with POLICY_VIOLATION.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.errors import BrokerError, LogError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.delete_records import DeleteRecordsResponse
+
+VERSIONS = (0, 2)
+AUTHORIZE = (("DELETE", "TOPIC"),)
+
+log = logging.getLogger(__name__)
+
+HIGH_WATERMARK = -1
+
+
+def handle(call: Call) -> DeleteRecordsResponse:
+    response = DeleteRecordsResponse()
+    for topic in call.request.topics:
+        results = []
+        for wanted in topic.partitions:
+            result = DeleteRecordsResponse.TopicResult.PartitionResult(
+                partition_index=wanted.partition_index, low_watermark=-1
+            )
+            try:
+                result.low_watermark = _delete(call, topic.name, wanted.partition_index, wanted.offset)
+            except BrokerError as error:
+                result.error_code = error.code.code
+            except (LogError, OSError) as error:
+                log.error("deleting records of %s-%d failed: %s", topic.name, wanted.partition_index, error)
+                result.error_code = error_codes.KAFKA_STORAGE_ERROR
+            results.append(result)
+        response.topics.append(DeleteRecordsResponse.TopicResult(name=topic.name, partitions=results))
+    return response
+
+
+def _delete(call: Call, topic: str, number: int, offset: int) -> int:
+    core = call.broker
+    if not call.allowed("DELETE", "TOPIC", topic):
+        raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+    found = core.cluster.topic(topic)
+    if found is not None and found.is_internal:
+        raise refuse(error_codes.INVALID_TOPIC_EXCEPTION)
+    partition = core.logs.led(topic, number)
+    if not partition.log.config.delete:
+        raise refuse(error_codes.POLICY_VIOLATION)
+    wanted = partition.high_watermark if offset == HIGH_WATERMARK else offset
+    if not 0 <= wanted <= partition.high_watermark:
+        raise refuse(error_codes.OFFSET_OUT_OF_RANGE)
+    if wanted > partition.log.log_start_offset:
+        partition.log.delete_before(wanted)
+        core.logs.log_starts_changed(partition)
+    return partition.log.log_start_offset

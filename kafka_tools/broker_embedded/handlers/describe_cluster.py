@@ -1,0 +1,39 @@
+"""DescribeCluster (60): id, controller and brokers.
+
+- v1: the endpoints of controllers (endpoint type 2) are asked of a controller: MISMATCHED_ENDPOINT_TYPE here.
+- v2: there are no fenced brokers to include.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.authorization import authorized_operations
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.describe_cluster import DescribeClusterResponse
+
+VERSIONS = (0, 2)
+AUTHORIZE = (("DESCRIBE", "CLUSTER"),)
+
+_BROKERS, _CONTROLLERS = 1, 2
+
+
+def handle(call: Call) -> DescribeClusterResponse:
+    request, cluster = call.request, call.broker.cluster
+    if call.version >= 1 and request.endpoint_type != _BROKERS:
+        if request.endpoint_type == _CONTROLLERS:
+            raise refuse(
+                error_codes.MISMATCHED_ENDPOINT_TYPE,
+                "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER",
+            )
+        raise refuse(error_codes.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}")
+    response = DescribeClusterResponse(
+        cluster_id=cluster.cluster_id,
+        controller_id=cluster.controller_id,
+        brokers=[
+            DescribeClusterResponse.Broker(broker_id=node.id, host=node.host, port=node.port, rack=node.rack)
+            for node in call.nodes()
+        ],
+    )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = authorized_operations(call, "CLUSTER", "kafka-cluster")
+    return response

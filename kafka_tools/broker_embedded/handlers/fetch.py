@@ -1,0 +1,219 @@
+"""Fetch (1): stored batches from an offset on, now or when there is enough of them.
+
+- Waits up to max_wait_ms until min_bytes can be read; an error or a changed session answers at once.
+- max_bytes and partition_max_bytes are soft: the first batch of the answer comes whole (v3 and later).
+- v0 to v3 get magic 0 or 1, written anew; zstd needs v10.
+- v4: isolation level 1 ends at the last stable offset and lists aborted transactions.
+- v7: fetch sessions (KIP-227). v9: leader epochs are checked. v12: divergence by epoch. v13: topic ids.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.fetch_sessions import Asked, Context, Key
+from kafka_tools.broker_embedded.outgoing import NotConvertible, for_version
+from kafka_tools.broker_embedded.partitions import Partition
+from kafka_tools.broker_embedded.purgatory import Parked
+from kafka_tools.errors import BrokerError, LogError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
+from kafka_tools.storage.log import OffsetOutOfRange
+from kafka_tools.values import ZERO_UUID, TopicPartition
+
+VERSIONS = (0, 18)
+AUTHORIZE = (("READ", "TOPIC"),)
+
+log = logging.getLogger(__name__)
+
+TopicAnswer = FetchResponse.FetchableTopicResponse
+Answer = TopicAnswer.PartitionData
+
+READ_COMMITTED = 1
+
+
+def handle(call: Call) -> FetchResponse | Parked:
+    request = call.request
+    wanted, forgotten = _named(call)
+    uses_ids = call.version >= 13
+    epoch = request.session_epoch if call.version >= 7 else -1
+    session_id = request.session_id if call.version >= 7 else 0
+    context = call.broker.fetch_sessions.context(session_id, epoch, uses_ids, wanted, forgotten)
+    if context.error:
+        return FetchResponse(error_code=context.error)
+    fetch = _Fetch(call, context)
+    if fetch.enough(fetch.read()):
+        return fetch.respond()
+    return Parked(request.max_wait_ms, fetch.try_complete, keys=fetch.watched())
+
+
+def _named(call: Call) -> tuple[list[tuple[Key, Any]], list[Key]]:
+    """The request's partitions by topic name and id, whichever of both the version carries."""
+    cluster = call.broker.cluster
+    by_id = call.version >= 13
+
+    def names(topic: Any) -> tuple[str, Any]:
+        if not by_id:
+            return topic.topic, ZERO_UUID
+        found = cluster.topics_by_id.get(topic.topic_id)
+        return (found.name if found else ""), topic.topic_id
+
+    wanted = []
+    for topic in call.request.topics:
+        name, topic_id = names(topic)
+        wanted += [(Key(name, topic_id, partition.partition), partition) for partition in topic.partitions]
+    forgotten = []
+    for topic in call.request.forgotten_topics_data:
+        name, topic_id = names(topic)
+        forgotten += [Key(name, topic_id, number) for number in topic.partitions]
+    return wanted, forgotten
+
+
+class _Fetch:
+    """One fetch while it is being served; parked fetches are read again only once enough has come in."""
+
+    def __init__(self, call: Call, context: Context) -> None:
+        self.call = call
+        self.context = context
+        self.answers: list[tuple[Key, Asked, FetchResponse.FetchableTopicResponse.PartitionData]] = []
+        self._read_bytes = 0
+        self._baseline: dict[TopicPartition, int] = {}
+        configs = call.broker.configs.broker
+        self._max_bytes = min(call.request.max_bytes, configs.integer("fetch.max.bytes"))
+
+    def read(self) -> int:
+        """Read every partition once; returns the bytes found."""
+        self.answers.clear()
+        left, total = self._max_bytes, 0
+        for key, asked in self.context.asked.items():
+            answer = self._partition(key, asked.wanted, left, first=total == 0)
+            size = len(answer.records or b"")
+            total += size
+            left -= size
+            self.answers.append((key, asked, answer))
+        self._read_bytes = total
+        return total
+
+    def enough(self, total: int) -> bool:
+        request = self.call.request
+        if request.max_wait_ms <= 0 or total >= request.min_bytes or not self.context.asked:
+            return True
+        return any(answer.error_code or answer.diverging_epoch.epoch != -1 for _, _, answer in self.answers)
+
+    def watched(self) -> list[TopicPartition]:
+        logs = self.call.broker.logs
+        watched = []
+        for key, _, _ in self.answers:
+            partition = logs.partition(key.topic, key.partition)
+            if partition is not None:
+                self._baseline[partition.id] = partition.appended_bytes
+                watched.append(partition.id)
+        return watched
+
+    def try_complete(self, expired: bool) -> FetchResponse | None:
+        if not expired and self._arrived() + self._read_bytes < self.call.request.min_bytes:
+            return None
+        if not self.enough(self.read()) and not expired:
+            for id in self._baseline:
+                partition = self.call.broker.logs.partition(*id)
+                self._baseline[id] = partition.appended_bytes if partition else 0
+            return None
+        return self.respond()
+
+    def _arrived(self) -> int:
+        """Bytes appended to the watched partitions since they were read; a deleted one counts as enough."""
+        logs, total = self.call.broker.logs, 0
+        for id, before in self._baseline.items():
+            partition = logs.partition(*id)
+            if partition is None:
+                return self.call.request.min_bytes  # type: ignore[no-any-return]
+            total += partition.appended_bytes - before
+        return total
+
+    def respond(self) -> FetchResponse:
+        context, version = self.context, self.call.version
+        response = FetchResponse(session_id=context.session.id if context.session else 0)
+        by_topic: dict[Any, FetchResponse.FetchableTopicResponse] = {}
+        with_data = []
+        for key, asked, answer in self.answers:
+            changed = asked.changed(answer)
+            if not changed and not context.full:
+                continue
+            if answer.records:
+                with_data.append(key)
+            name = key.topic_id if version >= 13 else key.topic
+            topic = by_topic.get(name)
+            if topic is None:
+                topic = by_topic[name] = TopicAnswer(topic=key.topic, topic_id=key.topic_id)
+                response.responses.append(topic)
+            topic.partitions.append(answer)
+        if context.session is not None and with_data:
+            context.session.served(with_data)
+        return response
+
+    def _partition(
+        self, key: Key, wanted: FetchRequest.Topic.Partition, left: int, *, first: bool
+    ) -> FetchResponse.FetchableTopicResponse.PartitionData:
+        call = self.call
+        try:
+            if call.version >= 13 and key.topic_id not in call.broker.cluster.topics_by_id:
+                raise refuse(error_codes.UNKNOWN_TOPIC_ID)
+            if not call.allowed("READ", "TOPIC", key.topic):
+                raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+            partition = call.broker.logs.led(key.topic, key.partition, wanted.current_leader_epoch)
+            return self._read(partition, wanted, left, first)
+        except BrokerError as error:
+            return _error(key.partition, error.code.code)
+        except OffsetOutOfRange:
+            return _error(key.partition, error_codes.OFFSET_OUT_OF_RANGE)
+        except NotConvertible as error:
+            return _error(key.partition, error.code)
+        except (LogError, OSError) as error:
+            log.error("reading %s-%d failed: %s", key.topic, key.partition, error)
+            storage_error = error_codes.KAFKA_STORAGE_ERROR if call.version >= 6 else error_codes.NOT_LEADER_OR_FOLLOWER
+            return _error(key.partition, storage_error)
+
+    def _read(
+        self, partition: Partition, wanted: FetchRequest.Topic.Partition, left: int, first: bool
+    ) -> FetchResponse.FetchableTopicResponse.PartitionData:
+        opened, request, version = partition.log, self.call.request, self.call.version
+        stable = opened.last_stable_offset
+        answer = Answer(
+            partition_index=wanted.partition,
+            high_watermark=opened.log_end_offset,
+            last_stable_offset=stable,
+            log_start_offset=opened.log_start_offset,
+            aborted_transactions=[] if request.isolation_level == READ_COMMITTED else None,
+            records=b"",
+        )
+        if wanted.last_fetched_epoch >= 0:
+            epoch, end = opened.epochs.end_offset(wanted.last_fetched_epoch, opened.log_end_offset)
+            if epoch < wanted.last_fetched_epoch or end < wanted.fetch_offset:
+                answer.diverging_epoch = Answer.EpochEndOffset(epoch=epoch, end_offset=end)
+                return answer
+        limit = stable if request.isolation_level == READ_COMMITTED else None
+        whole_first = first and version >= 3
+        size = min(wanted.partition_max_bytes, left)
+        if size <= 0 and not whole_first:
+            opened.read(wanted.fetch_offset, 0, whole_first=False)  # an offset out of range is told all the same
+            return answer
+        data = opened.read(wanted.fetch_offset, max(size, 0), limit_offset=limit, whole_first=whole_first)
+        if data and request.isolation_level == READ_COMMITTED:
+            answer.aborted_transactions = [
+                Answer.AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
+                for producer_id, first_offset in opened.aborted_transactions(wanted.fetch_offset, stable)
+            ]
+        answer.records = for_version(data, version) if data else b""
+        return answer
+
+
+def _error(number: int, code: int) -> FetchResponse.FetchableTopicResponse.PartitionData:
+    return Answer(
+        partition_index=number,
+        error_code=code,
+        high_watermark=-1,
+        aborted_transactions=[],
+        records=b"",
+    )

@@ -1,0 +1,104 @@
+"""ListOffsets (2): offsets by timestamp or by position.
+
+- timestamp -1 latest (the last stable offset when read committed), -2 earliest, -3 the record with the
+  greatest timestamp, -4 the earliest local, -5 the last tiered (none here: -1).
+- v0 answers with a list: the offsets at which segments begin, newest first.
+- v4: a leader epoch that is not the current one is FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.partitions import Partition
+from kafka_tools.errors import BrokerError, LogError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+
+VERSIONS = (0, 11)
+AUTHORIZE = (("DESCRIBE", "TOPIC"),)
+
+log = logging.getLogger(__name__)
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
+_SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+
+Answer = ListOffsetsResponse.TopicResponse.PartitionResponse
+
+
+def handle(call: Call) -> ListOffsetsResponse:
+    response = ListOffsetsResponse()
+    for topic in call.request.topics:
+        seen: set[int] = set()
+        answers = []
+        for wanted in topic.partitions:
+            answer = Answer(partition_index=wanted.partition_index)
+            try:
+                if wanted.partition_index in seen:
+                    raise refuse(error_codes.INVALID_REQUEST)
+                seen.add(wanted.partition_index)
+                if not call.allowed("DESCRIBE", "TOPIC", topic.name):
+                    raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+                _find(call, topic.name, wanted, answer)
+            except BrokerError as error:
+                answer.error_code = error.code.code
+            except (LogError, OSError) as error:
+                log.error("looking for an offset of %s-%d failed: %s", topic.name, wanted.partition_index, error)
+                answer.error_code = error_codes.KAFKA_STORAGE_ERROR
+            answers.append(answer)
+        response.topics.append(ListOffsetsResponse.TopicResponse(name=topic.name, partitions=answers))
+    return response
+
+
+def _find(
+    call: Call,
+    topic: str,
+    wanted: ListOffsetsRequest.Topic.Partition,
+    answer: ListOffsetsResponse.TopicResponse.PartitionResponse,
+) -> None:
+    partition = call.broker.logs.led(topic, wanted.partition_index, wanted.current_leader_epoch)
+    if call.version == 0:
+        answer.old_style_offsets = _segment_offsets(partition, wanted.timestamp, wanted.max_num_offsets)
+        return
+    opened, timestamp = partition.log, wanted.timestamp
+    end = partition.end_for(call.request.isolation_level)
+    if timestamp < 0 and call.version < _SINCE.get(timestamp, 0):
+        raise refuse(error_codes.UNSUPPORTED_VERSION)
+    if timestamp == LATEST:
+        answer.offset, answer.leader_epoch = end, _epoch(call, opened.epochs.latest)
+    elif timestamp in (EARLIEST, EARLIEST_LOCAL):
+        answer.offset = opened.log_start_offset
+        answer.leader_epoch = _epoch(call, opened.epochs.epoch_at(opened.log_start_offset))
+    elif timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return  # nothing is tiered: offset -1
+    elif timestamp == MAX_TIMESTAMP or timestamp >= 0:
+        found = (
+            opened.max_timestamp_record()
+            if timestamp == MAX_TIMESTAMP
+            else opened.offset_for_timestamp(timestamp, limit_offset=end)
+        )
+        if found is not None:
+            answer.offset, answer.timestamp = found.offset, found.timestamp
+            answer.leader_epoch = _epoch(call, found.leader_epoch)
+    else:
+        raise refuse(error_codes.INVALID_REQUEST)
+
+
+def _epoch(call: Call, epoch: int) -> int:
+    return epoch if call.version >= 4 else -1
+
+
+def _segment_offsets(partition: Partition, timestamp: int, count: int) -> list[int]:
+    """As ``fetchOffsetsBefore`` of Kafka 0.8: where segments begin, and the log end, newest first."""
+    opened = partition.log
+    starts = [max(segment.base_offset, opened.log_start_offset) for segment in opened.segments]
+    if timestamp == LATEST:
+        offsets = [*starts, opened.log_end_offset]
+    elif timestamp == EARLIEST:
+        offsets = [opened.log_start_offset]
+    else:
+        offsets = [
+            start for start, segment in zip(starts, opened.segments, strict=True) if segment.max_timestamp <= timestamp
+        ]
+    return sorted(set(offsets), reverse=True)[: max(count, 0)]

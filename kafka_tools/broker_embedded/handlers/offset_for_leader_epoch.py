@@ -1,0 +1,37 @@
+"""OffsetForLeaderEpoch (23): where a leader epoch ended, so that a client can find lost records (KIP-320).
+
+- An epoch that is unknown is answered with epoch -1 and offset -1.
+- v2: the client's current leader epoch is checked.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
+
+VERSIONS = (0, 4)
+AUTHORIZE = (("DESCRIBE", "TOPIC"),)
+
+Result = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
+
+
+def handle(call: Call) -> OffsetForLeaderEpochResponse:
+    response = OffsetForLeaderEpochResponse()
+    for topic in call.request.topics:
+        results = []
+        for wanted in topic.partitions:
+            result = Result.EpochEndOffset(partition=wanted.partition)
+            try:
+                if not call.allowed("DESCRIBE", "TOPIC", topic.topic):
+                    raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+                partition = call.broker.logs.led(topic.topic, wanted.partition, wanted.current_leader_epoch)
+                result.leader_epoch, result.end_offset = partition.log.epochs.end_offset(
+                    wanted.leader_epoch, partition.log.log_end_offset
+                )
+            except BrokerError as error:
+                result.error_code = error.code.code
+            results.append(result)
+        response.topics.append(Result(topic=topic.topic, partitions=results))
+    return response

@@ -1,0 +1,114 @@
+"""Produce (0): append record batches, each partition on its own.
+
+- acks 0: no answer; an error closes the connection, as Kafka does, since there is no other way to tell.
+- acks 1 and -1 are the same with one replica; min.insync.replicas counts at most as many as there are (KIP-966).
+- A repeated batch of an idempotent producer is answered with the offset it got the first time.
+- v8: the records at fault are listed. v10: an error about the leader carries the current one. v13: topic ids.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from kafka_tools.broker_embedded.cluster import Topic
+from kafka_tools.broker_embedded.dispatch import NO_REPLY, Call, CloseConnection, NoReply, refuse
+from kafka_tools.broker_embedded.incoming import Refused, take
+from kafka_tools.errors import BrokerError, LogError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
+
+VERSIONS = (0, 13)
+AUTHORIZE = (("WRITE", "TOPIC"),)
+
+log = logging.getLogger(__name__)
+
+_MAY_WRITE_INTERNAL = "__admin_client"  # the one client id that Kafka lets append to internal topics
+
+TopicResponse = ProduceResponse.TopicProduceResponse
+PartitionResponse = TopicResponse.PartitionProduceResponse
+
+
+def handle(call: Call) -> ProduceResponse | NoReply:
+    request = call.request
+    if request.acks not in (-1, 0, 1):
+        raise refuse(error_codes.INVALID_REQUIRED_ACKS)
+    response = ProduceResponse()
+    failed = False
+    cluster = call.broker.cluster
+    for topic_data in request.topic_data:
+        if call.version >= 13:
+            topic = cluster.topics_by_id.get(topic_data.topic_id)
+            unknown = error_codes.UNKNOWN_TOPIC_ID
+        else:
+            topic = cluster.topics.get(topic_data.name)
+            unknown = error_codes.UNKNOWN_TOPIC_OR_PARTITION
+        answers = []
+        for data in topic_data.partition_data:
+            answer = _append(call, topic, data) if topic is not None else _error(data.index, unknown)
+            failed = failed or answer.error_code != 0
+            answers.append(answer)
+        response.responses.append(
+            TopicResponse(name=topic_data.name, topic_id=topic_data.topic_id, partition_responses=answers)
+        )
+    if request.acks == 0:
+        if failed:
+            raise CloseConnection("a produce request with acks=0 failed")
+        return NO_REPLY
+    return response
+
+
+def _append(
+    call: Call, topic: Topic, data: ProduceRequest.TopicProduceData.PartitionProduceData
+) -> ProduceResponse.TopicProduceResponse.PartitionProduceResponse:
+    core = call.broker
+    try:
+        if not call.allowed("WRITE", "TOPIC", topic.name):
+            return _error(data.index, error_codes.TOPIC_AUTHORIZATION_FAILED)
+        if topic.is_internal and call.client_id != _MAY_WRITE_INTERNAL:
+            return _error(data.index, error_codes.INVALID_TOPIC_EXCEPTION, f"{topic.name} is an internal topic.")
+        partition = core.logs.led(topic.name, data.index)
+        now_ms = core.clock.now_ms()
+        buffer = take(data.records, call.version, partition.limits, now_ms)
+        if not buffer:
+            return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
+        appended = partition.log.append(
+            buffer,
+            leader_epoch=partition.leader_epoch,
+            append_time_ms=now_ms if partition.limits.log_append_time else None,
+        )
+    except Refused as error:
+        return _error(data.index, error.code, error.message, error.records)
+    except OutOfOrderSequence as error:
+        return _error(data.index, error_codes.OUT_OF_ORDER_SEQUENCE_NUMBER, str(error))
+    except StaleProducerEpoch as error:
+        return _error(data.index, error_codes.INVALID_PRODUCER_EPOCH, str(error))
+    except BrokerError as error:
+        return _error(data.index, error.code.code, error.broker_message)
+    except (LogError, OSError) as error:
+        log.error("append to %s-%d failed: %s", topic.name, data.index, error)
+        return _error(data.index, error_codes.KAFKA_STORAGE_ERROR)
+    if not appended.duplicate:
+        partition.appended_bytes += len(buffer)
+        core.on_record_append(partition.id)
+    return PartitionResponse(
+        index=data.index,
+        base_offset=appended.base_offset,
+        log_append_time_ms=appended.append_time_ms,
+        log_start_offset=partition.log.log_start_offset,
+    )
+
+
+def _error(
+    index: int, code: int, message: str | None = None, records: list[tuple[int, str]] | None = None
+) -> ProduceResponse.TopicProduceResponse.PartitionProduceResponse:
+    return PartitionResponse(
+        index=index,
+        error_code=code,
+        base_offset=-1,
+        error_message=message,
+        record_errors=[
+            PartitionResponse.BatchIndexAndErrorMessage(batch_index=at, batch_index_error_message=text)
+            for at, text in records or ()
+        ],
+    )

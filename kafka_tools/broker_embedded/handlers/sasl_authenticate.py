@@ -1,0 +1,35 @@
+"""SaslAuthenticate (36): one step of the SASL exchange.
+
+- A wrong login is SASL_AUTHENTICATION_FAILED with a text that does not tell users from passwords; the
+  connection is closed once the answer is sent.
+- On a listener without SASL, or after the login, it is ILLEGAL_SASL_STATE.
+- v1: session_lifetime_ms is 0: a login here does not expire.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.errors import AuthenticationFailed
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
+
+VERSIONS = (0, 2)
+AUTHORIZE = ()
+
+
+def handle(call: Call) -> SaslAuthenticateResponse:
+    connection = call.connection
+    login = connection.login
+    if login is None or login.done:
+        return SaslAuthenticateResponse(
+            error_code=error_codes.ILLEGAL_SASL_STATE,
+            error_message="SaslAuthenticate request received after successful authentication",
+        )
+    try:
+        answer = login.step(call.request.auth_bytes)
+    except AuthenticationFailed as error:
+        connection.close_after_reply = True
+        return SaslAuthenticateResponse(error_code=error_codes.SASL_AUTHENTICATION_FAILED, error_message=str(error))
+    if login.done:
+        connection.principal = login.principal
+    return SaslAuthenticateResponse(error_message=None, auth_bytes=answer)

@@ -1,0 +1,25 @@
+"""SaslHandshake (17): choose the SASL mechanism of a connection.
+
+- A mechanism that the listener does not offer is UNSUPPORTED_SASL_MECHANISM, with those it does.
+- On a listener without SASL, or after the login, it is ILLEGAL_SASL_STATE.
+- v0: the tokens that follow are not wrapped in requests.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeResponse
+
+VERSIONS = (0, 1)
+AUTHORIZE = ()
+
+
+def handle(call: Call) -> SaslHandshakeResponse:
+    login = call.connection.login
+    if login is None or login.done:
+        return SaslHandshakeResponse(error_code=error_codes.ILLEGAL_SASL_STATE)
+    known = login.choose(call.request.mechanism, bare_tokens=call.version == 0)
+    return SaslHandshakeResponse(
+        error_code=0 if known else error_codes.UNSUPPORTED_SASL_MECHANISM, mechanisms=list(login.security.mechanisms)
+    )

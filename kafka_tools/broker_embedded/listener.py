@@ -1,0 +1,243 @@
+"""The rim: asyncio sockets on one side, the core's plain calls on the other.
+
+Each connection is served one request at a time and in order, as Kafka does by muting a channel: while a
+call is parked its connection's later requests wait, and reading stops when too many do. Bytes that are
+no request close that connection only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.broker_embedded.authentication import ListenerSecurity, Login, listener_values, tls_principal
+from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection
+from kafka_tools.errors import ConfigError, WireError
+from kafka_tools.protocol.frames import FrameReader
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.endpoints import Endpoint
+    from kafka_tools.broker_embedded.purgatory import Parked
+
+log = logging.getLogger(__name__)
+
+_WAITING_REQUESTS = 64
+"""Requests of one connection that may wait; beyond that it is not read from until they are served."""
+
+_IDLE_CHECK_MS = 10_000
+
+
+class ClientConnection(asyncio.Protocol):
+    """One accepted socket."""
+
+    def __init__(self, server: Server, endpoint: Endpoint) -> None:
+        self._server = server
+        self._endpoint = endpoint
+        self._core = server.core
+        self._reader = FrameReader(server.max_frame_bytes)
+        self._frames: deque[bytes] = deque()
+        self._out: list[bytes] = []
+        self._parked: Parked | None = None
+        self._serving = False
+        self._blocked = False
+        self._reading = True
+        self._transport: Any = None
+        self.connection: Connection | None = None
+        self.last_used_s = 0.0
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        peer = transport.get_extra_info("peername") or ("", 0)
+        local = transport.get_extra_info("sockname") or ("", 0)
+        number = next(self._server.numbers)
+        self.connection = Connection(
+            f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{number}", self._endpoint.name, peer[0], peer[1]
+        )
+        self.connection.local_host = local[0]
+        security = self._server.security.get(self._endpoint.name)
+        if security is not None:
+            self.connection.login = Login(security)
+        elif self._endpoint.has_tls:
+            self.connection.principal = tls_principal(transport.get_extra_info("peercert"))
+        self.last_used_s = self._core.clock.monotonic_s()
+        self._server.connections.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        self.last_used_s = self._core.clock.monotonic_s()
+        try:
+            self._frames.extend(self._reader.feed(data))
+        except WireError as error:
+            self._reject(error)
+            return
+        self._serve()
+        if len(self._frames) > _WAITING_REQUESTS and self._reading:
+            self._reading = False
+            self._transport.pause_reading()
+
+    def _serve(self) -> None:
+        """Serve what waits, until a call is parked or the client does not take its answers."""
+        if self._serving or self.connection is None:
+            return
+        self._serving = True
+        frames, dispatcher = self._frames, self._core.dispatcher
+        try:
+            while frames and self._parked is None and not self._blocked and not self._transport.is_closing():
+                self._parked = dispatcher.handle_frame(self.connection, frames.popleft(), self._answer)
+        except (WireError, CloseConnection) as error:
+            self._flush()
+            self._reject(error)
+        finally:
+            self._serving = False
+        self._flush()
+        if self.connection is not None and self.connection.close_after_reply:
+            self._frames.clear()
+            self._transport.close()
+        if not self._reading and len(frames) < _WAITING_REQUESTS // 2:
+            self._reading = True
+            self._transport.resume_reading()
+
+    def _answer(self, payload: bytes | None) -> None:
+        if payload is not None:
+            self._out.append(len(payload).to_bytes(4, "big"))
+            self._out.append(payload)
+        if not self._serving:  # the answer of a parked call
+            self._parked = None
+            self._flush()
+            self._server.loop.call_soon(self._serve)
+
+    def _flush(self) -> None:
+        if self._out and not self._transport.is_closing():
+            self._transport.writelines(self._out)
+        self._out.clear()
+
+    def _reject(self, error: Exception) -> None:
+        log.warning("closing the connection from %s: %s", self._transport.get_extra_info("peername"), error)
+        self._frames.clear()
+        self._transport.close()
+
+    def pause_writing(self) -> None:
+        self._blocked = True
+
+    def resume_writing(self) -> None:
+        self._blocked = False
+        self._serve()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._server.connections.discard(self)
+        self._frames.clear()
+        if self._parked is not None:
+            self._parked.cancel()
+            self._parked = None
+        self.connection = None
+
+    def close(self, *, abort: bool = False) -> None:
+        if abort:
+            self._transport.abort()
+        else:
+            self._transport.close()
+
+    @property
+    def idle(self) -> bool:
+        return self._parked is None and not self._frames
+
+
+class Server:
+    """The listeners of a core on the running event loop, and the core's timers on its clock."""
+
+    def __init__(self, core: Core, endpoints: list[Endpoint]) -> None:
+        self.core = core
+        self.endpoints = endpoints
+        self.loop = asyncio.get_running_loop()
+        self.connections: set[ClientConnection] = set()
+        self.numbers = count()
+        self.max_frame_bytes = core.configs.broker.integer("socket.request.max.bytes")
+        self.security = {endpoint.name: ListenerSecurity(core, endpoint) for endpoint in endpoints if endpoint.has_sasl}
+        self._servers: list[asyncio.Server] = []
+        self._alarm: asyncio.TimerHandle | None = None
+
+    async def start(self) -> None:
+        """Open every listener and tell the cluster its addresses. Raises ConfigError if one cannot be opened."""
+        for endpoint in self.endpoints:
+            try:
+                server = await self.loop.create_server(
+                    lambda endpoint=endpoint: ClientConnection(self, endpoint),
+                    endpoint.host or None,
+                    endpoint.port,
+                    family=socket.AF_INET if endpoint.host == "localhost" else socket.AF_UNSPEC,
+                    backlog=512,
+                    ssl=self._tls(endpoint),
+                    start_serving=False,
+                )
+            except OSError as error:
+                await self.stop()
+                raise ConfigError(
+                    f"cannot listen on {endpoint}: {error.strerror or error}",
+                    hint="another process may use the port; port 0 picks a free one",
+                ) from error
+            self._servers.append(server)
+            port = server.sockets[0].getsockname()[1]
+            self.core.cluster.endpoints[endpoint.name] = (
+                endpoint.advertised_host or endpoint.host,
+                endpoint.advertised_port or port,
+            )
+        for server in self._servers:
+            await server.start_serving()
+        self.core.timers.on_earlier = self._arm
+        self.core.timers.call_later(_IDLE_CHECK_MS, self._close_idle)
+        self._arm()
+
+    def _tls(self, endpoint: Endpoint) -> Any:
+        """The TLS context of a listener, None without TLS. Raises ConfigError for files that cannot be used."""
+        if not endpoint.has_tls:
+            return None
+        from kafka_tools.net.tls import server_settings  # imports ssl: only TLS listeners pay for it
+
+        return server_settings(listener_values(self.core.properties, endpoint.name)).context
+
+    async def stop(self) -> None:
+        """Close listeners and connections; answers already written are sent."""
+        self.core.timers.on_earlier = None
+        if self._alarm:
+            self._alarm.cancel()
+        for server in self._servers:
+            server.close()
+        for connection in list(self.connections):
+            connection.close()
+        await asyncio.sleep(0)
+        for connection in list(self.connections):
+            connection.close(abort=True)
+        await asyncio.sleep(0)
+
+    def bootstrap_servers(self) -> str:
+        """The addresses of the first listener as clients want them."""
+        from kafka_tools.values import format_address
+
+        host, port = self.core.cluster.endpoints[self.endpoints[0].name]
+        return format_address("localhost" if host in ("", "0.0.0.0", "::") else host, port)
+
+    def _arm(self) -> None:
+        due_s = self.core.timers.next_due_s()
+        if self._alarm:
+            if due_s is not None and self._alarm.when() <= due_s and not self._alarm.cancelled():
+                return
+            self._alarm.cancel()
+        self._alarm = None if due_s is None else self.loop.call_at(due_s, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self.core.step()
+        self._arm()
+
+    def _close_idle(self) -> None:
+        idle_ms = self.core.configs.broker.integer("connections.max.idle.ms")
+        now_s = self.core.clock.monotonic_s()
+        if idle_ms >= 0:
+            for connection in list(self.connections):
+                if connection.idle and (now_s - connection.last_used_s) * 1000 > idle_ms:
+                    connection.close()
+        self.core.timers.call_later(_IDLE_CHECK_MS, self._close_idle)

@@ -1,0 +1,75 @@
+"""The cluster's state in the broker's own directory: Kafka's metadata records in ``__cluster_metadata-0``.
+
+The log is in Kafka's format throughout (``metadata/src/main/resources/common/metadata``, frame version 1
+before each record), so Kafka's own dump tool prints it with ``--cluster-metadata-decoder``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from kafka_tools.clock import Clock
+from kafka_tools.errors import LogError, WireError
+from kafka_tools.protocol.codec import decode_prefix, encode_into
+from kafka_tools.protocol.primitives import read_unsigned_varint, write_unsigned_varint
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import RECORDS
+from kafka_tools.records.build import build_batch
+from kafka_tools.storage.log import LogConfig, PartitionLog
+
+DIRECTORY = "__cluster_metadata-0"
+_FRAME_VERSION = 1
+_VERSIONS = {"RegisterBrokerRecord": 3, "PartitionRecord": 1, "PartitionChangeRecord": 1}
+"""Versions written where the newest is not needed, so that older tools can read the log as well."""
+
+
+class LocalStore:
+    """A ClusterStore in ``data_dir``. One change is one batch: its CRC makes it whole or absent."""
+
+    def __init__(self, data_dir: str, clock: Clock, *, clean: bool) -> None:
+        self._clock = clock
+        self._log = PartitionLog.open(
+            os.path.join(data_dir, DIRECTORY), LogConfig(delete=False, segment_ms=2**63 - 1), clock, clean=clean
+        )
+
+    def append(self, records: Sequence[Stored]) -> None:
+        now_ms = self._clock.now_ms()
+        batch = build_batch([(now_ms, None, encode_record(record), ()) for record in records], leader_epoch=1)
+        self._log.append(bytearray(batch), leader_epoch=1, from_client=False)
+
+    def replay(self) -> Iterator[Stored]:
+        for view in self._log.walk():
+            if view.is_control:
+                continue
+            for record in view.records():
+                if record.value is not None:
+                    yield decode_record(record.value, f"{self._log.directory} at offset {record.offset}")
+
+    def close(self) -> None:
+        self._log.close()
+
+
+def encode_record(record: Stored) -> bytes:
+    """Frame version, type and version as unsigned varints, then the record."""
+    kind = type(record)
+    version = _VERSIONS.get(kind.__name__, kind.MAX_VERSION)
+    out = bytearray()
+    write_unsigned_varint(out, _FRAME_VERSION)
+    write_unsigned_varint(out, kind.ID or 0)
+    write_unsigned_varint(out, version)
+    encode_into(record, version, out)
+    return bytes(out)
+
+
+def decode_record(value: bytes | memoryview, where: str) -> Stored:
+    """The record in a value. Raises LogError, naming ``where``, for bytes that are none."""
+    try:
+        frame_version, position = read_unsigned_varint(value, 0)
+        kind, position = read_unsigned_varint(value, position)
+        version, position = read_unsigned_varint(value, position)
+        if frame_version != _FRAME_VERSION or kind not in RECORDS:
+            raise LogError(f"{where}: metadata record of type {kind}, frame version {frame_version}, is not known")
+        return decode_prefix(RECORDS[kind], version, value, position)[0]
+    except (WireError, IndexError, ValueError) as error:
+        raise LogError(f"{where}: not a metadata record: {error}") from error

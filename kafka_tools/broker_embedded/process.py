@@ -1,0 +1,55 @@
+"""The broker as a process of its own: signals, the ready line, a temporary directory if none was given."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import resource
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+
+from kafka_tools.broker_embedded.broker import RunningBroker
+
+log = logging.getLogger(__name__)
+
+
+def run(
+    properties: Mapping[str, str], data_dirs: Sequence[str], *, release: str | None, ready: Callable[[str], None]
+) -> None:
+    """Serve until SIGTERM or SIGINT. ``ready`` gets one line of JSON once clients can connect.
+
+    Without ``data_dirs`` the logs live in a temporary directory that is removed at the end. Raises
+    ConfigError, LogError or OSError if the broker cannot start.
+    """
+    temporary = None if data_dirs else tempfile.mkdtemp(prefix="kafka-tools-broker-")
+    _raise_file_limit()
+    try:
+        asyncio.run(_serve(RunningBroker(properties, data_dirs=data_dirs or [temporary or ""], release=release), ready))
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    await broker.start()
+    description = broker.describe()
+    log.info("ready at %s, data in %s", description["bootstrap_servers"], description["data_dir"])
+    ready(json.dumps(description))
+    await stopping.wait()
+    log.info("stopping")
+    await broker.stop()
+    log.info("stopped")
+
+
+def _raise_file_limit() -> None:
+    """Every segment that is read is an open file: use what the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

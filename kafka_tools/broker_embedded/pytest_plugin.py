@@ -1,0 +1,32 @@
+"""The ``kafka_broker`` fixture: a real broker for integration tests, one per test session.
+
+>>> def test_round_trip(kafka_broker):
+...     config = {"bootstrap.servers": kafka_broker.bootstrap_servers}
+
+Override ``kafka_broker_config`` (session scope) to give it configs, as server.properties would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.broker import EmbeddedBroker
+
+
+@pytest.fixture(scope="session")
+def kafka_broker_config() -> dict[str, object]:
+    """Configs of the broker behind ``kafka_broker``; override it in a conftest.py."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def kafka_broker(kafka_broker_config: dict[str, object]) -> Iterator[EmbeddedBroker]:
+    """A running broker with ``bootstrap_servers``; its data goes when the session ends."""
+    from kafka_tools.broker_embedded.broker import EmbeddedBroker
+
+    with EmbeddedBroker(config=kafka_broker_config) as broker:
+        yield broker

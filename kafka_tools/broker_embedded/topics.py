@@ -1,0 +1,199 @@
+"""Making, growing and deleting topics: names, placement, the records of each change, and the logs.
+
+Rules and texts are those of Kafka's ``ReplicationControlManager`` and ``Topic``. A change is committed
+first and then carried out on disk; a start finishes what a crash interrupted in between.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, Topic
+from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import (
+    ConfigRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+MAX_NAME_LENGTH = 249
+MAX_PARTITIONS_PER_REQUEST = 10_000
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+_TOPIC_RESOURCE = 2
+_SYSTEM_CONFIGS = {
+    "__consumer_offsets": {"cleanup.policy": "compact", "compression.type": "producer"},
+    "__transaction_state": {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "min.insync.replicas": "1",
+    },
+}
+
+Assignment = list[list[int]]
+"""Replicas (broker ids, the leader first) by partition number."""
+
+
+def name_problem(name: str) -> str | None:
+    """Why this cannot be a topic's name; None if it can (``Topic.detectInvalidTopic``)."""
+    if not name:
+        return "the empty string is not allowed"
+    if name in (".", ".."):
+        return f"'{name}' is not allowed"
+    if len(name) > MAX_NAME_LENGTH:
+        return f"the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}"
+    if not _LEGAL.fullmatch(name):
+        return f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    return None
+
+
+def check_new_name(core: Core, name: str) -> None:
+    """BrokerError if a topic of this name cannot be made."""
+    if core.cluster.topic(name):
+        raise refuse(error_codes.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    problem = name_problem(name)
+    if problem:
+        raise refuse(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+    folded = name.replace(".", "_")
+    if "." in name or "_" in name:
+        for other in core.cluster.topics:
+            if other.replace(".", "_") == folded:
+                raise refuse(
+                    error_codes.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}"
+                )
+
+
+def place(core: Core, partitions: int, replication_factor: int, *, first: int = 0) -> Assignment:
+    """Spread partitions over the brokers, round robin from number ``first`` on. BrokerError if they are too few."""
+    nodes = sorted(core.cluster.nodes)
+    if partitions <= 0:
+        raise refuse(
+            error_codes.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
+        )  # fmt: skip
+    if partitions > MAX_PARTITIONS_PER_REQUEST:
+        raise refuse(
+            error_codes.POLICY_VIOLATION,
+            f"Too many partitions in one request: {partitions}, at most {MAX_PARTITIONS_PER_REQUEST} are allowed.",
+        )
+    if replication_factor <= 0:
+        raise refuse(
+            error_codes.INVALID_REPLICATION_FACTOR, "Replication factor was set to an invalid non-positive value."
+        )
+    if replication_factor > len(nodes):
+        raise refuse(
+            error_codes.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {replication_factor} time(s): The target replication factor of "
+            f"{replication_factor} cannot be reached because only {len(nodes)} broker(s) are registered.",
+        )
+    return [
+        [nodes[(first + number + copy) % len(nodes)] for copy in range(replication_factor)]
+        for number in range(partitions)
+    ]
+
+
+def check_assignment(core: Core, assignment: Assignment) -> None:
+    """BrokerError if a manual assignment names brokers twice, unknown ones, or differently many."""
+    for number, replicas in enumerate(assignment):
+        if not replicas:
+            raise refuse(
+                error_codes.INVALID_REPLICA_ASSIGNMENT,
+                f"The manual partition assignment includes an empty replica list for partition {number}.",
+            )
+        if len(set(replicas)) != len(replicas):
+            raise refuse(
+                error_codes.INVALID_REPLICA_ASSIGNMENT,
+                f"The manual partition assignment includes the broker {_first_repeated(replicas)} more than once.",
+            )
+        for broker in replicas:
+            if broker not in core.cluster.nodes:
+                raise refuse(
+                    error_codes.INVALID_REPLICA_ASSIGNMENT,
+                    f"The manual partition assignment includes broker {broker}, but no such broker is registered.",
+                )
+        if len(replicas) != len(assignment[0]):
+            raise refuse(
+                error_codes.INVALID_REPLICA_ASSIGNMENT,
+                "The manual partition assignment includes a partition with "
+                f"{len(replicas)} replica(s), but this is not consistent with previous partitions, which have "
+                f"{len(assignment[0])} replica(s).",
+            )
+
+
+def create_topic(core: Core, name: str, assignment: Assignment, configs: Mapping[str, str]) -> Topic:
+    """Make a topic whose name, assignment and configs were checked. Raises OSError if the disk refuses."""
+    topic_id = _new_id(core)
+    records: list[Stored] = [TopicRecord(name=name, topic_id=topic_id)]
+    records += [
+        ConfigRecord(resource_type=_TOPIC_RESOURCE, resource_name=name, name=key, value=value)
+        for key, value in sorted(configs.items())
+    ]
+    records += [_partition_record(topic_id, number, replicas) for number, replicas in enumerate(assignment)]
+    core.commit(records)
+    for number in range(len(assignment)):
+        core.logs.open(name, number)
+    return core.cluster.topics[name]
+
+
+def add_partitions(core: Core, topic: Topic, assignment: Assignment) -> None:
+    """Append partitions to a topic."""
+    first = len(topic.partitions)
+    core.commit([_partition_record(topic.id, first + at, replicas) for at, replicas in enumerate(assignment)])
+    for at in range(len(assignment)):
+        core.logs.open(topic.name, first + at)
+
+
+def delete_topic(core: Core, topic: Topic) -> None:
+    """Forget a topic and its configs; its files are deleted a little later."""
+    numbers = list(topic.partitions)
+    core.commit([RemoveTopicRecord(topic_id=topic.id)])
+    core.logs.delete(topic.name, numbers)
+
+
+def auto_create(core: Core, name: str) -> Topic:
+    """Make a topic with the broker's defaults; internal topics with theirs. BrokerError if it cannot be made."""
+    broker = core.configs.broker
+    check_new_name(core, name)
+    if name in INTERNAL_TOPICS:
+        kind = {"__consumer_offsets": "offsets.topic", "__transaction_state": "transaction.state.log"}.get(
+            name, "share.coordinator.state.topic"
+        )
+        partitions = broker.integer(f"{kind}.num.partitions")
+        segment_bytes = broker.get(f"{kind}.segment.bytes")
+        configs = {**_SYSTEM_CONFIGS.get(name, {"cleanup.policy": "delete"}), "segment.bytes": str(segment_bytes)}
+        return create_topic(core, name, place(core, partitions, 1), configs)
+    factor = min(broker.integer("default.replication.factor"), len(core.cluster.nodes))
+    return create_topic(core, name, place(core, broker.integer("num.partitions"), factor), {})
+
+
+def _partition_record(topic_id: uuid.UUID, number: int, replicas: list[int]) -> PartitionRecord:
+    return PartitionRecord(
+        partition_id=number,
+        topic_id=topic_id,
+        replicas=list(replicas),
+        isr=list(replicas),
+        leader=replicas[0],
+        leader_epoch=0,
+        partition_epoch=0,
+    )
+
+
+def _new_id(core: Core) -> uuid.UUID:
+    """A random id whose text does not begin with a dash, which command lines would take for an option."""
+    from kafka_tools.values import uuid_text
+
+    while True:
+        found = uuid.uuid4()
+        if not uuid_text(found).startswith("-") and found not in core.cluster.topics_by_id:
+            return found
+
+
+def _first_repeated(values: Sequence[int]) -> int:
+    return next(value for at, value in enumerate(values) if value in values[:at])

@@ -1,0 +1,101 @@
+"""Which leader epoch began at which offset: the ``leader-epoch-checkpoint`` file of one log.
+
+Rules of Kafka's ``LeaderEpochFileCache`` (KIP-101, KIP-279): entries ascend in epoch and offset, an
+epoch without records is replaced by the next one.
+"""
+
+from __future__ import annotations
+
+import os
+
+from kafka_tools.errors import CorruptIndex
+
+FILE_NAME = "leader-epoch-checkpoint"
+
+
+class LeaderEpochs:
+    """The epochs of one log, oldest first, kept in step with its checkpoint file."""
+
+    def __init__(self, directory: str) -> None:
+        self._path = os.path.join(directory, FILE_NAME)
+        self.entries: list[tuple[int, int]] = []
+        """(epoch, start offset), ascending in both."""
+
+    @property
+    def latest(self) -> int:
+        """The newest epoch, -1 if there is none."""
+        return self.entries[-1][0] if self.entries else -1
+
+    def load(self) -> None:
+        """Read the file; a missing one is an empty list. Raises CorruptIndex for one that cannot be read."""
+        try:
+            with open(self._path, encoding="ascii") as file:
+                lines = file.read().splitlines()
+        except FileNotFoundError:
+            return
+        except UnicodeDecodeError as error:
+            raise CorruptIndex("a leader epoch checkpoint is ASCII text", path=self._path) from error
+        try:
+            version, count = int(lines[0]), int(lines[1])
+            entries = [(int(epoch), int(offset)) for epoch, offset in (line.split() for line in lines[2:])]
+        except (ValueError, IndexError) as error:
+            raise CorruptIndex(f"{self._path} is no leader epoch checkpoint", path=self._path) from error
+        if version != 0 or count != len(entries) or entries != sorted(entries):
+            raise CorruptIndex(f"{self._path} is no leader epoch checkpoint", path=self._path)
+        self.entries = entries
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """Records from ``start_offset`` on carry ``epoch``; nothing happens if that is known already."""
+        if epoch < 0 or epoch <= self.latest:
+            return
+        while self.entries and self.entries[-1][1] >= start_offset:
+            self.entries.pop()
+        self.entries.append((epoch, start_offset))
+        self.save()
+
+    def truncate_end(self, end_offset: int) -> None:
+        """Forget epochs that start at or after ``end_offset``."""
+        kept = [entry for entry in self.entries if entry[1] < end_offset]
+        if kept != self.entries:
+            self.entries = kept
+            self.save()
+
+    def truncate_start(self, start_offset: int) -> None:
+        """Forget what lies before ``start_offset``; the epoch that covers it now starts there."""
+        before = [entry for entry in self.entries if entry[1] <= start_offset]
+        if before and (len(before) > 1 or before[0][1] < start_offset):
+            self.entries = [(before[-1][0], start_offset), *self.entries[len(before) :]]
+            self.save()
+
+    def end_offset(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """(epoch, end offset) of the last records with an epoch not above ``epoch``; (-1, -1) if unknown.
+
+        As ``LeaderEpochFileCache.endOffsetFor``: what OffsetForLeaderEpoch answers.
+        """
+        if epoch < 0 or epoch > self.latest:
+            return -1, -1
+        if epoch == self.latest:
+            return epoch, log_end_offset
+        found = -1
+        for known, start_offset in self.entries:
+            if known > epoch:
+                return (epoch if found < 0 else found), start_offset
+            found = known
+        return -1, -1
+
+    def epoch_at(self, offset: int) -> int:
+        """The epoch of the record at ``offset``, -1 if unknown."""
+        found = -1
+        for epoch, start_offset in self.entries:
+            if start_offset > offset:
+                break
+            found = epoch
+        return found
+
+    def save(self) -> None:
+        """Replace the file; a reader sees the old one or the new one."""
+        temporary = self._path + ".tmp"
+        lines = [f"0\n{len(self.entries)}\n", *(f"{epoch} {offset}\n" for epoch, offset in self.entries)]
+        with open(temporary, "w", encoding="ascii") as file:
+            file.write("".join(lines))
+        os.replace(temporary, self._path)

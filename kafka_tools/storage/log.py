@@ -1,0 +1,394 @@
+"""PartitionLog: one partition's log as a broker writes, serves and recovers it.
+
+A directory of segments in Kafka's own format (``LogSegment``), with the leader epochs and producer state
+beside them; the rules are those of Kafka's ``UnifiedLog`` and ``LocalLog``. Everything acknowledged has
+been handed to the kernel, so ``kill -9`` loses nothing; with ``flush_messages`` 1 it is on the disk.
+Knows no topics' policies beyond ``LogConfig``, no replication, no sockets.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kafka_tools.clock import Clock
+from kafka_tools.errors import LogError
+from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.build import patch_batch
+from kafka_tools.storage import log_recovery
+from kafka_tools.storage.leader_epochs import LeaderEpochs
+from kafka_tools.storage.log_segment import LogSegment
+from kafka_tools.storage.producer_files import append_aborted, read_aborted, read_marker, write_snapshot
+from kafka_tools.storage.producer_state import KnownBatch, ProducerStates
+
+_INDEX_ENTRY_BYTES = 8
+_MAX_RELATIVE_OFFSET = 2**31 - 1
+_NEVER = 2**63 - 1
+
+
+class OffsetOutOfRange(LogError):
+    """An offset below the log start offset or above the log end offset."""
+
+
+class LogOffline(LogError):
+    """Writing to the log failed before: it answers nothing until the broker is started again."""
+
+
+class LogConfig(NamedTuple):
+    """What a log needs of its topic's configs; names and units are Kafka's."""
+
+    segment_bytes: int = 1073741824
+    segment_ms: int = 604800000
+    segment_index_bytes: int = 10485760
+    index_interval_bytes: int = 4096
+    flush_messages: int = _NEVER
+    retention_ms: int = 604800000
+    retention_bytes: int = -1
+    delete: bool = True
+    """Whether ``cleanup.policy`` holds ``delete``: whether retention applies."""
+
+
+class Appended(NamedTuple):
+    """What an append came to. ``append_time_ms`` is -1 unless the log stamps LogAppendTime."""
+
+    base_offset: int
+    last_offset: int
+    append_time_ms: int
+    duplicate: bool = False
+
+
+class FoundRecord(NamedTuple):
+    """The answer to a search by time: offset, timestamp in milliseconds, leader epoch (-1 unknown)."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int
+
+
+class PartitionLog:
+    """The log in ``directory``. ``log_start_offset`` <= offsets < ``log_end_offset``.
+
+    ``last_stable_offset`` is the log end, or the start of the oldest open transaction.
+    ``recovery_point`` is the offset below which everything is known to be on the disk.
+    """
+
+    def __init__(self, directory: str, config: LogConfig, clock: Clock) -> None:
+        self.directory = directory
+        self.name = os.path.basename(directory)
+        self.config = config
+        self.clock = clock
+        self.segments: list[LogSegment] = []
+        self._bases: list[int] = []
+        self.log_start_offset = 0
+        self.log_end_offset = 0
+        self.recovery_point = 0
+        self.epochs = LeaderEpochs(directory)
+        self.producers = ProducerStates()
+        self.offline: str | None = None
+        self._unflushed = 0
+        self._retired: list[LogSegment] = []
+
+    @classmethod
+    def open(
+        cls,
+        directory: str,
+        config: LogConfig,
+        clock: Clock,
+        *,
+        clean: bool,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+    ) -> PartitionLog:
+        """Open or make the log. ``clean`` is true only if the broker closed it: else what follows the
+        recovery point is checked batch by batch and cut at the first damage."""
+        os.makedirs(directory, exist_ok=True)
+        opened = cls(directory, config, clock)
+        log_recovery.load(opened, clean=clean, recovery_point=recovery_point, log_start_offset=log_start_offset)
+        return opened
+
+    # State
+
+    @property
+    def active(self) -> LogSegment:
+        return self.segments[-1]
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all .log files."""
+        return sum(segment.size for segment in self.segments)
+
+    @property
+    def last_stable_offset(self) -> int:
+        return min(self.producers.open_transactions(), default=self.log_end_offset)
+
+    def set_segments(self, segments: list[LogSegment]) -> None:
+        self.segments = segments
+        self._bases = [segment.base_offset for segment in segments]
+
+    # Appending
+
+    def append(
+        self,
+        buffer: bytearray,
+        *,
+        leader_epoch: int,
+        append_time_ms: int | None = None,
+        from_client: bool = True,
+    ) -> Appended:
+        """Give the batches in ``buffer`` (magic 2, already validated) the next offsets and write them.
+
+        ``buffer`` is changed in place. With ``from_client`` a batch of an idempotent producer is checked:
+        a repeated one is answered with its first offset and nothing is written. Raises
+        OutOfOrderSequence, StaleProducerEpoch, LogOffline, or OSError from the disk.
+        """
+        if self.offline:
+            raise LogOffline(f"{self.name} is offline: {self.offline}", path=self.directory)
+        views = list(batches(buffer))
+        for view in views:
+            if from_client and view.producer_id >= 0:
+                known = self.producers.duplicate_of(view)
+                if known is not None:
+                    return Appended(known.first_offset, known.last_offset, _stamp(known, append_time_ms), True)
+                self.producers.check(view, self.name)
+        base_offset = next_offset = self.log_end_offset
+        for view in views:
+            patch_batch(
+                buffer, view.position, base_offset=next_offset, leader_epoch=leader_epoch, append_time_ms=append_time_ms
+            )
+            next_offset += view.last_offset - view.base_offset + 1
+        views = list(batches(buffer))
+        if self._must_roll(len(buffer), views[0].max_timestamp, next_offset):
+            self.roll()
+        if leader_epoch > self.epochs.latest:
+            self.epochs.assign(leader_epoch, base_offset)
+        try:
+            self.active.append(buffer, views, self.config.index_interval_bytes)
+            self.log_end_offset = next_offset
+            for view in views:
+                self.note_producer(view, self.active)
+            self._unflushed += next_offset - base_offset
+            if self._unflushed >= self.config.flush_messages:
+                os.fdatasync(self.active.fd)
+                self._unflushed = 0
+        except OSError as error:
+            self.offline = str(error)
+            raise
+        return Appended(base_offset, next_offset - 1, -1 if append_time_ms is None else append_time_ms)
+
+    def note_producer(self, view: BatchView, segment: LogSegment | None) -> None:
+        """Take a batch with final offsets into the producer state; also how that state is rebuilt.
+
+        An aborted transaction goes into the transaction index of ``segment``, if one is given.
+        """
+        if view.producer_id < 0:
+            return
+        if not view.is_control:
+            self.producers.update(view, view.base_offset, view.last_offset, view.max_timestamp)
+            return
+        finished = read_marker(view, self.producers)
+        if finished and not finished.committed and segment is not None:
+            append_aborted(segment.transaction_index_path, finished)
+
+    def epochs_seen(self, epoch: int, offset: int) -> None:
+        """A batch with ``epoch`` was found at ``offset`` while the log was being recovered."""
+        self.epochs.assign(epoch, offset)
+
+    def _must_roll(self, incoming_bytes: int, timestamp: int, next_offset: int) -> bool:
+        active, config = self.active, self.config
+        if not active.size:
+            return False
+        if active.size + incoming_bytes > config.segment_bytes:
+            return True
+        if next_offset - active.base_offset > _MAX_RELATIVE_OFFSET:
+            return True
+        if active.index_entries >= config.segment_index_bytes // _INDEX_ENTRY_BYTES:
+            return True
+        first = active.first_timestamp
+        age_ms = timestamp - first if first >= 0 and timestamp >= 0 else self.clock.now_ms() - active.created_ms
+        return age_ms > config.segment_ms
+
+    def roll(self) -> None:
+        """Seal the active segment and begin a new one at the log end."""
+        if self.active.base_offset == self.log_end_offset:
+            return
+        sealed = self.active
+        sealed.seal()
+        write_snapshot(self, self.log_end_offset)
+        self.set_segments(
+            [*self.segments, LogSegment(self.directory, self.log_end_offset, created_ms=self.clock.now_ms())]
+        )
+        threading.Thread(
+            target=self._sync_sealed, args=(sealed, self.log_end_offset), name=f"sync {self.name}", daemon=True
+        ).start()
+
+    def _sync_sealed(self, segment: LogSegment, end_offset: int) -> None:
+        """Off the loop: a gigabyte takes a while to reach the disk, and nobody waits for it."""
+        try:
+            segment.sync()
+            self.recovery_point = max(self.recovery_point, end_offset)
+        except OSError as error:
+            if segment in self.segments:
+                self.offline = f"sync of {segment.path} failed: {error}"
+
+    # Reading
+
+    def read(self, offset: int, max_bytes: int, *, limit_offset: int | None = None, whole_first: bool = True) -> bytes:
+        """Stored bytes of the batches that hold ``offset`` and what follows, up to ``max_bytes``.
+
+        ``limit_offset`` hides what starts at or after it (high watermark, last stable offset). With
+        ``whole_first`` the first batch comes whole even if it is bigger. Raises OffsetOutOfRange.
+        """
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRange(
+                f"offset {offset} of {self.name} is not within {self.log_start_offset} to {self.log_end_offset}"
+            )
+        end = self.log_end_offset if limit_offset is None else min(limit_offset, self.log_end_offset)
+        if offset >= end:
+            return b""
+        at = max(bisect_right(self._bases, offset) - 1, 0)
+        for segment in self.segments[at:]:
+            limit = end if end < self.log_end_offset else None
+            data, _ = segment.read(segment.position_of(offset), max_bytes, limit, whole_first=whole_first)
+            if data or segment is self.active or (limit is not None and segment.base_offset >= limit):
+                return data
+        return b""
+
+    def walk(self, offset: int | None = None) -> Iterator[BatchView]:
+        """Every batch from ``offset`` (default: the log start) to the end, bodies included."""
+        start = self.log_start_offset if offset is None else offset
+        for segment in self.segments[max(bisect_right(self._bases, start) - 1, 0) :]:
+            for _, view in segment.walk(segment.position_of(start)):
+                yield view
+
+    def offset_for_timestamp(self, timestamp: int, *, limit_offset: int | None = None) -> FoundRecord | None:
+        """The first record at or after ``timestamp`` (milliseconds), None if there is none."""
+        end = self.log_end_offset if limit_offset is None else limit_offset
+        for segment in self.segments:
+            if segment.max_timestamp < timestamp:
+                continue
+            for _, view in segment.walk(segment.first_offset_by_time(timestamp)):
+                if view.max_timestamp < timestamp or view.last_offset < self.log_start_offset:
+                    continue
+                if view.base_offset >= end:
+                    return None
+                for record in view.records():
+                    if record.timestamp >= timestamp and self.log_start_offset <= record.offset < end:
+                        return FoundRecord(record.offset, record.timestamp, view.partition_leader_epoch)
+        return None
+
+    def max_timestamp_record(self) -> FoundRecord | None:
+        """The record with the greatest timestamp, the first of them if several have it."""
+        best = max(self.segments, key=lambda segment: segment.max_timestamp, default=None)
+        return None if best is None or best.max_timestamp < 0 else self.offset_for_timestamp(best.max_timestamp)
+
+    def aborted_transactions(self, first_offset: int, end_offset: int) -> list[tuple[int, int]]:
+        """(producer id, first offset) of the aborted transactions with records in the range."""
+        found: list[tuple[int, int]] = []
+        for segment in self.segments[max(bisect_right(self._bases, first_offset) - 1, 0) :]:
+            found += read_aborted(segment.transaction_index_path, first_offset, end_offset)
+        return found
+
+    # Deleting
+
+    def delete_before(self, offset: int) -> None:
+        """Move the log start offset forward to ``offset``, at most the log end; whole segments before it go."""
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRange(
+                f"offset {offset} of {self.name} is not within {self.log_start_offset} to {self.log_end_offset}"
+            )
+        self.log_start_offset = offset
+        self.epochs.truncate_start(offset)
+        while len(self.segments) > 1 and self.segments[1].base_offset <= offset:
+            self._retire_first()
+
+    def enforce_retention(self) -> int:
+        """Delete segments that are too old or too many bytes; returns how many went.
+
+        As Kafka: by the newest timestamp of a segment and by total size; the active segment is rolled
+        first when it is too old itself.
+        """
+        if not self.config.delete:
+            return 0
+        dropped = 0
+        now_ms = self.clock.now_ms()
+        while self.config.retention_ms >= 0:
+            first = self.segments[0]
+            newest_ms = first.max_timestamp if first.max_timestamp >= 0 else first.created_ms
+            if not first.size or now_ms - newest_ms <= self.config.retention_ms:
+                break
+            self._drop_first()
+            dropped += 1
+        size = self.size_bytes
+        while self.config.retention_bytes >= 0 and len(self.segments) > 1:
+            size -= self.segments[0].size
+            if size < self.config.retention_bytes:
+                break
+            self._drop_first()
+            dropped += 1
+        return dropped
+
+    def _drop_first(self) -> None:
+        if len(self.segments) == 1:
+            self.roll()
+        self.delete_before(max(self.segments[1].base_offset, self.log_start_offset))
+
+    def _retire_first(self) -> None:
+        """Rename to .deleted: readers that hold the file go on, a start finishes the removal."""
+        segment = self.segments[0]
+        self.set_segments(self.segments[1:])
+        segment.close()
+        for path in segment.files():
+            if os.path.exists(path):
+                os.replace(path, path + ".deleted")
+        self._retired.append(segment)
+
+    def remove_retired(self) -> None:
+        """Delete the files of segments that were retired before."""
+        for segment in self._retired:
+            for path in segment.files():
+                if os.path.exists(path + ".deleted"):
+                    os.remove(path + ".deleted")
+        self._retired.clear()
+
+    @property
+    def has_retired(self) -> bool:
+        return bool(self._retired)
+
+    def truncate_to(self, offset: int) -> None:
+        """Forget everything from ``offset`` on; ``offset`` must be a batch boundary."""
+        while len(self.segments) > 1 and self.active.base_offset >= offset:
+            gone = self.segments[-1]
+            self.set_segments(self.segments[:-1])
+            gone.close()
+            for path in gone.files():
+                if os.path.exists(path):
+                    os.remove(path)
+        self.active.truncate(self.active.position_of(offset))
+        log_recovery.rebuild_indexes(self, self.active)
+        self.log_end_offset = min(self.log_end_offset, offset)
+        self.epochs.truncate_end(offset)
+        log_recovery.rebuild_producers(self)
+
+    # Closing
+
+    def flush(self) -> None:
+        """Hand buffered index entries to the kernel."""
+        self.active.flush_indexes()
+
+    def close(self, *, clean: bool = True) -> None:
+        """Close the files. ``clean`` completes indexes, writes the producer snapshot and syncs, as at a
+        regular stop; without it the files stay as a killed process leaves them."""
+        if clean and not self.offline:
+            self.active.seal()
+            write_snapshot(self, self.log_end_offset)
+            self.active.sync()
+            self.recovery_point = self.log_end_offset
+        for segment in self.segments:
+            segment.close()
+
+
+def _stamp(known: KnownBatch, append_time_ms: int | None) -> int:
+    return -1 if append_time_ms is None else known.timestamp

@@ -1,0 +1,233 @@
+"""How a log comes back: after a clean stop by reading, after a crash by checking what may be torn.
+
+The order is that of Kafka's ``LogLoader``: leftovers of unfinished work first, then segments, then the
+producers. A torn tail was never acknowledged, so cutting it loses nothing; how much was cut is logged.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from typing import TYPE_CHECKING
+
+from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
+from kafka_tools.records.batches import BatchView
+from kafka_tools.storage.log_segment import LogSegment
+from kafka_tools.storage.producer_files import read_snapshot, snapshots, write_snapshot
+from kafka_tools.storage.producer_state import KnownBatch, ProducerStates
+
+if TYPE_CHECKING:
+    from kafka_tools.storage.log import PartitionLog
+
+log = logging.getLogger(__name__)
+
+_LOG_FILE = re.compile(r"(\d{20})\.log")
+_WINDOW_BYTES = 4 * 1024 * 1024
+"""How far back a clean start looks for the batches that a snapshot does not list (it has one per producer)."""
+
+
+def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_offset: int) -> None:
+    """Fill ``opened`` from its directory. Raises LogError, CorruptIndex or OSError if that cannot be done."""
+    directory, now_ms = opened.directory, opened.clock.now_ms()
+    _finish_interrupted_work(directory)
+    bases = sorted(int(match[1]) for name in os.listdir(directory) if (match := _LOG_FILE.fullmatch(name)))
+    segments = [LogSegment(directory, base, created_ms=now_ms) for base in bases]
+    opened.set_segments(segments or [LogSegment(directory, log_start_offset, created_ms=now_ms)])
+    opened.recovery_point = recovery_point
+    opened.log_start_offset = max(log_start_offset, opened.segments[0].base_offset)
+    kept: list[LogSegment] = []
+    end_offset = opened.segments[0].base_offset
+    damaged = False
+    recovered_from: int | None = None
+    for number, segment in enumerate(opened.segments):
+        if damaged:
+            _remove_segment(segment)
+            continue
+        kept.append(segment)
+        next_base = opened.segments[number + 1].base_offset if number + 1 < len(opened.segments) else None
+        suspect = not clean and (next_base is None or next_base > recovery_point)
+        if suspect:
+            recovered_from = segment.base_offset if recovered_from is None else recovered_from
+            end_offset, damaged = recover_segment(opened, segment)
+        else:
+            try:
+                segment.load_indexes()
+            except CorruptIndex as error:
+                log.warning("%s: rebuilding the indexes of segment %d: %s", opened.name, segment.base_offset, error)
+                rebuild_indexes(opened, segment)
+            end_offset = next_base if next_base is not None else _end_of(segment)
+    opened.set_segments(kept)
+    opened.log_end_offset = end_offset
+    if end_offset < opened.log_start_offset:
+        log.warning("%s: ends before its log start offset %d; starting empty", opened.name, opened.log_start_offset)
+        for segment in kept:
+            _remove_segment(segment)
+        opened.set_segments([LogSegment(directory, opened.log_start_offset, created_ms=now_ms)])
+        opened.log_end_offset = opened.log_start_offset
+    try:
+        opened.epochs.load()
+    except CorruptIndex as error:
+        log.warning("%s; beginning a new one", error)
+    opened.epochs.truncate_end(opened.log_end_offset)
+    opened.epochs.truncate_start(opened.log_start_offset)
+    rebuild_producers(opened, recovered_from)
+
+
+def _finish_interrupted_work(directory: str) -> None:
+    """Remove what a retention or a cleaning had given up; a finished rewrite takes the place of its originals.
+
+    A .swap at or after the first .cleaned belongs to a split that was not finished: it goes too.
+    """
+    names = sorted(os.listdir(directory))
+    cleaned = [int(name[:20]) for name in names if name.endswith(".log.cleaned") and name[:20].isdigit()]
+    unfinished_from = min(cleaned, default=None)
+    for name in names:
+        path = os.path.join(directory, name)
+        if name.endswith((".deleted", ".cleaned", ".tmp")):
+            os.remove(path)
+        elif name.endswith(".swap"):
+            base = int(name[:20]) if name[:20].isdigit() else 0
+            if unfinished_from is not None and base >= unfinished_from:
+                os.remove(path)
+            elif name.endswith(".log.swap"):
+                _take_place(directory, base, path)
+            else:
+                os.replace(path, path[: -len(".swap")])
+
+
+def _take_place(directory: str, base: int, swap_path: str) -> None:
+    """Put a rewritten segment where the segments were whose offsets it holds."""
+    log_path = swap_path[: -len(".swap")]
+    os.replace(swap_path, log_path)
+    end_offset = _end_of(LogSegment(directory, base, created_ms=0))
+    for name in os.listdir(directory):
+        match = _LOG_FILE.fullmatch(name)
+        if match and base < int(match[1]) < end_offset:
+            _remove_segment(LogSegment(directory, int(match[1]), created_ms=0))
+
+
+def _end_of(segment: LogSegment) -> int:
+    """The offset after the last batch, from headers alone, from the last index entry on."""
+    position, end_offset = segment.last_indexed_position, segment.base_offset
+    while position < segment.size:
+        last_offset, size_bytes = segment.header_at(position)
+        end_offset = last_offset + 1
+        position += size_bytes
+    return end_offset
+
+
+def recover_segment(opened: PartitionLog, segment: LogSegment) -> tuple[int, bool]:
+    """(end offset, cut?): check every batch, rebuild the indexes, cut the file at the first damage."""
+    segment.reset_indexes()
+    if os.path.exists(segment.transaction_index_path):
+        os.remove(segment.transaction_index_path)
+    end_offset, position = segment.base_offset, 0
+    interval_bytes = opened.config.index_interval_bytes
+    reason = ""
+    try:
+        for position, view in segment.walk():
+            if not view.crc_ok():
+                reason = "the CRC does not match"
+                break
+            if view.base_offset < end_offset or view.last_offset < view.base_offset:
+                reason = f"offset {view.base_offset} follows {end_offset - 1}"
+                break
+            segment.note(view, position, interval_bytes)
+            end_offset = view.last_offset + 1
+            opened.epochs_seen(view.partition_leader_epoch, view.base_offset)
+            position += view.size_bytes
+    except CorruptBatch as error:
+        reason = str(error)
+    if reason:
+        log.warning(
+            "%s: cutting %d bytes off segment %d at %d: %s",
+            opened.name, segment.size - position, segment.base_offset, position, reason,
+        )  # fmt: skip
+        segment.truncate(position)
+    segment.flush_indexes()
+    return end_offset, bool(reason)
+
+
+def rebuild_indexes(opened: PartitionLog, segment: LogSegment) -> None:
+    """Write .index and .timeindex anew from the log."""
+    segment.reset_indexes()
+    for position, view in segment.walk():
+        segment.note(view, position, opened.config.index_interval_bytes)
+    segment.flush_indexes()
+
+
+def rebuild_producers(opened: PartitionLog, recovered_from: int | None = None) -> None:
+    """Producer state from the newest usable snapshot and the batches after it.
+
+    A snapshot lists one batch per producer, so the windows of five are filled again from the last few
+    megabytes before it. From ``recovered_from`` on the transaction index is written anew, so no later
+    snapshot may be used.
+    """
+    opened.producers = ProducerStates()
+    start = opened.log_start_offset
+    newest_allowed = opened.log_end_offset if recovered_from is None else max(recovered_from, start)
+    for offset, path in reversed(snapshots(opened.directory)):
+        if offset > newest_allowed:
+            os.remove(path)
+            continue
+        if offset < start:
+            break
+        try:
+            read_snapshot(path, opened.producers)
+        except LogError as error:
+            log.warning("%s; using an older one", error)
+            os.remove(path)
+            continue
+        start = offset
+        _widen_windows(opened, offset)
+        break
+    for segment in opened.segments:
+        if segment is not opened.active and segment_end(opened, segment) <= start:
+            continue
+        rewrite = recovered_from is not None and segment.base_offset >= recovered_from
+        if rewrite and segment.base_offset > start:
+            write_snapshot(opened, segment.base_offset)
+        for _, view in segment.walk_headers(segment.position_of(start)):
+            if view.base_offset >= start:
+                opened.note_producer(view, segment if rewrite else None)
+
+
+def segment_end(opened: PartitionLog, segment: LogSegment) -> int:
+    """The base offset of the next segment, or the log end."""
+    number = opened.segments.index(segment)
+    return opened.segments[number + 1].base_offset if number + 1 < len(opened.segments) else opened.log_end_offset
+
+
+def _widen_windows(opened: PartitionLog, end: int) -> None:
+    if not any(entry.batches for entry in opened.producers.entries.values()):
+        return
+    segment = next(s for s in reversed(opened.segments) if s.base_offset <= max(end - 1, opened.log_start_offset))
+    earlier: dict[int, list[BatchView]] = {}
+    position = segment.position_of(end)
+    for _, view in segment.walk_headers(segment.indexed_position_before(max(position - _WINDOW_BYTES, 0))):
+        if view.base_offset >= end:
+            break
+        if view.producer_id >= 0 and not view.is_control:
+            earlier.setdefault(view.producer_id, []).append(view)
+    for producer_id, views in earlier.items():
+        entry = opened.producers.entries.get(producer_id)
+        if entry is None or not entry.batches or views[-1].last_offset != entry.batches[-1].last_offset:
+            continue
+        entry.batches.clear()
+        for view in views:
+            if view.producer_epoch == entry.epoch:
+                entry.batches.append(_known(view))
+
+
+def _known(view: BatchView) -> KnownBatch:
+    return KnownBatch(
+        view.base_sequence, view.last_sequence, view.base_offset, view.last_offset, view.max_timestamp
+    )  # fmt: skip
+
+
+def _remove_segment(segment: LogSegment) -> None:
+    segment.close()
+    for path in segment.files():
+        if os.path.exists(path):
+            os.remove(path)

@@ -1,0 +1,350 @@
+"""One segment that a broker writes and serves: a .log file with its .index and .timeindex.
+
+Appends go to the kernel before they return, so that a killed process loses none of them; index entries
+are buffered, because recovery rebuilds an index that is short. Index rules as Kafka's ``LogSegment``,
+``OffsetIndex`` and ``TimeIndex``: an entry for a batch once ``index_interval_bytes`` were written since
+the last one; time entries only with ascending timestamps; one more time entry when the segment is sealed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from struct import Struct, iter_unpack
+
+from kafka_tools.errors import CorruptBatch, CorruptIndex
+from kafka_tools.records.batches import BatchView, batches
+
+_HEAD = Struct(">qiib")  # base offset, length, leader epoch, magic
+_MAGIC_2_HEAD = Struct(">qiibIhi")  # ... crc, attributes, last offset delta
+_OFFSET_ENTRY = Struct(">ii")
+_TIME_ENTRY = Struct(">qi")
+_PREFIX_BYTES = 12
+_SMALLEST_BATCH_BYTES = 26  # a magic 0 message without key and value
+_MAGIC_2_BYTES = 61
+_MAGIC_POSITION = 16
+_ATTRIBUTES_POSITION = 22  # the low byte
+_CONTROL = 0x20
+_SCAN_BYTES = 64 * 1024
+_PENDING_ENTRIES = 256
+_HINTS = 8
+
+
+def file_stem(offset: int) -> str:
+    """The 20 digits that name a segment's files."""
+    return f"{offset:020d}"
+
+
+class LogSegment:
+    """A segment with the offsets from ``base_offset`` on; ``size`` is the length of its log in bytes.
+
+    ``max_timestamp`` (milliseconds, -1 for none) and ``offset_of_max_timestamp`` cover what was appended
+    or loaded; ``first_timestamp`` is the first batch's, -1 if unknown.
+    """
+
+    def __init__(self, directory: str, base_offset: int, *, created_ms: int) -> None:
+        stem = os.path.join(directory, file_stem(base_offset))
+        self.base_offset = base_offset
+        self.path = stem + ".log"
+        self.index_path = stem + ".index"
+        self.time_index_path = stem + ".timeindex"
+        self.transaction_index_path = stem + ".txnindex"
+        self.created_ms = created_ms
+        self.max_timestamp = -1
+        self.offset_of_max_timestamp = -1
+        self.first_timestamp = -1
+        self._fd = -1
+        try:
+            self.size = os.stat(self.path).st_size
+        except FileNotFoundError:
+            for path in (self.path, self.index_path, self.time_index_path):
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
+            self.size = 0
+        # In memory: the offset index relative to base_offset, the time index as lists.
+        self._index_offsets: array[int] = array("i")
+        self._index_positions: array[int] = array("i")
+        self._times: list[int] = []
+        self._time_offsets: list[int] = []
+        self._pending: list[bytes] = []
+        self._pending_times: list[bytes] = []
+        self._bytes_since_index = 0
+        self._hints: dict[int, int] = {}
+
+    @property
+    def fd(self) -> int:
+        """The descriptor of the log file, opened on first use."""
+        if self._fd < 0:
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+        return self._fd
+
+    # Appending
+
+    def append(self, buffer: bytes | bytearray | memoryview, views: list[BatchView], interval_bytes: int) -> None:
+        """Write batches whose offsets are final. Raises OSError, with the file as it was before."""
+        start = self.size
+        self._write(buffer)
+        for view in views:
+            self.note(view, start + view.position, interval_bytes)
+
+    def note(self, view: BatchView, position: int, interval_bytes: int) -> None:
+        """Take a batch at ``position`` into the indexes and the time range; also how an index is rebuilt."""
+        last_offset = view.last_offset
+        if view.max_timestamp > self.max_timestamp:
+            self.max_timestamp = view.max_timestamp
+            self.offset_of_max_timestamp = last_offset
+        if self.first_timestamp < 0:
+            self.first_timestamp = view.max_timestamp
+        if self._bytes_since_index > interval_bytes:
+            self._add_index_entry(last_offset - self.base_offset, position)
+            self._add_time_entry()
+            self._bytes_since_index = 0
+        self._bytes_since_index += view.size_bytes
+
+    def _write(self, buffer: bytes | bytearray | memoryview) -> None:
+        written = 0
+        try:
+            written = os.pwrite(self.fd, buffer, self.size)
+            while written < len(buffer):
+                written += os.pwrite(self.fd, memoryview(buffer)[written:], self.size + written)
+        except OSError:
+            os.ftruncate(self.fd, self.size)  # no torn batch stays behind a failed append
+            raise
+        self.size += written
+
+    def _add_index_entry(self, relative_offset: int, position: int) -> None:
+        if self._index_offsets and relative_offset <= self._index_offsets[-1]:
+            return
+        self._index_offsets.append(relative_offset)
+        self._index_positions.append(position)
+        self._pending.append(_OFFSET_ENTRY.pack(relative_offset, position))
+        if len(self._pending) >= _PENDING_ENTRIES:
+            self.flush_indexes()
+
+    def _add_time_entry(self) -> None:
+        if self.max_timestamp > (self._times[-1] if self._times else -1):
+            self._times.append(self.max_timestamp)
+            self._time_offsets.append(self.offset_of_max_timestamp - self.base_offset)
+            self._pending_times.append(_TIME_ENTRY.pack(self._times[-1], self._time_offsets[-1]))
+
+    @property
+    def index_entries(self) -> int:
+        return len(self._index_offsets)
+
+    def flush_indexes(self) -> None:
+        """Hand buffered index entries to the kernel."""
+        for path, pending in ((self.index_path, self._pending), (self.time_index_path, self._pending_times)):
+            if pending:
+                with open(path, "ab", buffering=0) as file:
+                    file.write(b"".join(pending))
+                pending.clear()
+
+    def seal(self) -> None:
+        """No more appends: the time index gets the newest timestamp and the indexes are complete."""
+        self._add_time_entry()
+        self.flush_indexes()
+
+    def sync(self) -> None:
+        """Force log and indexes to the disk."""
+        os.fsync(self.fd)
+        for path in (self.index_path, self.time_index_path):
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+
+    # Loading
+
+    def load_indexes(self) -> None:
+        """Read both index files. Raises CorruptIndex if one is missing or cannot be of this segment."""
+        offsets = _read_entries(self.index_path, _OFFSET_ENTRY.size)
+        times = _read_entries(self.time_index_path, _TIME_ENTRY.size)
+        numbers = array("i")
+        numbers.frombytes(offsets)
+        numbers.byteswap()
+        self._index_offsets, self._index_positions = numbers[0::2], numbers[1::2]
+        if not _ascending(self._index_offsets) or not _ascending(self._index_positions):
+            raise CorruptIndex(f"{self.index_path} does not ascend", path=self.index_path)
+        if self._index_positions and self._index_positions[-1] >= self.size:
+            raise CorruptIndex(f"{self.index_path} points behind the end of its log", path=self.index_path)
+        entries = list(iter_unpack(_TIME_ENTRY.format, times))
+        self._times = [entry[0] for entry in entries]
+        self._time_offsets = [entry[1] for entry in entries]
+        if not _ascending(self._times):
+            raise CorruptIndex(f"{self.time_index_path} does not ascend", path=self.time_index_path)
+        if entries:
+            self.max_timestamp = self._times[-1]
+            self.offset_of_max_timestamp = self.base_offset + self._time_offsets[-1]
+
+    def reset_indexes(self) -> None:
+        """Empty both indexes; ``note`` fills them again."""
+        for path in (self.index_path, self.time_index_path):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644))
+        self._index_offsets, self._index_positions = array("i"), array("i")
+        self._times, self._time_offsets = [], []
+        self._pending.clear()
+        self._pending_times.clear()
+        self._bytes_since_index = 0
+        self._hints.clear()
+        self.max_timestamp = self.offset_of_max_timestamp = self.first_timestamp = -1
+
+    def truncate(self, size: int) -> None:
+        """Cut the log to ``size`` bytes; the caller resets the indexes."""
+        os.ftruncate(self.fd, size)
+        self.size = size
+        self._hints.clear()
+
+    # Reading
+
+    def position_of(self, offset: int) -> int:
+        """Where the first batch with records at or after ``offset`` starts; ``size`` if there is none."""
+        hint = self._hints.get(offset)
+        if hint is not None:
+            return hint
+        at = bisect_right(self._index_offsets, offset - self.base_offset) - 1
+        return self._scan(self._index_positions[at] if at >= 0 else 0, offset)
+
+    @property
+    def last_indexed_position(self) -> int:
+        """Where the batch of the last index entry starts, 0 without entries."""
+        return self._index_positions[-1] if self._index_positions else 0
+
+    def indexed_position_before(self, position: int) -> int:
+        """The start of a batch at or before ``position``."""
+        at = bisect_right(self._index_positions, position) - 1
+        return self._index_positions[at] if at >= 0 else 0
+
+    def header_at(self, position: int) -> tuple[int, int]:
+        """(last offset, size in bytes) of the batch at ``position``. Raises CorruptBatch."""
+        return _head(os.pread(self.fd, _MAGIC_2_HEAD.size, position), 0, self.path, position)
+
+    def _scan(self, position: int, offset: int) -> int:
+        while position + _SMALLEST_BATCH_BYTES <= self.size:
+            data = os.pread(self.fd, _SCAN_BYTES, position)
+            at = 0
+            while at + _MAGIC_2_HEAD.size <= len(data) or (at == 0 and len(data) >= _SMALLEST_BATCH_BYTES):
+                last, size_bytes = _head(data, at, self.path, position)
+                if last >= offset:
+                    return position + at
+                at += size_bytes
+            position += at
+        return self.size
+
+    def read(self, position: int, max_bytes: int, limit_offset: int | None, *, whole_first: bool) -> tuple[bytes, int]:
+        """(whole batches, offset after them) from ``position``, at most ``max_bytes``.
+
+        With ``whole_first`` the first batch comes whole however big it is. Batches that start at or after
+        ``limit_offset`` are left out. The offset is -1 where nothing was read.
+        """
+        data = os.pread(self.fd, max(min(max_bytes, self.size - position), 0), position)
+        if len(data) < _MAGIC_2_HEAD.size and position + len(data) < self.size:
+            data = os.pread(self.fd, _MAGIC_2_HEAD.size, position) if whole_first else b""
+        at, next_offset = 0, -1
+        length = len(data)
+        while at + _SMALLEST_BATCH_BYTES <= length:
+            if at + _MAGIC_2_HEAD.size > length and position + length < self.size:
+                break
+            last, size_bytes = _head(data, at, self.path, position)
+            if limit_offset is not None and _HEAD.unpack_from(data, at)[0] >= limit_offset:
+                break
+            if at + size_bytes > length:
+                if at == 0 and whole_first:
+                    data = os.pread(self.fd, size_bytes, position)
+                    at, next_offset = len(data), last + 1
+                break
+            at += size_bytes
+            next_offset = last + 1
+        if next_offset >= 0:
+            self._hint(next_offset, position + at)
+        return (data if at == len(data) else data[:at]), next_offset
+
+    def _hint(self, offset: int, position: int) -> None:
+        """Readers come back for what follows: remember where that is."""
+        hints = self._hints
+        if len(hints) >= _HINTS:
+            del hints[next(iter(hints))]
+        hints[offset] = position
+
+    def walk(self, position: int = 0) -> Iterator[tuple[int, BatchView]]:
+        """(position, batch) from ``position`` to the end. Raises CorruptBatch at the first bad length or magic."""
+        while position < self.size:
+            data = self._read_batch(position)
+            view = next(batches(data))
+            yield position, view
+            position += view.size_bytes
+
+    def walk_headers(self, position: int = 0) -> Iterator[tuple[int, BatchView]]:
+        """As ``walk``, but of batches other than control batches only the header is read."""
+        while position < self.size:
+            head = os.pread(self.fd, _MAGIC_2_BYTES, position)
+            if len(head) == _MAGIC_2_BYTES and head[_MAGIC_POSITION] == 2 and not head[_ATTRIBUTES_POSITION] & _CONTROL:
+                _, size_bytes = _head(head, 0, self.path, position)
+                if size_bytes > self.size - position:
+                    raise CorruptBatch(
+                        f"{self.path} at {position}: a batch of {size_bytes} bytes goes beyond the end",
+                        path=self.path, position=position,
+                    )  # fmt: skip
+                view = BatchView(head, 0)
+            else:
+                view = next(batches(self._read_batch(position)))
+            yield position, view
+            position += view.size_bytes
+
+    def _read_batch(self, position: int) -> bytes:
+        head = os.pread(self.fd, _PREFIX_BYTES, position)
+        left = self.size - position
+        size_bytes = _PREFIX_BYTES + int.from_bytes(head[8:12], "big", signed=True) if len(head) == 12 else 0
+        if not _SMALLEST_BATCH_BYTES <= size_bytes <= left:
+            raise CorruptBatch(
+                f"{self.path} at {position}: a batch of {size_bytes} bytes does not fit the {left} bytes left",
+                path=self.path,
+                position=position,
+            )
+        return os.pread(self.fd, size_bytes, position)
+
+    def first_offset_by_time(self, timestamp: int) -> int:
+        """Position from which the first batch with ``max_timestamp >= timestamp`` may be looked for."""
+        at = bisect_right(self._times, timestamp - 1) - 1
+        if at < 0:
+            return 0
+        offset = self._time_offsets[at]
+        index = bisect_right(self._index_offsets, offset) - 1
+        return self._index_positions[index] if index >= 0 else 0
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def files(self) -> list[str]:
+        """Every file that goes when the segment goes."""
+        stem = self.path[: -len(".log")]
+        return [stem + suffix for suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot")]
+
+
+def _head(data: bytes, at: int, path: str, position: int) -> tuple[int, int]:
+    """(last offset, size in bytes) of the batch at ``at``, from its header alone."""
+    base_offset, length, _, magic = _HEAD.unpack_from(data, at)
+    if length < _SMALLEST_BATCH_BYTES - _PREFIX_BYTES:
+        raise CorruptBatch(f"{path} at {position + at}: batch length {length}", path=path, position=position + at)
+    if magic < 2:
+        return base_offset, _PREFIX_BYTES + length  # a magic 0 or 1 wrapper carries its last offset
+    return base_offset + int.from_bytes(data[at + 23 : at + 27], "big"), _PREFIX_BYTES + length
+
+
+def _read_entries(path: str, entry_bytes: int) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError as error:
+        raise CorruptIndex(f"{path} is missing", path=path) from error
+    if len(data) % entry_bytes:
+        raise CorruptIndex(f"{path} is no multiple of {entry_bytes} bytes", path=path)
+    return data
+
+
+def _ascending(values: array[int] | list[int]) -> bool:
+    return all(a < b for a, b in itertools.pairwise(values))

@@ -1,0 +1,155 @@
+"""What a log knows of its producers: the last batches of each, and open transactions.
+
+Rules of Kafka's ``ProducerStateManager``, ``ProducerAppendInfo`` and ``ProducerStateEntry`` (KIP-98): a
+batch that repeats one of the last five of its producer is answered with that one's offset, any other
+batch must follow without a gap. Knows no files: ``storage.log`` stores and rebuilds the state.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kafka_tools.errors import LogError
+from kafka_tools.records.batches import BatchView
+
+BATCHES_TO_RETAIN = 5
+"""How many batches a producer may have in flight and still be recognised (Kafka's constant)."""
+
+_SEQUENCE_MAX = 2**31 - 1
+
+
+class OutOfOrderSequence(LogError):
+    """A batch does not follow the last one of its producer."""
+
+
+class StaleProducerEpoch(LogError):
+    """A batch carries an older epoch than one its producer used before."""
+
+
+class KnownBatch(NamedTuple):
+    """One appended batch of a producer: sequences and offsets inclusive, timestamp in milliseconds."""
+
+    first_sequence: int
+    last_sequence: int
+    first_offset: int
+    last_offset: int
+    timestamp: int
+
+
+class ProducerEntry:
+    """One producer id: epoch, last batches (oldest first), and its open transaction, -1 for none."""
+
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "transaction_start")
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.batches: deque[KnownBatch] = deque(maxlen=BATCHES_TO_RETAIN)
+        self.coordinator_epoch = -1
+        self.last_timestamp = -1
+        self.transaction_start = -1
+
+    @property
+    def last_sequence(self) -> int:
+        return self.batches[-1].last_sequence if self.batches else -1
+
+
+class FinishedTransaction(NamedTuple):
+    """A transaction that a marker ended: offsets inclusive; ``last_offset`` is the marker's."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    committed: bool
+    last_stable_offset: int
+
+
+class ProducerStates:
+    """The producers of one log by id."""
+
+    def __init__(self) -> None:
+        self.entries: dict[int, ProducerEntry] = {}
+
+    def duplicate_of(self, batch: BatchView) -> KnownBatch | None:
+        """The batch that this one repeats, if it is among its producer's last five."""
+        entry = self.entries.get(batch.producer_id)
+        if entry is None or entry.epoch != batch.producer_epoch:
+            return None
+        first, last = batch.base_sequence, batch.last_sequence
+        for known in entry.batches:
+            if known.first_sequence == first and known.last_sequence == last:
+                return known
+        return None
+
+    def check(self, batch: BatchView, where: object) -> None:
+        """Whether a client may append this batch now.
+
+        Raises StaleProducerEpoch or OutOfOrderSequence; ``where`` names the partition in the text.
+        """
+        entry = self.entries.get(batch.producer_id)
+        if entry is None:
+            return  # its state has expired or it is new: any sequence is accepted, as Kafka does
+        if batch.producer_epoch < entry.epoch:
+            raise StaleProducerEpoch(
+                f"epoch {batch.producer_epoch} of producer {batch.producer_id} at {where} "
+                f"is older than the last one, {entry.epoch}"
+            )
+        if batch.is_control:
+            return
+        if batch.producer_epoch != entry.epoch:
+            if batch.base_sequence != 0:
+                raise OutOfOrderSequence(
+                    f"producer {batch.producer_id} began epoch {batch.producer_epoch} at {where} "
+                    f"with sequence {batch.base_sequence}, not 0"
+                )
+        elif not _follows(entry.last_sequence, batch.base_sequence):
+            raise OutOfOrderSequence(
+                f"sequence {batch.base_sequence} of producer {batch.producer_id} at {where} "
+                f"does not follow {entry.last_sequence}"
+            )
+
+    def update(self, batch: BatchView, first_offset: int, last_offset: int, timestamp: int) -> None:
+        """Remember an appended data batch; its offsets are those it was given."""
+        entry = self._entry(batch.producer_id, batch.producer_epoch)
+        entry.batches.append(KnownBatch(batch.base_sequence, batch.last_sequence, first_offset, last_offset, timestamp))
+        entry.last_timestamp = timestamp
+        if batch.is_transactional and entry.transaction_start < 0:
+            entry.transaction_start = first_offset
+
+    def end_transaction(
+        self, producer_id: int, epoch: int, coordinator_epoch: int, offset: int, timestamp: int, *, committed: bool
+    ) -> FinishedTransaction | None:
+        """A marker at ``offset`` ends the producer's transaction; None if it had written nothing."""
+        entry = self._entry(producer_id, epoch)
+        entry.coordinator_epoch = coordinator_epoch
+        entry.last_timestamp = timestamp
+        start, entry.transaction_start = entry.transaction_start, -1
+        if start < 0:
+            return None
+        stable = min((other for other in self.open_transactions()), default=offset + 1)
+        return FinishedTransaction(producer_id, start, offset, committed, stable)
+
+    def open_transactions(self) -> Iterator[int]:
+        """First offsets of the transactions that no marker has ended."""
+        return (entry.transaction_start for entry in self.entries.values() if entry.transaction_start >= 0)
+
+    def expire(self, older_than_ms: int) -> None:
+        """Forget producers that wrote nothing since ``older_than_ms`` (milliseconds since the epoch)."""
+        for producer_id, entry in list(self.entries.items()):
+            if entry.transaction_start < 0 and entry.last_timestamp < older_than_ms:
+                del self.entries[producer_id]
+
+    def _entry(self, producer_id: int, epoch: int) -> ProducerEntry:
+        entry = self.entries.get(producer_id)
+        if entry is None:
+            entry = self.entries[producer_id] = ProducerEntry(epoch)
+        elif entry.epoch != epoch:
+            entry.epoch = epoch
+            entry.batches.clear()
+        return entry
+
+
+def _follows(last_sequence: int, next_sequence: int) -> bool:
+    """Sequences count up to 2**31 - 1 and start again at 0."""
+    return next_sequence == (0 if last_sequence == _SEQUENCE_MAX else last_sequence + 1)
