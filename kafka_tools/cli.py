@@ -7,15 +7,36 @@ root ``--help`` and completion of command names read the table. A test compares 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
-from click.shell_completion import CompletionItem
 
 from kafka_tools.commands import _run
 
-COMMANDS: dict[str, tuple[str, str]] = {}
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "broker": (
+        "kafka_tools.commands.broker:command",
+        "Run the bundled broker: real segment logs on disk, groups, configs, quotas.",
+    ),
+    "completion": ("kafka_tools.commands.completion:command", "Print the completion script for bash, zsh or fish."),
+}
 """Name under ``kafka-tools`` -> (module:attribute, one-line help)."""
+
+SCRIPTS = (
+    "topics",
+    "configs",
+    "consumer-groups",
+    "delete-records",
+    "dump-log",
+    "broker-api-versions",
+    "cluster",
+    "console-producer",
+    "console-consumer",
+)
+"""Commands that are also console scripts of their own, ``kafka-<name>``."""
 
 
 class LazyGroup(click.Group):
@@ -33,6 +54,8 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         names = [CompletionItem(name, help=COMMANDS[name][1]) for name in COMMANDS if name.startswith(incomplete)]
         return names + click.Command.shell_complete(self, ctx, incomplete)
 

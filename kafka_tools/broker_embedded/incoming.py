@@ -59,7 +59,7 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int) -> byte
         if version >= 3 and (len(views) != 1 or views[0].magic != 2):
             raise Refused(
                 error_codes.INVALID_RECORD,
-                "Produce requests of version 3 and later must contain exactly one record batch of magic 2 per partition.",
+                "Produce requests of version 3 and later must contain exactly one batch of magic 2 per partition.",
             )
         kept: list[bytes] | None = None
         for view in views:
