@@ -6,7 +6,7 @@ v6 is Kafka's unstable version and is not served.
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdResponse
 
@@ -16,13 +16,17 @@ AUTHORIZE: tuple[tuple[str, str], ...] = ()  # IDEMPOTENT_WRITE on the cluster, 
 
 def handle(call: Call) -> InitProducerIdResponse:
     request = call.request
-    if request.transactional_id is not None:
-        raise refuse(error_codes.INVALID_REQUEST, "this broker does not serve transactions")
+    if request.transactional_id is not None:  # no transactions here
+        return _refused(error_codes.INVALID_REQUEST)
     if not _may_produce(call):
-        raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+        return _refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)
     if (request.producer_id == -1) != (request.producer_epoch == -1):
-        raise refuse(error_codes.INVALID_REQUEST)
+        return _refused(error_codes.INVALID_REQUEST)
     return InitProducerIdResponse(producer_id=call.broker.producer_ids.next_id(), producer_epoch=0)
+
+
+def _refused(code: int) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)
 
 
 def _may_produce(call: Call) -> bool:
