@@ -17,7 +17,7 @@ from typing import Any, NoReturn, TypeVar, cast
 from kafka_tools.errors import DecodeError, EncodeError, UnsupportedVersion, WireError
 from kafka_tools.protocol.codec_source import Malformed, Run, Source, decoder_source, encoder_source
 from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint, write_unsigned_varint
-from kafka_tools.protocol.schema import Message, Stored, Struct
+from kafka_tools.protocol.schema import Field, Message, Stored, Struct
 
 M = TypeVar("M", bound=Message)
 S = TypeVar("S", bound=Struct)
@@ -136,6 +136,7 @@ def _compile(cls: type[Struct], source: Source, verb: str, version: int, flexibl
 
 
 def refuse_left_over(cls: type[Message], version: int, end: int, buffer: Buffer) -> None:
+    """Raise DecodeError unless the message ended where the buffer does."""
     if end != len(buffer):
         raise DecodeError(
             f"{cls.__name__} v{version}: {len(buffer) - end} bytes left over at position {end}",
@@ -147,6 +148,7 @@ def refuse_left_over(cls: type[Message], version: int, end: int, buffer: Buffer)
 
 
 def check_version(cls: type[Message], version: int) -> None:
+    """Raise UnsupportedVersion for a version the message does not have."""
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         raise UnsupportedVersion(
             f"Version {version} is not valid. Valid versions for {cls.__name__} are "
@@ -156,9 +158,35 @@ def check_version(cls: type[Message], version: int) -> None:
         )
 
 
+def _find_misfit(local: Mapping[str, Any], place: str) -> tuple[str, str | None]:
+    """(path, complaint) of the field in ``place`` whose value is not of its type; ``place`` may name several."""
+    from kafka_tools.protocol.types import misfit
+
+    owner = local.get("m")
+    fields = {field.name: field for field in owner.FIELDS} if isinstance(owner, Struct) else {}
+    for name in place.split("/"):
+        field = fields.get(name.removesuffix("[{i}]"))
+        if field is None:
+            continue
+        if name.endswith("[{i}]") and "item" in local:
+            complaint = misfit(field.item, local["item"])
+        else:
+            complaint = misfit(field, getattr(owner, field.name))
+            if complaint is None and field.kind == "array":
+                complaint = _first_misfit(misfit, field, getattr(owner, field.name))
+        if complaint is not None:
+            return name, complaint
+    return place.split("/")[0], None
+
+
+def _first_misfit(misfit: Callable[[Field, Any], str | None], field: Field, items: Any) -> str | None:
+    return next((found for found in (misfit(field.item, item) for item in items or ()) if found), None)
+
+
 def _raise_located(fault: Exception, kind: type[WireError], cls: type[Message], version: int) -> NoReturn:
     """Raise ``kind`` with the field path and position that the traceback's generated frames tell."""
     path: list[str] = []
+    misfit: str | None = None
     position: int | None = None
     end = 0
     traceback: TracebackType | None = fault.__traceback__
@@ -175,7 +203,10 @@ def _raise_located(fault: Exception, kind: type[WireError], cls: type[Message], 
                 path.append(name)
                 position = (position or 0) + before
             else:
-                path.append(place.format(i=local.get("i", 0)))
+                name = place
+                if kind is EncodeError:
+                    name, misfit = _find_misfit(local, place)
+                path.append(name.format(i=local.get("i", 0)))
         traceback = traceback.tb_next
     if not path:  # a fault of our own code, outside generated sources, is a bug and stays one
         raise fault
@@ -185,7 +216,7 @@ def _raise_located(fault: Exception, kind: type[WireError], cls: type[Message], 
     elif isinstance(fault, UnicodeDecodeError):
         what = f"is not UTF-8: {fault.reason}"
     else:
-        what = str(fault)
+        what = misfit or str(fault)
     at = "" if position is None or kind is EncodeError else f" at position {position}"
     raise kind(
         f"{cls.__name__} v{version}: field {field or '(end)'}{at}: {what}",

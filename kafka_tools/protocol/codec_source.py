@@ -83,6 +83,7 @@ def minimum_size(field: Field, version: int, flexible: bool) -> int:
 
 
 def struct_minimum_size(cls: type[Struct], version: int, flexible: bool) -> int:
+    """The fewest bytes the struct can take in this version."""
     fields = sum(minimum_size(f, version, flexible) for f in cls.FIELDS if is_inline(f, version))
     return fields + (1 if flexible else 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import re
 import struct
 import subprocess
 import sys
@@ -22,11 +23,14 @@ from kafka_tools.protocol import registry
 from kafka_tools.protocol.codec import decode, decode_prefix, decode_versioned, encode, encode_versioned, source_of
 from kafka_tools.protocol.headers import RequestHeader
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_tools.protocol.schema import Message, Stored
 from kafka_tools.protocol.stored.offset_commit import KEYS, OffsetCommitKey, OffsetCommitValue
+from kafka_tools.protocol.types import DESCRIPTIONS, type_text, types_table
 
 _spec = importlib.util.spec_from_file_location("protocol_generate", Path(__file__).with_name("generate.py"))
 generate = importlib.util.module_from_spec(_spec)
@@ -218,10 +222,45 @@ def test_left_over_bytes_are_a_decode_error_unless_a_prefix_is_wanted() -> None:
     assert decode_prefix(DeleteRecordsResponse, 0, b"??" + data + b"x", 2)[1] == len(data) + 2
 
 
-@pytest.mark.parametrize("value", [2**31, -(2**31) - 1, "5", None, 1.5])
-def test_a_value_that_the_type_cannot_hold_is_an_encode_error(value: object) -> None:
-    with pytest.raises(EncodeError, match="timeout_ms"):
+@pytest.mark.req("PROTO-16")
+@pytest.mark.parametrize("value", [2**31, -(2**31) - 1, "5", 1.5])
+def test_a_value_that_the_type_cannot_hold_is_an_encode_error_that_names_value_and_type(value: object) -> None:
+    with pytest.raises(EncodeError, match=re.escape(f"timeout_ms: {value!r} is not an INT32.")):
         encode(DeleteRecordsRequest(timeout_ms=value), 0)
+
+
+@pytest.mark.req("PROTO-16")
+def test_the_field_of_the_wrong_type_is_found_inside_lists_and_runs_of_fields() -> None:
+    Topic = DeleteRecordsRequest.Topic
+    wrong = Topic.Partition(partition_index=1, offset="latest")
+    with pytest.raises(EncodeError, match=re.escape("topics[0].partitions[1].offset: 'latest' is not an INT64.")):
+        encode(DeleteRecordsRequest(topics=[Topic(name="t", partitions=[Topic.Partition(), wrong])]), 0)
+    with pytest.raises(EncodeError, match=re.escape("topics[0].name: 3 is not a STRING.")):
+        encode(DeleteRecordsRequest(topics=[Topic(name=3)]), 0)
+    with pytest.raises(EncodeError, match=re.escape("groups_names[1]: 7 is not a STRING.")):
+        encode(DeleteGroupsRequest(groups_names=["a", 7]), 0)
+    with pytest.raises(EncodeError, match=re.escape("topics: 'all' is not an ARRAY.")):
+        encode(MetadataRequest(topics="all"), 1)
+
+
+def test_a_secret_value_of_the_wrong_type_is_not_repeated() -> None:
+    with pytest.raises(EncodeError) as caught:
+        encode(SaslAuthenticateRequest(auth_bytes="hunter2"), 0)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.req("PROTO-15")
+def test_types_have_names_descriptions_and_a_table() -> None:
+    names = {f.name: type_text(f, 1) for f in MetadataRequest.FIELDS}
+    assert names["topics"] == "ARRAY(STRUCT)"
+    assert type_text(MetadataRequest.RequestTopic.FIELDS[1], 10) == "NULLABLE_STRING"
+    assert type_text(DeleteGroupsRequest.FIELDS[0], 0) == "ARRAY(STRING)"
+    assert type_text(DeleteGroupsRequest.FIELDS[0], 2, flexible=True) == "COMPACT_ARRAY(COMPACT_STRING)"
+    guide = (
+        "BOOLEAN INT8 INT16 INT32 INT64 UINT32 VARINT VARLONG STRING NULLABLE_STRING BYTES NULLABLE_BYTES RECORDS ARRAY"
+    )
+    for name in guide.split():
+        assert f"| `{name}` | {DESCRIPTIONS[name]} |" in types_table()
 
 
 def test_a_string_beyond_32767_bytes_does_not_fit_the_older_versions() -> None:
