@@ -23,7 +23,7 @@ import pytest
 
 from tests.against_kafka.harness import SECURE, RealKafka, RealZooKeeper, Setup
 from tests.against_kafka.jars import Unavailable
-from tests.against_kafka.jvm import run_tool
+from tests.against_kafka.tool_server import run_tool
 
 HERE = Path(__file__).parent
 

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from tests.against_kafka import secrets_for_tests as secrets
 from tests.against_kafka.jars import class_path, java
-from tests.against_kafka.jvm import LOG4J, QUIET, SERVER_OPTIONS, Ports, Server, StartFailed, answers, run_tool
+from tests.against_kafka.jvm import QUIET, SERVER_OPTIONS, Ports, Server, StartFailed, answers, log4j
+from tests.against_kafka.tool_server import run_tool
 
 START_ATTEMPTS = 3
 SECURE = ("PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL")
@@ -112,14 +113,24 @@ class RealKafka:
         return self._log_dir(self.node_ids[0] if node is None else node) / f"{topic}-{partition}"
 
     def tool(
-        self, main: str, *arguments: object, stdin: str | None = None, release: str | None = None, connect: bool = True
+        self,
+        main: str,
+        *arguments: object,
+        stdin: str | None = None,
+        release: str | None = None,
+        connect: bool = True,
+        timeout_s: float = 120,
+        fresh: bool = False,
     ) -> subprocess.CompletedProcess[str]:
         """Kafka's own tool with ``--bootstrap-server`` of this cluster before the arguments.
 
-        ``release`` runs another release's tool against this cluster; ``connect=False`` leaves the address out.
+        ``release`` runs another release's tool against this cluster; ``connect=False`` leaves the address out;
+        ``fresh`` takes a JVM of its own (see ``tool_server``).
         """
         address = ("--bootstrap-server", self.bootstrap_servers) if connect else ()
-        return run_tool(release or self.release, main, *address, *arguments, stdin=stdin, log4j=self._log4j("ERROR"))
+        return run_tool(
+            release or self.release, main, *address, *arguments, stdin=stdin, timeout_s=timeout_s, fresh=fresh
+        )
 
     def client_properties(self, listener: str, user: str = "admin", mechanism: str = "PLAIN") -> dict[str, str]:
         """A client's configuration for one listener, as it would stand in client.properties (PEM certificates)."""
@@ -189,7 +200,10 @@ class RealKafka:
 
     def _launch(self, node: int) -> None:
         quiet = [option for option in QUIET if "LogLevel" not in option]
-        logging = [f"-Dlog4j.configuration=file:{self._log4j('INFO')}", "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"]
+        logging = [
+            f"-Dlog4j.configuration=file:{log4j(self.folder, 'INFO')}",
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
+        ]
         jars = ":".join(map(str, class_path(self.release)))
         properties = self.folder / f"server-{node}.properties"
         self.servers[node] = Server(
@@ -206,12 +220,6 @@ class RealKafka:
 
     def _log_dir(self, node: int) -> Path:
         return self.folder / f"data-{node}"
-
-    def _log4j(self, level: str) -> Path:
-        path = self.folder / f"log4j-{level}.properties"
-        if not path.exists():
-            path.write_text(LOG4J.format(level=level), encoding="utf-8")
-        return path
 
     def _properties(self, node: int) -> str:
         ports = self.listener_ports[node]
@@ -293,10 +301,8 @@ class RealZooKeeper:
         }
         config = folder / "zoo.cfg"
         config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
-        log4j = folder / "log4j.properties"
-        log4j.write_text(LOG4J.format(level="INFO"), encoding="utf-8")
         main = "org.apache.zookeeper.server.ZooKeeperServerMain"
-        options = ["-Xmx256m", "-XX:+UseSerialGC", f"-Dlog4j.configuration=file:{log4j}"]
+        options = ["-Xmx256m", "-XX:+UseSerialGC", f"-Dlog4j.configuration=file:{log4j(folder, 'INFO')}"]
         server = Server("ZooKeeper", [executable, *options, "-cp", jars, main, str(config)], folder / "zookeeper.log")
         zookeeper = cls(folder, ports, server, port)
         try:

@@ -1,4 +1,4 @@
-"""Java processes: short ones that are run to their end, and servers that must be gone when the tests are."""
+"""Java processes: how tools are called, and servers that must be gone when the tests are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.against_kafka.jars import ENVIRONMENT, class_path, java
@@ -35,6 +35,14 @@ class StartFailed(Exception):
     """A server ended, or was not ready in time; the text holds the end of its log."""
 
 
+def _die_with_parent() -> None:
+    """Ask Linux to kill this process when the test process is gone, however it went."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+DIE_WITH_PARENT = _die_with_parent if sys.platform == "linux" else None
+
+
 def tool_command(version: str, main: str, arguments: Sequence[str] = (), options: Sequence[str] = ()) -> list[str]:
     """The command line of a Java main class of that release, quiet but for errors."""
     executable = java()
@@ -42,28 +50,12 @@ def tool_command(version: str, main: str, arguments: Sequence[str] = (), options
     return [executable, *TOOL_OPTIONS, *QUIET, *options, "-cp", jars, main, *map(str, arguments)]
 
 
-def run_tool(
-    version: str,
-    main: str,
-    *arguments: object,
-    stdin: str | None = None,
-    timeout_s: float = 120,
-    environment: Mapping[str, str] | None = None,
-    log4j: Path | None = None,
-) -> subprocess.CompletedProcess[str]:
-    """Run a Java tool to its end: ``.returncode``, ``.stdout``, ``.stderr`` (text, UTC, English)."""
-    options = ["-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US"]
-    if log4j is not None:
-        options.append(f"-Dlog4j.configuration=file:{log4j}")
-    return subprocess.run(
-        tool_command(version, main, [str(argument) for argument in arguments], options),
-        input="" if stdin is None else stdin,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=timeout_s,
-        env={**ENVIRONMENT, "LC_ALL": "C.UTF-8", **(environment or {})},
-    )
+def log4j(folder: Path, level: str) -> Path:
+    """A log4j 1.x configuration that writes to stderr from ``level`` on."""
+    path = folder / f"log4j-{level}.properties"
+    if not path.exists():
+        path.write_text(LOG4J.format(level=level), encoding="utf-8")
+    return path
 
 
 class Server:
@@ -79,7 +71,7 @@ class Server:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+                preexec_fn=DIE_WITH_PARENT,
                 env=ENVIRONMENT,
             )
 
@@ -115,11 +107,6 @@ class Server:
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, number)
-
-
-def _die_with_parent() -> None:
-    """Ask Linux to kill this process when the test process is gone, however it went."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class Ports:

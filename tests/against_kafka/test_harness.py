@@ -79,6 +79,44 @@ def test_tools_of_a_release_run_without_a_cluster(java_tool: Callable[..., subpr
     assert len(done.stdout.strip()) == 22
 
 
+@pytest.mark.parametrize(
+    ("main", "arguments", "stdin"),
+    [
+        (TOPIC_COMMAND[True], ["--list"], None),
+        (TOPIC_COMMAND[True], ["--describe", "--topic", "absent"], None),
+        (TOPIC_COMMAND[True], ["--no-such-option"], None),
+        (TOPIC_COMMAND[True], ["--help"], None),
+        (TOPIC_COMMAND[True], ["--create", "--topic", "in valid", "--partitions", "0"], None),
+        ("kafka.admin.ConfigCommand", ["--describe", "--entity-type", "brokers"], None),
+        ("kafka.admin.ConfigCommand", ["--alter", "--entity-type", "topics"], None),
+        ("org.apache.kafka.tools.ClusterTool", [], None),
+        ("org.apache.kafka.tools.ConsoleProducer", ["--topic", "harness-lines"], "one\ntwo\n"),
+    ],
+)  # fmt: skip
+def test_a_warm_jvm_prints_and_exits_as_a_fresh_one_does(
+    kafka_43: RealKafka, main: str, arguments: list[str], stdin: str | None
+) -> None:
+    connect = main != "org.apache.kafka.tools.ClusterTool"
+    warm, again, fresh = (
+        kafka_43.tool(main, *arguments, stdin=stdin, connect=connect, fresh=fresh) for fresh in (False, False, True)
+    )
+    assert told(warm) == told(fresh)
+    assert told(again) == told(fresh)
+
+
+def told(done: subprocess.CompletedProcess[str]) -> tuple[int, str, list[str]]:
+    """What a tool said; frames of stack traces and the start of logging are the JVM's and not the tool's."""
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("\tat ")]
+    return done.returncode, done.stdout, [line for line in lines if "Reconfiguration failed" not in line]
+
+
+def test_a_tool_that_never_ends_is_ended(kafka_43: RealKafka) -> None:
+    arguments = ["--topic", "harness-nothing-comes"]
+    with pytest.raises(subprocess.TimeoutExpired):
+        kafka_43.tool("org.apache.kafka.tools.consumer.ConsoleConsumer", *arguments, timeout_s=3)
+    assert kafka_43.tool(TOPIC_COMMAND[True], "--list").returncode == 0
+
+
 def test_missing_maven_and_java_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environment = {"PATH": str(tmp_path), "KAFKA_TOOLS_JARS": str(tmp_path), "HOME": os.environ["HOME"]}
     monkeypatch.setattr(jars, "ENVIRONMENT", environment)
