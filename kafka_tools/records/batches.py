@@ -35,7 +35,8 @@ _unpack_prefix = _PREFIX.unpack_from
 class BatchView:
     """The header of one batch, and the way to its records. The buffer is not copied.
 
-    position, size_bytes: where the whole batch lies in the buffer. Timestamps are in milliseconds, -1 for
+    position, size_bytes: where the whole batch lies in the buffer; file_position: where it lies in the file that
+    the buffer is a window of. Timestamps are in milliseconds, -1 for
     none; producer_id, producer_epoch, base_sequence and partition_leader_epoch are -1 where there is none
     (always, below magic 2). crc is as stored, unsigned.
     """
@@ -49,6 +50,7 @@ class BatchView:
         "base_timestamp",
         "buffer",
         "crc",
+        "file_position",
         "magic",
         "max_timestamp",
         "partition_leader_epoch",
@@ -63,6 +65,7 @@ class BatchView:
     base_timestamp: int
     buffer: Buffer
     crc: int
+    file_position: int
     magic: int
     max_timestamp: int
     partition_leader_epoch: int
@@ -74,14 +77,15 @@ class BatchView:
     _count: int | None
     _last_offset_delta: int
 
-    def __init__(self, buffer: Buffer, position: int, magic: int | None = None) -> None:
-        """The batch at ``position``, which ``batches`` has seen to be complete.
+    def __init__(self, buffer: Buffer, position: int, file_position: int | None = None) -> None:
+        """The batch at ``position``, which the caller has seen to be complete.
 
-        ``magic`` overrules the byte in the header: Kafka's file reader takes every magic above 1 for 2.
+        A magic above 2 is read as 2, as Kafka's file reader does; 128 and above are negative numbers to Kafka.
         """
         self.buffer = buffer
         self.position = position
-        if (buffer[position + MAGIC_POSITION] if magic is None else magic) == 2:
+        self.file_position = position if file_position is None else file_position
+        if 2 <= buffer[position + MAGIC_POSITION] < 128:
             (
                 self._base_offset,
                 length,

@@ -12,6 +12,7 @@ from struct import Struct
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol.primitives import read_varint, read_varlong
 from kafka_tools.records.record import Headers, Record
+from kafka_tools.records.text import java_text
 
 HEADER = Struct(">qiibIhiqqqhii")
 """base offset, length, leader epoch, magic, crc, attributes, last offset delta, base timestamp, max timestamp,
@@ -44,7 +45,7 @@ def read_records(
     """The ``count`` records of a decompressed body, one by one.
 
     ``append_time_ms`` replaces the records' own timestamps (LogAppendTime). Raises CorruptBatch at the first
-    record that cannot be read, after yielding those before it, and when bytes are left behind the last one.
+    record that cannot be read, after yielding those before it; bytes behind the last record are its fault.
     """
     position, end = 0, len(body)
     if count < 0:
@@ -109,6 +110,8 @@ def read_records(
             raise CorruptBatch(f"record {number} of the batch is cut short or has an impossible number") from error
         if position != stop:
             raise CorruptBatch(f"record {number} of the batch takes {position - stop:+} bytes more than it claims")
+        if stop != end and number == count - 1:
+            raise CorruptBatch(f"{end - stop} bytes are left behind the {count} records of the batch")
         sequence = sequence_after(base_sequence, delta) if base_sequence >= 0 else base_sequence
         yield _new(
             Record,
@@ -123,8 +126,6 @@ def read_records(
                 None,
             ),
         )
-    if position != end:
-        raise CorruptBatch(f"{end - position} bytes are left behind the {count} records of the batch")
 
 
 def read_headers(body: bytes, position: int, stop: int) -> tuple[Headers, int]:
@@ -140,7 +141,7 @@ def read_headers(body: bytes, position: int, stop: int) -> tuple[Headers, int]:
         size, position = read_varint(body, position)
         if not 0 <= size <= stop - position:
             raise CorruptBatch(f"a header name of {size} bytes does not fit the {stop - position} bytes left")
-        name = body[position : position + size].decode("utf-8", "replace")
+        name = java_text(body[position : position + size])
         position += size
         size, position = read_varint(body, position)
         if size > stop - position:

@@ -1,0 +1,89 @@
+"""Walking log directories: which partitions there are, which files they have, how big they are.
+
+Looks at names and sizes only. Source: ``LogManager`` and ``UnifiedLog`` of Kafka.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kafka_tools.storage import names
+
+
+class SegmentFiles(NamedTuple):
+    """The files of one segment; a path is None where there is no such file."""
+
+    base_offset: int
+    log: str | None = None
+    offset_index: str | None = None
+    time_index: str | None = None
+    txn_index: str | None = None
+
+
+class PartitionFiles(NamedTuple):
+    """One partition directory. ``state`` is empty, or delete, future or stray."""
+
+    directory: str
+    topic: str
+    partition: int
+    state: str
+    segments: tuple[SegmentFiles, ...]
+    """Ascending by base offset."""
+    snapshots: tuple[str, ...]
+    """Producer snapshots, ascending."""
+    checkpoints: tuple[str, ...]
+    """KRaft snapshots, ascending."""
+    leftovers: tuple[str, ...]
+    """Files that are being removed or replaced (``.deleted``, ``.cleaned``, ``.swap``)."""
+    size_bytes: int
+    """Sum of the sizes of the log files."""
+
+
+_FIELDS = {names.LOG: "log", names.INDEX: "offset_index", names.TIME_INDEX: "time_index", names.TXN_INDEX: "txn_index"}
+
+
+def partition_files(directory: str) -> PartitionFiles:
+    """What lies in one partition directory, whatever it is called. Raises OSError."""
+    parsed = names.parse_partition_dir(os.path.basename(os.path.abspath(directory)))
+    segments: dict[int, dict[str, str]] = {}
+    snapshots, checkpoints, leftovers = [], [], []
+    size_bytes = 0
+    with os.scandir(directory) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            name = names.parse_file_name(entry.name)
+            if name is None or not entry.is_file():
+                continue
+            if name.state:
+                leftovers.append(entry.path)
+            elif name.suffix in _FIELDS:
+                segments.setdefault(name.base_offset, {})[_FIELDS[name.suffix]] = entry.path
+                if name.suffix == names.LOG:
+                    size_bytes += entry.stat().st_size
+            elif name.suffix == names.SNAPSHOT:
+                snapshots.append(entry.path)
+            else:
+                checkpoints.append(entry.path)
+    return PartitionFiles(
+        directory,
+        parsed.topic_partition.topic if parsed else os.path.basename(os.path.abspath(directory)),
+        parsed.topic_partition.partition if parsed else -1,
+        parsed.state if parsed else "",
+        tuple(SegmentFiles(offset, **segments[offset]) for offset in sorted(segments)),
+        tuple(snapshots),
+        tuple(checkpoints),
+        tuple(leftovers),
+        size_bytes,
+    )
+
+
+def walk(log_dirs: Iterable[str]) -> Iterator[PartitionFiles]:
+    """Every partition directory below the log directories, sorted by name in each. Raises OSError."""
+    for log_dir in log_dirs:
+        with os.scandir(log_dir) as entries:
+            found = sorted(
+                entry.path for entry in entries if entry.is_dir() and names.parse_partition_dir(entry.name) is not None
+            )
+        for directory in found:
+            yield partition_files(directory)

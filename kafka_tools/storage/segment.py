@@ -1,0 +1,223 @@
+"""A segment's log file for reading: batches in order, in bounded windows, never the whole file.
+
+Memory stays at a window (or the largest batch). Mapped pages would count as memory of the process, so this
+reads. Rules of Kafka's ``FileLogInputStream``: a tail too short for what it claims ends the file quietly,
+an impossible length is damage.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from struct import Struct
+from types import TracebackType
+from typing import Self
+
+from kafka_tools.errors import CorruptBatch
+from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, BatchView
+from kafka_tools.records.v2 import HEADER_BYTES
+from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.names import parse_file_name
+
+WINDOW_BYTES = 4 * 1024 * 1024
+MAX_BATCH_BYTES = 512 * 1024 * 1024
+"""A larger batch is taken for damage: its bytes are never read."""
+
+_HEADER_UP_TO_MAGIC = MAGIC_POSITION + 1
+_LENGTH = Struct(">i")
+_LEGACY_BYTES = (26, 34)
+_SEARCH_CRC_BYTES = 64 * 1024 * 1024
+
+
+class Segment:
+    """A log file opened for reading; a context manager. Raises OSError if it cannot be opened."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        name = parse_file_name(os.path.basename(self.path))
+        self.base_offset = name.base_offset if name else 0
+        """The offset in the file's name, 0 for a name without one."""
+        self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        self.size_bytes = os.fstat(self._fd).st_size
+        """The size when it was opened; ``refresh`` looks again."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def refresh(self) -> int:
+        """The size now, for a file that grows."""
+        self.size_bytes = os.fstat(self._fd).st_size
+        return self.size_bytes
+
+    def read(self, position: int, size_bytes: int) -> bytes:
+        """At most ``size_bytes`` from ``position``; fewer only at the end of the file."""
+        parts = []
+        while size_bytes > 0:
+            part = os.pread(self._fd, size_bytes, position)
+            if not part:
+                break
+            parts.append(part)
+            position += len(part)
+            size_bytes -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def windows(
+        self, start: int = 0, end: int | None = None, *, window_bytes: int = WINDOW_BYTES
+    ) -> Iterator[tuple[int, bytes, list[int]]]:
+        """(file position, bytes, starts of the whole batches in the bytes) from ``start`` up to ``end``.
+
+        The walk behind everything that reads a log. A tail that is not whole is left out. Raises CorruptBatch,
+        after the windows before the damage.
+        """
+        position = start
+        end = self.size_bytes if end is None else min(end, self.size_bytes)
+        want = window_bytes
+        while position < end - _HEADER_UP_TO_MAGIC:
+            buffer = self.read(position, min(want, end - position))
+            starts: list[int] = []
+            at, stop, damage, want = _walk(buffer, position, end, starts, self.path, window_bytes)
+            if starts:
+                yield position, buffer, starts
+            if damage is not None:
+                raise damage
+            position += at
+            if stop:
+                return
+
+    def walk(self, start: int = 0, end: int | None = None, *, window_bytes: int = WINDOW_BYTES) -> Iterator[BatchView]:
+        """The batches, header fields only, with their ``file_position``. Raises CorruptBatch at damage."""
+        for position, buffer, starts in self.windows(start, end, window_bytes=window_bytes):
+            for at in starts:
+                yield BatchView(buffer, at, position + at)
+
+    def batches(
+        self, start: int = 0, *, strict: bool = False, end: int | None = None, window_bytes: int = WINDOW_BYTES
+    ) -> Iterator[BatchView | Finding]:
+        """The batches of the file. Strict: raises CorruptBatch at the first damage, also for a torn tail.
+
+        Not strict: damage is a Finding in its place in the order, and the walk goes on at the next batch whose
+        CRC is right, if there is one.
+        """
+        position = start
+        last_end = self.size_bytes if end is None else min(end, self.size_bytes)
+        while True:
+            try:
+                for view in self.walk(position, last_end, window_bytes=window_bytes):
+                    position = view.file_position + view.size_bytes
+                    yield view
+                if position >= last_end:
+                    return
+                problem = torn_tail(self, position, last_end)
+            except CorruptBatch as error:
+                problem = Finding(self.path, kind_of(self, error), str(error), error.position)
+            if strict:
+                raise CorruptBatch(problem.text, path=self.path, position=problem.position)
+            yield problem
+            found = self.next_plausible(position + 1, last_end)
+            if found is None:
+                return
+            yield Finding(
+                self.path, "skipped", f"{found - position} bytes were skipped up to the next whole batch", position
+            )
+            position = found
+
+    def next_plausible(self, start: int, end: int | None = None) -> int | None:
+        """Where the next magic 2 batch with a right CRC starts, None if there is none (or the search gets too long)."""
+        end = self.size_bytes if end is None else end
+        budget = _SEARCH_CRC_BYTES
+        position = start
+        while position + HEADER_BYTES <= end:
+            buffer = self.read(position, min(WINDOW_BYTES, end - position))
+            at = buffer.find(b"\x02", MAGIC_POSITION)
+            while at >= 0:
+                candidate = at - MAGIC_POSITION
+                if candidate + HEADER_BYTES > len(buffer):
+                    break
+                size_bytes = PREFIX_BYTES + _LENGTH.unpack_from(buffer, candidate + 8)[0]
+                left = end - position - candidate
+                attributes = buffer[candidate + 21 : candidate + 23]
+                if HEADER_BYTES <= size_bytes <= min(left, budget) and attributes[0] == 0 and attributes[1] < 0x80:
+                    view = BatchView(self.read(position + candidate, size_bytes), 0)
+                    budget -= size_bytes
+                    if view.crc_ok():
+                        return position + candidate
+                at = buffer.find(b"\x02", at + 1)
+            if len(buffer) < WINDOW_BYTES:
+                return None
+            position += len(buffer) - HEADER_BYTES
+        return None
+
+
+def _walk(
+    buffer: bytes, position: int, end: int, starts: list[int], path: str, window_bytes: int
+) -> tuple[int, bool, CorruptBatch | None, int]:
+    """Find the batches in a window. (bytes used, whether the file ends here, damage, size of the next window)."""
+    at, length = 0, len(buffer)
+    left = end - position
+    unpack = _LENGTH.unpack_from
+    while True:
+        if at >= left - _HEADER_UP_TO_MAGIC:
+            return at, True, None, window_bytes
+        if at + _HEADER_UP_TO_MAGIC > length:
+            return at, False, None, window_bytes
+        size = unpack(buffer, at + 8)[0]
+        if size < LEAST_LENGTH:
+            return at, True, _undersized(path, position + at, size), window_bytes
+        size_bytes = PREFIX_BYTES + size
+        if at + size_bytes > left:
+            return at, True, None, window_bytes
+        magic = buffer[at + MAGIC_POSITION]
+        if size_bytes < (_LEGACY_BYTES[magic] if magic < 2 else HEADER_BYTES if magic < 128 else 26):
+            text = f"a batch of magic {magic} cannot have {size_bytes} bytes"
+            return at, True, CorruptBatch(text, path=path, position=position + at), window_bytes
+        if size_bytes > MAX_BATCH_BYTES:
+            text = f"a batch claims {size_bytes} bytes, more than the {MAX_BATCH_BYTES} that are read at once"
+            return at, True, CorruptBatch(text, path=path, position=position + at), window_bytes
+        if at + size_bytes > length:
+            return at, False, None, max(window_bytes, size_bytes)
+        starts.append(at)
+        at += size_bytes
+
+
+def _undersized(path: str, position: int, size: int) -> CorruptBatch:
+    return CorruptBatch(
+        f"Found record size {size} smaller than minimum record overhead ({LEAST_LENGTH}) in file {path}.",
+        path=path,
+        position=position,
+    )
+
+
+def torn_tail(segment: Segment, position: int, end: int | None = None) -> Finding:
+    """The finding for what is left from ``position`` on, where no whole batch starts."""
+    end = segment.size_bytes if end is None else end
+    left = end - position
+    if is_zero_filled(segment, position, end):
+        return Finding(segment.path, "zero-tail", f"the last {left} bytes are zeros", position)
+    return Finding(segment.path, "torn-tail", f"the last {left} bytes are no whole batch", position)
+
+
+def kind_of(segment: Segment, error: CorruptBatch) -> str:
+    """The kind of finding that an error of the walk is."""
+    if error.position is not None and is_zero_filled(segment, error.position, segment.size_bytes):
+        return "zero-tail"
+    return "bad-length"
+
+
+def is_zero_filled(segment: Segment, position: int, end: int) -> bool:
+    """Whether there is nothing but zeros from ``position`` on (a preallocated or sparse file)."""
+    while position < end:
+        part = segment.read(position, min(WINDOW_BYTES, end - position))
+        if not part or part.strip(b"\x00"):
+            return False
+        position += len(part)
+    return True
