@@ -9,17 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete, split_arg_string
-
-if TYPE_CHECKING:
-    from kafka_tools.commands._options import Connection
-
-LIVE_TIMEOUT_MS = 700
-"""How long TAB may wait for a cluster."""
 
 
 def answer(instruction: str) -> int:
@@ -40,32 +32,6 @@ def answer(instruction: str) -> int:
         finally:
             sys.stderr = kept
     return 0
-
-
-def topic_names(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The topics of the cluster that the line names so far, for an option's ``shell_complete``."""
-    with _connection(context).admin() as admin:
-        return _matching((listing.name for listing in admin.list_topics()), incomplete)
-
-
-def group_names(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The groups of the cluster that the line names so far."""
-    with _connection(context).admin() as admin:
-        return _matching((listing.group_id for listing in admin.list_groups()), incomplete)
-
-
-def _connection(context: click.Context) -> Connection:
-    from kafka_tools.commands._options import Connection
-
-    given = context.params
-    properties = dict(given.get("command_property") or ())
-    return Connection(
-        given.get("bootstrap_server"), None, given.get("command_config"), properties, LIVE_TIMEOUT_MS, False
-    )
-
-
-def _matching(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 
 def _asked_for(words: list[str]) -> tuple[click.Command, str]:

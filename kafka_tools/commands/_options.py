@@ -7,7 +7,7 @@ its value is never empty: Kafka's tools let the last one win, which once widened
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
@@ -234,7 +234,7 @@ def one_of(context: click.Context, *names: str) -> str:
     return given[0]
 
 
-def only_with(context: click.Context, action: str, allowed: dict[str, Sequence[str]]) -> None:
+def only_with(context: click.Context, action: str, allowed: Mapping[str, Sequence[str]]) -> None:
     """A usage error for an option that ``action`` does not take. ``allowed``: option -> actions that take it."""
     for name, actions in allowed.items():
         if context.params.get(name) not in (None, False, ()) and action not in actions:

@@ -51,7 +51,7 @@ def describe(admin: AdminClient, keys: list[Any], filters: list[str], page_size:
 
 
 def _configs(admin: AdminClient, topics: list[Any], errors: list[ItemError]) -> dict[str, dict[str, Any]]:
-    from kafka_tools.admin.client import ConfigResource
+    from kafka_tools.admin.calls.configs import ConfigResource
 
     found = {}
     resources = [ConfigResource("topic", topic.name) for topic in topics]

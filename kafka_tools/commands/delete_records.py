@@ -49,13 +49,13 @@ def command(offset_json_file: str, connection: Connection, output_format: str | 
             }
         )
         if error:
-            errors.append(ItemError(str(partition), _run.error_name(error), str(error)))
+            errors.append(ItemError.of(partition, error))
     if output_format is not None:
         show(Rows("deleted-records", ("topic", "partition", "low_watermark", "error"), rows, errors), output_format)
     else:
         print("Records delete operation completed:")
         print("".join(kafka_text.low_watermark_line(row) for row in rows), end="")
-    return _run.report_items("kafka-delete-records", "delete records of", errors)
+    return _run.report_items(errors, "could not delete records of")
 
 
 def main() -> NoReturn:

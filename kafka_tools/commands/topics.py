@@ -5,12 +5,13 @@ Parses and chooses here; what a described topic holds comes from ``_topic_rows``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from kafka_tools.commands import _run
-from kafka_tools.commands._completion import topic_names
+from kafka_tools.commands._live_names import topic_names
 from kafka_tools.commands._options import (
     Command,
     Connection,
@@ -34,7 +35,7 @@ REPORTS = (
     "at_min_isr_partitions",
     "unavailable_partitions",
 )
-_ALLOWED = {
+_ALLOWED: dict[str, Sequence[str]] = {
     "topic_id": ("describe",),
     "config": ("create",),
     "partitions": ("create", "alter"),
@@ -101,7 +102,7 @@ _ALLOWED = {
 @connection_options()
 @output_options()
 @click.pass_context
-def command(context: click.Context, connection: Connection, output_format: str | None, **given: Any) -> int:
+def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
     """Create, list, describe, alter and delete topics."""
     action = one_of(context, *ACTIONS)
     only_with(context, action, _ALLOWED)
@@ -133,7 +134,7 @@ def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) 
 
 
 def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.admin.client import NewTopic
+    from kafka_tools.admin.calls.topics import NewTopic
     from kafka_tools.commands._patterns import collides
     from kafka_tools.errors import AlreadyExists
 
@@ -162,7 +163,7 @@ def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None
 
 
 def _alter(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.admin.client import NewPartitions
+    from kafka_tools.admin.calls.topics import NewPartitions
 
     total = given["partitions"]
     if not total:
@@ -234,7 +235,7 @@ def _described_keys(admin: AdminClient, given: dict[str, Any]) -> list[Any]:
 def _partition_table(result: Rows) -> Rows:
     """One row per partition: a table has no place for a list of partitions inside a topic."""
     rows = [{"topic": topic["topic"]} | partition for topic in result.rows for partition in topic["partitions"]]
-    columns = ("topic", "partition", "leader", "replicas", "isr", "elr", "last_known_elr")
+    columns: Sequence[str] = ("topic", "partition", "leader", "replicas", "isr", "elr", "last_known_elr")
     if not rows:
         rows = list(result.rows)
         columns = ("topic", "topic_id", "partition_count", "replication_factor", "configs")
@@ -287,7 +288,7 @@ def _changed(names: list[str], result: str, text: str | None, output_format: str
 
 def parse_replica_assignment(text: str) -> list[list[int]]:
     """``0:1,1:2`` -> the broker ids of each partition, in order. UsageError for anything else (TopicCommand)."""
-    partitions = []
+    partitions: list[list[int]] = []
     for at, part in enumerate(text.split(",")):
         try:
             replicas = [int(each.strip()) for each in part.split(":")]

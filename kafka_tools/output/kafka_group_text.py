@@ -1,4 +1,4 @@
-"""The exact texts of Kafka 4.3.1's ``kafka-consumer-groups`` (org.apache.kafka.tools.consumer.group.ConsumerGroupCommand).
+"""The exact texts of Kafka 4.3.1's ``kafka-consumer-groups`` (class ConsumerGroupCommand).
 
 Each function gives what the tool prints on stdout for one view; a column grows with its longest value, the last one is
 not padded except where Kafka pads it.
@@ -69,13 +69,14 @@ def members(rows: Sequence[Row], verbose: bool) -> str:
     if upgraded:
         keys.append("upgraded")
         least.append(0)
-    shown = [row | {"#partitions": len(row["assignment"])} | _assignments(row) for row in rows]
+    shown = [row | {"#partitions": sum(map(len, row["assignment"].values()))} | _assignments(row) for row in rows]
     text = _block(keys, least, grow, shown, ends=" " if not verbose else "")
     return text + "\n"
 
 
-def states(row: Row, verbose: bool) -> str:
-    """``--describe --state`` of one group."""
+def states(rows: Sequence[Row], verbose: bool) -> str:
+    """``--describe --state`` of one group, which is one row."""
+    (row,) = rows
     coordinator = f"{row['coordinator']['host']}:{row['coordinator']['port']}  ({row['coordinator']['id']})"
     shown = row | {"coordinator_(id)": coordinator, "assignment-strategy": row["assignor"] or MISSING}
     keys = ["group", "coordinator_(id)", "assignment-strategy", "state", "#members"]
@@ -98,21 +99,19 @@ def reset_plan(plan: Mapping[str, Mapping[TopicPartition, int]]) -> str:
     return _block(["group", "topic", "partition", "new-offset"], [15, 15, 10, 0], (0, 1), rows) + "\n"
 
 
-def deleted_groups(deleted: Sequence[str], failed: Mapping[str, str]) -> str:
-    """The outcome of ``--delete``."""
+def deleted_groups(deleted: Sequence[str], some_failed: bool) -> str:
+    """The outcome of ``--delete``, without the groups that failed: those are complaints on stderr."""
     names = ", ".join(f"'{group}'" for group in deleted)
-    if not failed:
+    if not some_failed:
         return f"Deletion of requested consumer groups ({names}) was successful.\n"
-    text = f"\nThese consumer groups were deleted successfully: {names}\n"
-    return text if deleted else ""
+    return f"\nThese consumer groups were deleted successfully: {names}\n" if deleted else ""
 
 
-def deleted_offsets(group: str, rows: Sequence[Row], failed: bool) -> str:
+def deleted_offsets(group: str, rows: Sequence[Row]) -> str:
     """The outcome of ``--delete-offsets``."""
+    failed = any(row["error"] and row["partition"] is not None for row in rows)
     head = "" if failed else f"Request succeeded for deleting offsets from group {group}.\n"
-    table = [
-        {"topic": row["topic"], "partition": row["partition"], "status": row["error"] or "Successful"} for row in rows
-    ]
+    table = [row | {"status": f"Error: {row['error']}" if row["error"] else "Successful"} for row in rows]
     return head + _block(["topic", "partition", "status"], [15, 10, 15], (0,), table) + "\n"
 
 
@@ -126,12 +125,8 @@ def _assignments(row: Row) -> Row:
     }
 
 
-def _assignment(partitions: Sequence[Row]) -> str:
-    by_topic: dict[str, list[int]] = {}
-    for each in partitions:
-        by_topic.setdefault(each["topic"], []).append(each["partition"])
-    texts = [f"{topic}:{','.join(map(str, sorted(numbers)))}" for topic, numbers in sorted(by_topic.items())]
-    return ";".join(texts) or MISSING
+def _assignment(topics: Mapping[str, Sequence[int]]) -> str:
+    return ";".join(f"{topic}:{','.join(map(str, numbers))}" for topic, numbers in topics.items()) or MISSING
 
 
 def _or_missing(value: Any) -> str:

@@ -63,6 +63,13 @@ def config_line(config: Row) -> str:
     return f"  {config['name']}={_java_null(config['value'])} sensitive={sensitive} synonyms={{{synonyms}}}\n"
 
 
+def config_updated(entity_type: str, entity_name: str) -> str:
+    """What ``kafka-configs --alter`` says when it is done (ConfigCommand.alterConfig). ``entity_type`` is plural."""
+    if entity_name:
+        return f"Completed updating config for {entity_type[:-1]} {entity_name}.\n"
+    return f"Completed updating default config for {entity_type} in the cluster.\n"
+
+
 QUOTA_ENTITY_NAMES = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
 
 

@@ -73,6 +73,8 @@ def cell(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(cell(each) for each in value) or "-"
     if isinstance(value, dict):
+        if value and all(isinstance(each, list) for each in value.values()):
+            return ";".join(f"{key}:{cell(each)}" for key, each in value.items())
         return ",".join(f"{key}={cell(each)}" for key, each in value.items()) or "-"
     return str(value)
 

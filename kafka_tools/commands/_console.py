@@ -1,0 +1,76 @@
+"""What the console producer and the console consumer share: settings from options, the connection, being stopped."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from kafka_tools.commands import _run
+from kafka_tools.errors import UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.net.config import ClientConfig
+    from kafka_tools.net.exchange import Exchange
+
+TERMINATED = 128 + signal.SIGTERM
+
+
+def pick_renamed(options: Mapping[str, Any], name: str, old_name: str, old_option: str) -> Any:
+    """The value of an option or of its older name, which warns; a usage error for both, as in Kafka (KIP-1147)."""
+    new_option = "--" + {"reader_properties": "reader-property", "formatter_properties": "formatter-property"}.get(
+        name, name.replace("_", "-")
+    )
+    if not options[old_name]:
+        return options[name]
+    if options[name]:
+        raise click.UsageError(f"Options {new_option} and {old_option} cannot be specified together.")
+    _run.note(f"Warning: {old_option} is deprecated and will be removed in a future version. Use {new_option} instead.")
+    return options[old_name]
+
+
+def client_config(
+    bootstrap_server: str | None,
+    file: str | None,
+    properties: Mapping[str, str],
+    given: Mapping[str, str],
+    defaults: Mapping[str, str],
+) -> ClientConfig:
+    """Settings of a console tool; later wins: ``defaults``, the file, ``properties``, options that were ``given``."""
+    from kafka_tools.net.config import ClientConfig
+
+    config = ClientConfig.load(
+        bootstrap_servers=bootstrap_server, command_config=file, properties={**properties, **given}
+    )
+    if not config.bootstrap:
+        raise UsageError("--bootstrap-server is required", hint="for example --bootstrap-server localhost:9092")
+    for name in config.unknown:
+        _run.note(f"Warning: '{name}' is no setting of a Kafka client.")
+    missing = {name: value for name, value in defaults.items() if name not in config.values}
+    return ClientConfig({**config.values, **missing}, config.source) if missing else config
+
+
+def open_exchange(config: ClientConfig, trace: bool) -> Exchange:
+    """Connections for ``config``; with ``trace`` each request and response is a line on stderr."""
+    from kafka_tools.clock import SystemClock
+    from kafka_tools.net.exchange import Exchange
+
+    clock = SystemClock()
+    if not trace:
+        return Exchange(config, clock=clock)
+    from kafka_tools.net.trace import Trace
+
+    return Exchange(config, clock=clock, trace=Trace(sys.stderr.write, clock))
+
+
+def stop_on_sigterm() -> None:
+    """Let SIGTERM end the command as Ctrl-C does: records are flushed, the group is left; exit status 143."""
+    signal.signal(signal.SIGTERM, _stop)
+
+
+def _stop(_: int, __: FrameType | None) -> NoReturn:
+    raise SystemExit(TERMINATED)

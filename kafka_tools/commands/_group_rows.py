@@ -1,0 +1,222 @@
+"""Consumer groups as rows: listing, offsets with lag, members, state.
+
+Consumer groups are those of type consumer, and classic ones whose protocol type is ``consumer`` or empty (an empty one
+marks a simple group, which only has offsets); Connect and others are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.commands import _run
+from kafka_tools.errors import UsageError
+from kafka_tools.output.rows import ItemError, Row, Rows
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+
+STATES = (
+    "Empty",
+    "Stable",
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Assigning",
+    "Reconciling",
+    "Dead",
+)
+TYPES = ("Classic", "Consumer")
+_REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+
+COLUMNS = {
+    "group-offsets": (
+        "group",
+        "topic",
+        "partition",
+        "leader_epoch",
+        "current_offset",
+        "log_end_offset",
+        "lag",
+        "consumer_id",
+        "host",
+        "client_id",
+    ),
+    "group-members": (
+        "group",
+        "consumer_id",
+        "group_instance_id",
+        "host",
+        "client_id",
+        "assignment",
+        "current_epoch",
+        "target_epoch",
+        "target_assignment",
+        "upgraded",
+    ),
+    "group-states": (
+        "group",
+        "type",
+        "state",
+        "assignor",
+        "coordinator",
+        "group_epoch",
+        "target_assignment_epoch",
+        "members",
+    ),
+}
+_VERBOSE_ONLY = (
+    "leader_epoch",
+    "assignment",
+    "current_epoch",
+    "target_epoch",
+    "target_assignment",
+    "upgraded",
+    "group_epoch",
+    "target_assignment_epoch",
+)
+
+Made = tuple[list[Row], list[ItemError]]
+
+
+def as_rows(kind: str, rows: list[Row], errors: list[ItemError], verbose: bool) -> Rows:
+    """Rows of a view; a table shows the columns of ``--verbose`` only when asked."""
+    columns = [name for name in COLUMNS[kind] if verbose or name not in _VERBOSE_ONLY]
+    return Rows(kind, columns, rows, errors)
+
+
+def parse_states(text: str) -> list[str]:
+    """The states of ``--state``; none for ``*``. UsageError for a word that is none."""
+    return _parse_words(text, STATES, "Invalid state list '{}'. Valid states are: ")
+
+
+def parse_types(text: str) -> list[str]:
+    """The group types of ``--type``; none for ``*``."""
+    return _parse_words(text, TYPES, "Invalid types list '{}'. Valid types are: ")
+
+
+def list_groups(admin: AdminClient, states: list[str], types: list[str]) -> Rows:
+    """The consumer groups of all brokers, sorted; a broker that could not tell its part is an error."""
+    listings = admin.list_groups(states=states or None, types=types or None)
+    rows: list[Row] = [
+        {"group": each.group_id, "type": each.type or "Unknown", "state": each.state or "Unknown"}
+        for each in listings
+        if each.type == "Consumer" or each.protocol_type in ("consumer", "")
+    ]
+    rows.sort(key=lambda row: str(row["group"]))
+    errors = [ItemError.of(getattr(error, "node", None) or "a broker", error) for error in listings.errors]
+    return Rows("groups", ("group", "type", "state"), rows, errors)
+
+
+def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[Any], list[ItemError]]:
+    """The descriptions of groups, sorted by id, and the groups that could not be described."""
+    outcomes = admin.describe_groups(groups) if groups else {}
+    errors = [ItemError.of(f"group '{group}'", each.error) for group, each in outcomes.items() if each.error]
+    found = [each.value for each in outcomes.values() if each.error is None]
+    return sorted(found, key=lambda group: group.group_id), errors
+
+
+def warn_of_state(group: Any) -> None:
+    """What Kafka's tool says on stderr about a group that is not stable."""
+    if group.state == "Empty":
+        _run.note(f"\nConsumer group '{group.group_id}' has no active members.")
+    elif group.state in _REBALANCING:
+        _run.note(f"\nWarning: Consumer group '{group.group_id}' is rebalancing.")
+
+
+def offsets(admin: AdminClient, group: Any) -> Made:
+    """A row per assigned partition, the busiest member first, then one per partition that only has an offset."""
+    committed = admin.list_group_offsets(group.group_id)
+    assigned = {key for member in group.members for key in member.assignment}
+    errors = [ItemError.of(key, each.error) for key, each in committed.items() if each.error]
+    positions = {key: each.value for key, each in committed.items() if each.error is None and each.value is not None}
+    owned = sorted(group.members, key=lambda member: -len(member.assignment))
+    ends, end_errors = _log_ends(admin, {*positions, *assigned})
+    rows = []
+    for member in owned:
+        for key in sorted(member.assignment):
+            row = _offset_row(group.group_id, key, positions.get(key), ends.get(key))
+            rows.append(row | {"consumer_id": member.member_id, "host": member.host, "client_id": member.client_id})
+    for key in sorted(positions.keys() - assigned):
+        row = _offset_row(group.group_id, key, positions[key], ends.get(key))
+        rows.append(row | dict.fromkeys(("consumer_id", "host", "client_id"), None))
+    return rows, errors + end_errors
+
+
+def members(admin: AdminClient, group: Any) -> Made:
+    """A row per member."""
+    rows = [
+        {
+            "group": group.group_id,
+            "consumer_id": member.member_id,
+            "group_instance_id": member.group_instance_id,
+            "host": member.host,
+            "client_id": member.client_id,
+            "assignment": _by_topic(member.assignment),
+            "current_epoch": member.epoch,
+            "target_epoch": group.assignment_epoch if member.target_assignment is not None else None,
+            "target_assignment": _by_topic(member.target_assignment or ()),
+            "upgraded": member.upgraded,
+        }
+        for member in group.members
+    ]
+    return rows, []
+
+
+def states(admin: AdminClient, group: Any) -> Made:
+    """One row: state, coordinator, assignor, number of members."""
+    row = {
+        "group": group.group_id,
+        "type": group.type,
+        "state": group.state,
+        "assignor": group.assignor or None,
+        "coordinator": {"id": group.coordinator.id, "host": group.coordinator.host, "port": group.coordinator.port},
+        "group_epoch": group.epoch,
+        "target_assignment_epoch": group.assignment_epoch,
+        "members": len(group.members),
+    }
+    return [row], []
+
+
+def _offset_row(group: str, key: TopicPartition, committed: Any, end: int | None) -> Row:
+    position = None if committed is None or committed.offset < 0 else committed.offset
+    epoch = (
+        None
+        if committed is None or committed.leader_epoch is None or committed.leader_epoch < 0
+        else committed.leader_epoch
+    )
+    return {
+        "group": group,
+        "topic": key.topic,
+        "partition": key.partition,
+        "leader_epoch": None if epoch is None or epoch < 0 else epoch,
+        "current_offset": position,
+        "log_end_offset": end,
+        "lag": None if position is None or end is None else end - position,
+    }
+
+
+def _by_topic(keys: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(keys):
+        topics.setdefault(topic, []).append(partition)
+    return topics
+
+
+def _log_ends(admin: AdminClient, keys: set[TopicPartition]) -> tuple[dict[TopicPartition, int], list[ItemError]]:
+    """Log end offsets; a partition of a topic that is gone has none, which is shown and no reason to fail the rest."""
+    if not keys:
+        return {}, []
+    outcomes = admin.list_offsets(dict.fromkeys(sorted(keys), "latest"))
+    ends = {key: value.offset for key, value in outcomes.succeeded().items()}
+    return ends, [ItemError.of(key, error) for key, error in outcomes.failures().items()]
+
+
+def _parse_words(text: str, known: Sequence[str], complaint: str) -> list[str]:
+    if text == "*":
+        return []
+    by_lower = {word.lower(): word for word in known}
+    words = [word.strip().lower() for word in text.split(",")]
+    if any(word not in by_lower for word in words):
+        raise UsageError(complaint.format(text) + ", ".join(known))
+    return [by_lower[word] for word in words]

@@ -1,0 +1,175 @@
+"""Lines of standard input as records: what ``kafka-console-producer --reader-property`` sets up.
+
+Works on bytes: a value that is not UTF-8 arrives as it was typed (Kafka's tool replaces what it cannot decode). Lines
+end as for Java's ``readLine``: LF, CR LF or CR. Knows no producer. Properties, defaults and texts follow
+``org.apache.kafka.tools.LineMessageReader`` of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kafka_tools.errors import InputError, UsageError
+
+PROPERTIES = (
+    "parse.key",
+    "key.separator",
+    "parse.headers",
+    "headers.delimiter",
+    "headers.separator",
+    "headers.key.separator",
+    "ignore.error",
+    "null.marker",
+)
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+class LineRecord(NamedTuple):
+    """What one line says; headers in the order of the line."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+class LineSplitter:
+    """Cuts a stream of bytes into lines of any length; a last line without an end counts."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._after_cr = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The lines that ``data`` completes."""
+        if self._after_cr:
+            # The CR ended a line already; an LF that follows it belongs to it.
+            self._after_cr = False
+            data = data.removeprefix(b"\n")
+        if b"\r" in data:
+            lines = _LINE_END.split(data)
+            self._after_cr = data.endswith(b"\r")
+        else:
+            lines = data.split(b"\n")
+        rest = lines.pop()
+        if lines:
+            lines[0] = b"".join((*self._parts, lines[0]))
+            self._parts = []
+        if rest:
+            self._parts.append(rest)
+        return lines
+
+    def end(self) -> list[bytes]:
+        """The last line, if the stream did not end with a line end."""
+        last, self._parts = b"".join(self._parts), []
+        return [last] if last else []
+
+
+class LineReader:
+    """Parses lines by ``properties`` (Kafka's names). Raises UsageError for ones that contradict each other."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        for name in properties:
+            if name not in PROPERTIES and name != "topic":
+                raise UsageError(f"reader property '{name}' is not known", hint=f"known are {', '.join(PROPERTIES)}")
+        self._parse_key = _is_true(properties, "parse.key")
+        self._parse_headers = _is_true(properties, "parse.headers")
+        self._ignore_error = _is_true(properties, "ignore.error")
+        key_separator = properties.get("key.separator", "\t")
+        delimiter = properties.get("headers.delimiter", "\t")
+        separator = properties.get("headers.separator", ",")
+        header_key_separator = properties.get("headers.key.separator", ":")
+        marker = properties.get("null.marker")
+        _refuse_equal("headers.delimiter", delimiter, "headers.separator", separator)
+        _refuse_equal("headers.delimiter", delimiter, "headers.key.separator", header_key_separator)
+        _refuse_equal("headers.separator", separator, "headers.key.separator", header_key_separator)
+        _refuse_equal("null.marker", marker, "key.separator", key_separator)
+        _refuse_equal("null.marker", marker, "headers.separator", separator)
+        _refuse_equal("null.marker", marker, "headers.delimiter", delimiter)
+        _refuse_equal("null.marker", marker, "headers.key.separator", header_key_separator)
+        self._key_separator = _bytes(key_separator)
+        self._delimiter = _bytes(delimiter)
+        self._header_key_separator = _bytes(header_key_separator)
+        self._marker = None if marker is None else _bytes(marker)
+        try:
+            # Kafka takes this one for a regular expression.
+            self._separator = re.compile(_bytes(separator))
+        except re.error as error:
+            raise UsageError(f"headers.separator: '{separator}' is no regular expression: {error}") from error
+        self._is_plain = not (self._parse_key or self._parse_headers)
+        self.line_number = 0
+
+    def parse(self, line: bytes) -> LineRecord:
+        """The record of the next line. InputError, with Kafka's text, when a separator is missing."""
+        self.line_number += 1
+        if self._is_plain:
+            return LineRecord(None, None if line == self._marker else line, ())
+        headers, start = self._part(self._parse_headers, line, 0, self._delimiter, "headers delimiter")
+        key, start = self._part(self._parse_key, line, start, self._key_separator, "key separator")
+        value = line[start:]
+        return LineRecord(
+            None if key == self._marker else key,
+            None if value == self._marker else value,
+            tuple(self._headers(headers)) if headers is not None and headers != self._marker else (),
+        )
+
+    def _part(self, wanted: bool, line: bytes, start: int, separator: bytes, name: str) -> tuple[bytes | None, int]:
+        """(text before the separator, where the rest begins); (None, ``start``) when it is not wanted or not there."""
+        if not wanted:
+            return None, start
+        end = line.find(separator, start)
+        if end >= 0:
+            return line[start:end], end + len(separator)
+        if self._ignore_error:
+            return None, start
+        raise InputError(f"No {name} found on line number {self.line_number}: '{_shown(line)}'")
+
+    def _headers(self, text: bytes) -> Iterator[tuple[str, bytes | None]]:
+        for pair in _java_split(self._separator, text):
+            name, found, value = pair.partition(self._header_key_separator)
+            if not found:
+                if not self._ignore_error:
+                    raise InputError(
+                        f"No header key separator found in pair '{_shown(pair)}' on line number {self.line_number}"
+                    )
+                yield _text(pair), None
+                continue
+            if name == self._marker:
+                marker = _shown(name)
+                raise InputError(
+                    f"Header keys should not be equal to the null marker '{marker}' as they can't be null "
+                    f"(line number {self.line_number})"
+                )
+            yield _text(name), None if value == self._marker else value
+
+
+def _java_split(separator: re.Pattern[bytes], text: bytes) -> list[bytes]:
+    """As ``Pattern.split``: empty parts at the end do not count."""
+    parts = separator.split(text)
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts
+
+
+def _is_true(properties: Mapping[str, str], name: str) -> bool:
+    return properties.get(name, "").strip().lower() == "true"
+
+
+def _refuse_equal(first: str, value: str | None, second: str, other: str) -> None:
+    if value == other:
+        raise UsageError(f"{first} and {second} may not be equal")
+
+
+def _bytes(text: str) -> bytes:
+    # Arguments that are not UTF-8 come in with surrogates and go out as the bytes they were.
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _text(data: bytes) -> str:
+    """A header's name, which the protocol wants as UTF-8."""
+    return data.decode("utf-8", "replace")
+
+
+def _shown(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")
