@@ -33,6 +33,7 @@ SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 
 _OPERATION = ("SET", "DELETE", "APPEND", "SUBTRACT")
 _FIXED_WHILE_RUNNING = ("listeners", "listener.security.protocol.map")
+_PER_IP = "max.connections.per.ip.overrides"
 _MATCH_PARAMETERS = (
     "client_instance_id",
     "client_id",
@@ -230,6 +231,10 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
     for name in _FIXED_WHILE_RUNNING:
         if name in wanted and wanted[name] != store.static_properties().get(name):
             raise _bad_request(f"{name} cannot change while this broker runs: set it in server.properties and restart")
+    for entry in (wanted.get(_PER_IP) or "").split(","):
+        host, colon, count = entry.strip().rpartition(":")
+        if entry.strip() and not (host and colon and count.strip().isdecimal()):
+            raise _bad_request(f"Error parsing configuration property '{_PER_IP}': '{entry}' is not host:connections")
     for name in dynamic.THREAD_POOLS & values.keys():
         _check_pool(name, values[name], store.broker.integer(name))
 

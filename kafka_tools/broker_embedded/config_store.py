@@ -223,10 +223,8 @@ class ConfigStore:
         ]
 
     def static_properties(self) -> Mapping[str, str]:
-        """server.properties; node.id and broker.id stand for each other, as in Kafka."""
-        properties = self._core.properties
-        node_id = properties.get("node.id", properties.get("broker.id"))
-        return properties if node_id is None else {**properties, "node.id": node_id, "broker.id": node_id}
+        """server.properties; the broker's id stands there under both of its names, as in Kafka."""
+        return {**self._core.properties, "node.id": self.node_name, "broker.id": self.node_name}
 
     def topic_default(self, name: str) -> Value:
         """What a topic config is when the topic does not set it (``KafkaConfig.extractLogConfigMap``)."""

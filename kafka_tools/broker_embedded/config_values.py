@@ -69,6 +69,7 @@ def check(name: str, row: Row, text: str) -> Value:
 
 
 def default_of(name: str, row: Row) -> Value:
+    """The value that holds where nobody set one."""
     return None if row[1] is None else parse(name, row[0], row[1])
 
 

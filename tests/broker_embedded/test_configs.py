@@ -122,6 +122,9 @@ REFUSED = [
     (BROKER, "1", SET, "num.io.threads", "100", BAD_REQUEST,
      "Dynamic thread count update validation failed for num.io.threads=100, "
      "value should not be greater than double the current value 8"),
+    (BROKER, "", SET, "max.connections.per.ip.overrides", "a:1,x", BAD_REQUEST,
+     "Error parsing configuration property 'max.connections.per.ip.overrides': 'x' is not host:connections"),
+    (8, "1", SET, "root", "DEBUG", BAD_REQUEST, "this broker has no loggers to alter"),
     (BROKER, "2", SET, "log.retention.ms", "1", BAD_REQUEST, "Unexpected broker id, expected 1, but received 2"),
     (BROKER, "x", SET, "log.retention.ms", "1", BAD_REQUEST, "Node id must be an integer, but it is: x"),
     (GROUP, "g1", SET, "nope", "1", BAD_CONFIG, "Unknown group config name: nope"),
@@ -333,7 +336,7 @@ def test_a_description_can_be_narrowed_and_version_0_tells_defaults(broker: Memo
 @pytest.mark.parametrize(
     ("kind", "name", "code", "message"),
     [
-        (TOPIC, "nosuch", error_codes.UNKNOWN_TOPIC_OR_PARTITION, None),
+        (TOPIC, "nosuch", error_codes.UNKNOWN_TOPIC_OR_PARTITION, ""),
         (TOPIC, "", error_codes.INVALID_TOPIC_EXCEPTION, "Topic name is invalid: the empty string is not allowed"),
         (GROUP, "", BAD_REQUEST, "Group name must not be empty"),
         (CLIENT_METRICS, "", BAD_REQUEST, "Client metrics subscription name must not be empty"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.broker_embedded.config_alter import check_topic_name
-from kafka_tools.broker_embedded.config_store import BROKER, CLIENT_METRICS, GROUP, TOPIC
+from kafka_tools.broker_embedded.config_store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -59,5 +59,7 @@ def _check_allowed(call: Call, kind: int, name: str) -> None:
     elif kind == GROUP:
         if not call.allowed("ALTER_CONFIGS", "GROUP", name):
             raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+    elif kind == BROKER_LOGGER:
+        raise refuse(error_codes.INVALID_REQUEST, "this broker has no loggers to alter")
     else:
         raise refuse(error_codes.INVALID_REQUEST, f"Unknown resource type {kind}")

@@ -28,7 +28,7 @@ def handle(call: Call) -> DescribeConfigsResponse:
 
 def _result(call: Call, resource: Any) -> DescribeConfigsResponse.Result:
     kind, name = resource.resource_type, resource.resource_name
-    result = Result(resource_type=kind, resource_name=name, error_message=None)
+    result = Result(resource_type=kind, resource_name=name)
     try:
         _check_resource(call, kind, name)
         for entry in describe(call.broker.configs, kind, name, resource.configuration_keys):
@@ -67,7 +67,7 @@ def _check_resource(call: Call, kind: int, name: str) -> None:
     if kind == TOPIC:
         check_topic_name(name)
         if call.broker.cluster.topic(name) is None:
-            raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+            raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, "")
     elif kind == BROKER:
         _check_node(call, name)
     elif kind == BROKER_LOGGER:
