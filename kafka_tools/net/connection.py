@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.clock import Clock, Deadline
-from kafka_tools.errors import ConnectFailed, Disconnected, KafkaToolsError
+from kafka_tools.errors import ConnectFailed, Disconnected, KafkaToolsError, UnsupportedVersion
 from kafka_tools.net import session as stages
 from kafka_tools.net.session import Answer, ClientSession, InFlight, VersionRange, pick_version
 from kafka_tools.net.throttle import client_must_wait_ms
@@ -51,6 +51,18 @@ class NodeVersions:
         """Whether the node speaks ``version`` of the API, or a later one."""
         theirs = self.ranges.get(request.API_KEY)
         return theirs is not None and theirs[1] >= version
+
+    def require(self, request: type[Request], version: int, what: str) -> None:
+        """UnsupportedVersion, saying ``what`` is not possible, unless the node speaks ``version`` or a later one."""
+        if not self.has(request, version):
+            raise self.too_old(request, version, what)
+
+    def too_old(self, request: type[Request], version: int, what: str) -> UnsupportedVersion:
+        """The error for ``what`` needing a version of an API that the node does not have."""
+        name = request.__name__.removesuffix("Request")
+        theirs = self.ranges.get(request.API_KEY)
+        offered = f"it offers v{theirs[0]} to v{theirs[1]}" if theirs else "it does not offer that API"
+        return UnsupportedVersion(f"{what} needs {name} v{version}, which {self.peer} lacks: {offered}", api=name)
 
 
 Build = Callable[[NodeVersions], "Request | tuple[Request, int]"]

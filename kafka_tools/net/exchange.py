@@ -102,7 +102,7 @@ class Exchange:
         DecodeError.
         """
         pending = self.send(node, request, deadline, version)
-        self._wait([pending])
+        self.wait([pending])
         return pending.result()
 
     def call_many(
@@ -110,7 +110,7 @@ class Exchange:
     ) -> list[Any | KafkaToolsError]:
         """Send all at once, wait for all; responses and errors in the order of ``requests``."""
         pending = [self.send(node, request, deadline) for node, request in requests]
-        self._wait(pending)
+        self.wait(pending)
         return [item.error if item.error is not None else item.response for item in pending]
 
     def send(
@@ -148,6 +148,11 @@ class Exchange:
             if done or not pending or deadline.expired:
                 return done
             self._turn(deadline.left_s())
+
+    def wait(self, pending: Sequence[Pending]) -> None:
+        """Move bytes until all of ``pending`` are done; each is at its own deadline at the latest."""
+        while not all(item.done for item in pending):
+            self._turn(MAX_WAIT_S)
 
     def versions(self, node: Node, deadline: Deadline) -> dict[int, VersionRange]:
         """API key -> (oldest, newest) of a node, connecting to it if need be. Raises as ``call``."""
@@ -357,11 +362,6 @@ class Exchange:
         return error
 
     # moving bytes
-
-    def _wait(self, pending: Sequence[Pending]) -> None:
-        # Each request ends at its own deadline at the latest, so this loop ends too.
-        while not all(item.done for item in pending):
-            self._turn(MAX_WAIT_S)
 
     def _turn(self, wait_s: float) -> None:
         """Wait for sockets and timers at most ``wait_s``, then let every connection that can go on do so."""

@@ -1,0 +1,103 @@
+"""The cluster itself: id, nodes, controller; and which API versions each node speaks."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.driver import ALL, Call, Progress
+from kafka_tools.admin.lookups import AnyNode, Itself
+from kafka_tools.admin.metadata import BROKERS, CONTROLLERS
+from kafka_tools.clock import Deadline
+from kafka_tools.net.broker_errors import error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.net.session import VersionRange
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_tools.protocol.messages.metadata import MetadataRequest
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node
+
+
+class ClusterDescription(NamedTuple):
+    """A cluster as one node tells it. ``nodes`` are brokers, or controllers when controllers were asked.
+
+    ``controller`` is None while there is none. ``fenced``: ids of registered brokers that are not live (KIP-1073).
+    """
+
+    cluster_id: str | None
+    controller: Node | None
+    nodes: tuple[Node, ...]
+    fenced: frozenset[int] = frozenset()
+    authorized_operations: int | None = None
+
+
+class DescribeCluster(Call[str, ClusterDescription]):
+    """By DescribeCluster (2.8), else by Metadata."""
+
+    name = "describe cluster"
+
+    def __init__(self, *, controllers: bool, include_fenced_brokers: bool) -> None:
+        self.lookup = AnyNode()
+        self._controllers = controllers
+        self._fenced = include_fenced_brokers
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
+
+        if self._fenced:
+            versions.require(DescribeClusterRequest, 2, "showing fenced brokers")
+        if not versions.has(DescribeClusterRequest) and not self._controllers:
+            return MetadataRequest(topics=[])
+        if self._controllers:
+            versions.require(DescribeClusterRequest, 1, "describing controllers")
+        kind = CONTROLLERS if self._controllers else BROKERS
+        return DescribeClusterRequest(endpoint_type=kind, include_fenced_brokers=self._fenced)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, ClusterDescription]
+    ) -> None:
+        from_metadata = response.API_KEY == MetadataRequest.API_KEY
+        error = error_of(response.error_code, None if from_metadata else response.error_message)
+        if error is not None:
+            progress.refuse(ALL, error)
+            return
+        nodes = {}
+        fenced = set()
+        for item in response.brokers:
+            id = item.node_id if from_metadata else item.broker_id
+            nodes[id] = Node(id, item.host, item.port, item.rack)
+            if not from_metadata and item.is_fenced:
+                fenced.add(id)
+        operations = response.cluster_authorized_operations
+        progress.completed[ALL] = ClusterDescription(
+            response.cluster_id,
+            nodes.get(response.controller_id),
+            tuple(nodes[id] for id in sorted(nodes)),
+            frozenset(fenced),
+            operations if operations != -(2**31) else None,
+        )
+
+
+class ApiVersions(Call[Node, dict[int, VersionRange]]):
+    """Node -> API key -> (oldest, newest)."""
+
+    name = "API versions"
+
+    def __init__(self) -> None:
+        self.lookup = Itself()
+
+    def build(self, keys: list[Node], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools import __version__
+
+        return ApiVersionsRequest(client_software_name="kafka-tools", client_software_version=__version__)
+
+    def interpret(
+        self,
+        keys: list[Node],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[Node, dict[int, VersionRange]],
+    ) -> None:
+        ranges = {item.api_key: (item.min_version, item.max_version) for item in response.api_keys}
+        for key in keys:
+            progress.take(key, response.error_code, None, ranges)

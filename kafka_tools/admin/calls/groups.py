@@ -1,0 +1,281 @@
+"""Groups: list, describe, delete.
+
+Listing asks every broker, since each knows the groups it coordinates. Describing asks a group's coordinator, as a
+KIP-848 group where brokers know those, and as a classic group when it is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.driver import Call, KeysRefused, Progress
+from kafka_tools.admin.lookups import Coordinator, Itself
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import WireError
+from kafka_tools.net.broker_errors import broker_error, error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node, TopicPartition
+
+CLASSIC, CONSUMER = "classic", "consumer"
+CONSUMER_PROTOCOL = "consumer"
+
+
+class GroupListing(NamedTuple):
+    """One group of a listing. ``state`` and ``type`` are None where brokers do not tell (before 2.6, 3.8)."""
+
+    group_id: str
+    protocol_type: str
+    state: str | None
+    type: str | None
+
+    @property
+    def is_simple(self) -> bool:
+        """A group that only commits offsets, without members."""
+        return self.protocol_type == ""
+
+
+class MemberDescription(NamedTuple):
+    """One member. Epoch, target and subscription belong to KIP-848 groups and are None or empty in others."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    assignment: tuple[TopicPartition, ...]
+    target_assignment: tuple[TopicPartition, ...] | None = None
+    epoch: int | None = None
+    rack: str | None = None
+    subscribed_topics: tuple[str, ...] = ()
+    subscribed_regex: str | None = None
+    upgraded: bool | None = None
+    """Whether the member speaks the KIP-848 protocol; None where that is not told."""
+
+
+class GroupDescription(NamedTuple):
+    """One group. ``protocol`` is the assignor that was chosen; epochs are None for classic groups."""
+
+    group_id: str
+    type: str
+    protocol_type: str
+    protocol: str
+    state: str
+    coordinator: Node
+    members: tuple[MemberDescription, ...]
+    group_epoch: int | None = None
+    assignment_epoch: int | None = None
+
+    @property
+    def is_simple(self) -> bool:
+        return self.protocol_type == ""
+
+
+class ListGroups(Call[Node, list[GroupListing]]):
+    """Node -> the groups it coordinates, limited to states and types if any are given."""
+
+    name = "list groups"
+
+    def __init__(self, states: Sequence[str], types: Sequence[str]) -> None:
+        self.lookup = Itself()
+        self._states = states
+        self._types = types
+
+    def build(self, keys: list[Node], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
+
+        if self._states:
+            versions.require(ListGroupsRequest, 4, "listing groups by state")
+        types = list(self._types)
+        if types and not versions.has(ListGroupsRequest, 5):
+            # Before 3.8 every group is a classic one.
+            if not any(name.lower() == CLASSIC for name in types):
+                raise versions.too_old(ListGroupsRequest, 5, f"listing groups of type {', '.join(types)}")
+            types = []
+        return ListGroupsRequest(states_filter=list(self._states), types_filter=types)
+
+    def interpret(
+        self, keys: list[Node], response: Any, version: int, node: Node, progress: Progress[Node, list[GroupListing]]
+    ) -> None:
+        groups = [
+            GroupListing(
+                item.group_id,
+                item.protocol_type,
+                item.group_state if version >= 4 else None,
+                item.group_type.lower() if version >= 5 else None,
+            )
+            for item in response.groups
+        ]
+        for key in keys:
+            if response.error_code == error_codes.NONE:
+                progress.completed[key] = groups
+            else:
+                error = broker_error(response.error_code, f"Error listing groups on {key}")
+                progress.refuse(key, error)
+
+
+class DescribeClassicGroups(Call[str, GroupDescription]):
+    """Group -> description, by DescribeGroups."""
+
+    name = "describe groups"
+
+    def __init__(self) -> None:
+        self.lookup = Coordinator()
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
+
+        refuse_empty_ids(keys)
+        return DescribeGroupsRequest(groups=keys)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, GroupDescription]
+    ) -> None:
+        for item in response.groups:
+            if item.error_code == error_codes.NONE and item.group_state == "Dead" and not item.members:
+                # What brokers before 3.8 say of a group that does not exist.
+                progress.failed[item.group_id] = not_found(item.group_id)
+            elif item.error_code == error_codes.GROUP_ID_NOT_FOUND:
+                progress.failed[item.group_id] = not_found(item.group_id)
+            else:
+                error = error_of(item.error_code, item.error_message)
+                if error is not None:
+                    progress.refuse(item.group_id, error)
+                else:
+                    self._take(item, node, progress)
+
+    @staticmethod
+    def _take(item: Any, node: Node, progress: Progress[str, GroupDescription]) -> None:
+        is_consumer = item.protocol_type in (CONSUMER_PROTOCOL, "")
+        try:
+            members = tuple(_classic_member(member, is_consumer) for member in item.members)
+        except WireError as error:
+            progress.failed[item.group_id] = error
+            return
+        progress.completed[item.group_id] = GroupDescription(
+            item.group_id, CLASSIC, item.protocol_type, item.protocol_data, item.group_state, node, members
+        )
+
+
+def _classic_member(member: Any, is_consumer: bool) -> MemberDescription:
+    assignment = decode_assignment(member.member_assignment) if is_consumer else ()
+    return MemberDescription(
+        member.member_id, member.group_instance_id, member.client_id, member.client_host, assignment
+    )
+
+
+def decode_assignment(data: bytes) -> tuple[TopicPartition, ...]:
+    """The partitions in a consumer's assignment; none for empty bytes. Raises WireError for other bytes."""
+    if not data:
+        return ()
+    from kafka_tools.protocol.codec import decode_prefix
+    from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment
+
+    version = int.from_bytes(data[:2], "big", signed=True)
+    # A newer version starts with what the newest one we know holds (KIP-429).
+    known = max(0, min(version, ConsumerProtocolAssignment.MAX_VERSION))
+    found, _ = decode_prefix(ConsumerProtocolAssignment, known, data, 2)
+    return tuple(
+        sorted(TopicPartition(item.topic, number) for item in found.assigned_partitions for number in item.partitions)
+    )
+
+
+class DescribeConsumerGroups(Call[str, GroupDescription]):
+    """Group -> description, by ConsumerGroupDescribe (KIP-848)."""
+
+    name = "describe consumer groups"
+
+    def __init__(self) -> None:
+        self.lookup = Coordinator()
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+
+        refuse_empty_ids(keys)
+        versions.require(ConsumerGroupDescribeRequest, 0, "describing groups of the new protocol")
+        return ConsumerGroupDescribeRequest(group_ids=keys)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, GroupDescription]
+    ) -> None:
+        for item in response.groups:
+            error = error_of(item.error_code, item.error_message)
+            if error is not None:
+                progress.refuse(item.group_id, error)
+                continue
+            members = tuple(_new_member(member) for member in item.members)
+            progress.completed[item.group_id] = GroupDescription(
+                item.group_id,
+                CONSUMER,
+                CONSUMER_PROTOCOL,
+                item.assignor_name,
+                item.group_state,
+                node,
+                members,
+                item.group_epoch,
+                item.assignment_epoch,
+            )
+
+
+def _new_member(member: Any) -> MemberDescription:
+    return MemberDescription(
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        _partitions(member.assignment),
+        _partitions(member.target_assignment),
+        member.member_epoch,
+        member.rack_id,
+        tuple(member.subscribed_topic_names),
+        member.subscribed_topic_regex,
+        None if member.member_type < 0 else member.member_type == 1,
+    )
+
+
+def _partitions(assignment: Any) -> tuple[TopicPartition, ...]:
+    return tuple(
+        sorted(
+            TopicPartition(item.topic_name, number)
+            for item in assignment.topic_partitions
+            for number in item.partitions
+        )
+    )
+
+
+class DeleteGroups(Call[str, None]):
+    """Groups that have no members any more (1.1)."""
+
+    name = "delete groups"
+
+    def __init__(self) -> None:
+        self.lookup = Coordinator()
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
+
+        refuse_empty_ids(keys)
+        return DeleteGroupsRequest(groups_names=keys)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, None]
+    ) -> None:
+        for item in response.results:
+            if item.error_code == error_codes.GROUP_ID_NOT_FOUND:
+                progress.failed[item.group_id] = not_found(item.group_id)
+            else:
+                progress.take(item.group_id, item.error_code, None, None)
+
+
+def not_found(group_id: str) -> Any:
+    """The error for a group that no broker has."""
+    return broker_error(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+
+
+def refuse_empty_ids(keys: Sequence[str]) -> None:
+    """KeysRefused for group ids that no request can carry (a group of the empty name can hold offsets, no more)."""
+    missing = [key for key in keys if key is None]
+    if missing:
+        text = "The given group id 'null' cannot be represented in a request."
+        raise KeysRefused({key: broker_error(error_codes.INVALID_GROUP_ID, text) for key in missing})

@@ -1,0 +1,270 @@
+"""Offsets: of partitions (ListOffsets) and committed by groups (OffsetFetch, OffsetCommit, OffsetDelete)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.calls.records import by_topic
+from kafka_tools.admin.driver import Call, KeysRefused, Progress
+from kafka_tools.admin.lookups import Coordinator, PartitionLeader
+from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import KafkaToolsError
+from kafka_tools.net.broker_errors import broker_error, error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node, TopicPartition
+
+LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
+EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -4, -5, -6
+"""What may stand in place of a timestamp (ms since the epoch) in ``list_offsets``."""
+_NEEDS = {
+    MAX_TIMESTAMP: (7, "the offset of the largest timestamp"),
+    EARLIEST_LOCAL: (8, "the earliest offset on local disk"),
+    LATEST_TIERED: (9, "the latest tiered offset"),
+    EARLIEST_PENDING_UPLOAD: (11, "the earliest offset to be uploaded"),
+}
+READ_UNCOMMITTED, READ_COMMITTED = 0, 1
+NAMES_UP_TO = 9
+"""The newest version of OffsetFetch and OffsetCommit that names topics; later ones want ids."""
+
+
+class ListedOffset(NamedTuple):
+    """An offset of a partition. ``offset`` is -1 where no record fits; ``timestamp`` -1 and epoch None if not told."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int | None
+
+
+class CommittedOffset(NamedTuple):
+    """What a group committed for a partition."""
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int | None = None
+
+
+class ListOffsets(Call[TopicPartition, ListedOffset]):
+    """Partition -> timestamp in ms, or one of the constants above."""
+
+    name = "list offsets"
+
+    def __init__(self, specs: Mapping[TopicPartition, int], isolation_level: int) -> None:
+        self.lookup = PartitionLeader()
+        self._specs = specs
+        self._isolation_level = isolation_level
+
+    def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
+
+        refused: dict[TopicPartition, KafkaToolsError] = {}
+        for key in keys:
+            version, what = _NEEDS.get(self._specs[key], (0, ""))
+            if not versions.has(ListOffsetsRequest, version):
+                refused[key] = versions.too_old(ListOffsetsRequest, version, what)
+        if refused:
+            raise KeysRefused(refused)
+        Topic = ListOffsetsRequest.Topic
+        topics = [
+            Topic(
+                name=name,
+                partitions=[
+                    Topic.Partition(partition_index=number, timestamp=self._specs[TopicPartition(name, number)])
+                    for number in numbers
+                ],
+            )
+            for name, numbers in by_topic(keys).items()
+        ]
+        return ListOffsetsRequest(
+            replica_id=-1, isolation_level=self._isolation_level, topics=topics, timeout_ms=deadline.left_ms()
+        )
+
+    def interpret(
+        self,
+        keys: list[TopicPartition],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[TopicPartition, ListedOffset],
+    ) -> None:
+        for topic in response.topics:
+            for item in topic.partitions:
+                key = TopicPartition(topic.name, item.partition_index)
+                epoch = item.leader_epoch if item.leader_epoch >= 0 else None
+                progress.take(key, item.error_code, None, ListedOffset(item.offset, item.timestamp, epoch))
+
+
+GroupOffsets = Outcomes[TopicPartition, "CommittedOffset | None"]
+
+
+class FetchGroupOffsets(Call[str, GroupOffsets]):
+    """Group -> partitions (None: all it has committed); the value is an outcome per partition, None for no offset."""
+
+    name = "list group offsets"
+
+    def __init__(self, wanted: Mapping[str, Sequence[TopicPartition] | None], require_stable: bool) -> None:
+        self.lookup = Coordinator()
+        self._wanted = wanted
+        self._require_stable = require_stable
+        self.per_request = 0
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> tuple[Request, int]:
+        from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
+
+        version = min(versions.newest(OffsetFetchRequest), NAMES_UP_TO)
+        stable = self._require_stable and version >= 7
+        if version >= 8:
+            groups = [
+                OffsetFetchRequest.RequestGroup(
+                    group_id=key, topics=self._topics(key, OffsetFetchRequest.RequestGroup.RequestTopics)
+                )
+                for key in keys
+            ]
+            return OffsetFetchRequest(groups=groups, require_stable=stable), version
+        if len(keys) > 1:
+            # Before 3.0 a request is about one group: the driver sends the others one by one.
+            self.per_request = 1
+            raise KeysRefused({})
+        topics = self._topics(keys[0], OffsetFetchRequest.RequestTopic)
+        return OffsetFetchRequest(group_id=keys[0], topics=topics, require_stable=stable), version
+
+    def _topics(self, group_id: str, struct: Any) -> Any:
+        wanted = self._wanted[group_id]
+        if wanted is None:
+            return None
+        return [struct(name=name, partition_indexes=numbers) for name, numbers in by_topic(wanted).items()]
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, GroupOffsets]
+    ) -> None:
+        if version >= 8:
+            for group in response.groups:
+                self._take(group.group_id, group, progress)
+        else:
+            self._take(keys[0], response, progress)
+
+    def _take(self, group_id: str, answer: Any, progress: Progress[str, GroupOffsets]) -> None:
+        error = error_of(answer.error_code)
+        if error is not None:
+            progress.refuse(group_id, error)
+            return
+        found: dict[TopicPartition, Outcome[CommittedOffset | None]] = {}
+        for topic in answer.topics:
+            for item in topic.partitions:
+                key = TopicPartition(topic.name, item.partition_index)
+                failure = error_of(item.error_code)
+                if failure is not None and failure.code.retriable:
+                    progress.again[group_id] = failure
+                    return
+                found[key] = Outcome(_committed(item)) if failure is None else Outcome(None, failure)
+        progress.completed[group_id] = Outcomes(sorted(found.items()))
+
+
+def _committed(item: Any) -> CommittedOffset | None:
+    if item.committed_offset < 0:
+        return None
+    epoch = item.committed_leader_epoch if item.committed_leader_epoch >= 0 else None
+    return CommittedOffset(item.committed_offset, item.metadata or "", epoch)
+
+
+class CommitGroupOffsets(Call[str, Outcomes[TopicPartition, None]]):
+    """Commit for a group that has no members; the value is an outcome per partition."""
+
+    name = "alter group offsets"
+
+    def __init__(self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]) -> None:
+        self.lookup = Coordinator()
+        self._group_id = group_id
+        self._offsets = offsets
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> tuple[Request, int]:
+        from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
+
+        Topic = OffsetCommitRequest.RequestTopic
+        topics = []
+        for name, numbers in by_topic(self._offsets).items():
+            partitions = []
+            for number in numbers:
+                offset, metadata, epoch = self._offsets[TopicPartition(name, number)]
+                partitions.append(
+                    Topic.RequestPartition(
+                        partition_index=number,
+                        committed_offset=offset,
+                        committed_leader_epoch=-1 if epoch is None else epoch,
+                        committed_metadata=metadata,
+                    )
+                )
+            topics.append(Topic(name=name, partitions=partitions))
+        version = min(versions.newest(OffsetCommitRequest), NAMES_UP_TO)
+        return OffsetCommitRequest(group_id=self._group_id, topics=topics), version
+
+    def interpret(
+        self,
+        keys: list[str],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[str, Outcomes[TopicPartition, None]],
+    ) -> None:
+        take_partitions(self._group_id, response.topics, progress)
+
+
+class DeleteGroupOffsets(Call[str, Outcomes[TopicPartition, None]]):
+    """Forget what a group committed for some partitions (2.4); the value is an outcome per partition."""
+
+    name = "delete group offsets"
+
+    def __init__(self, group_id: str, partitions: Sequence[TopicPartition]) -> None:
+        self.lookup = Coordinator()
+        self._group_id = group_id
+        self._partitions = partitions
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.offset_delete import OffsetDeleteRequest
+
+        versions.require(OffsetDeleteRequest, 0, "deleting offsets of a group")
+        Topic = OffsetDeleteRequest.RequestTopic
+        topics = [
+            Topic(name=name, partitions=[Topic.RequestPartition(partition_index=number) for number in numbers])
+            for name, numbers in by_topic(self._partitions).items()
+        ]
+        return OffsetDeleteRequest(group_id=self._group_id, topics=topics)
+
+    def interpret(
+        self,
+        keys: list[str],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[str, Outcomes[TopicPartition, None]],
+    ) -> None:
+        error = error_of(response.error_code)
+        if error is not None:
+            progress.refuse(self._group_id, error)
+            return
+        take_partitions(self._group_id, response.topics, progress)
+
+
+def take_partitions(
+    group_id: str, topics: Sequence[Any], progress: Progress[str, Outcomes[TopicPartition, None]]
+) -> None:
+    """An outcome per partition; the whole call is tried again when its coordinator has moved or is not ready."""
+    found: dict[TopicPartition, Outcome[None]] = {}
+    for topic in topics:
+        for item in topic.partitions:
+            failure = broker_error(item.error_code) if item.error_code else None
+            if failure is not None and failure.code.name in _COORDINATOR_ERRORS:
+                progress.again[group_id] = failure
+                return
+            found[TopicPartition(topic.name, item.partition_index)] = Outcome(None, failure)
+    progress.completed[group_id] = Outcomes(found.items())
+
+
+_COORDINATOR_ERRORS = (
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "COORDINATOR_NOT_AVAILABLE",
+    "NOT_COORDINATOR",
+    "REBALANCE_IN_PROGRESS",
+)

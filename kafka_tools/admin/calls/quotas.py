@@ -1,0 +1,181 @@
+"""Client quotas of users, clients and IP addresses (KIP-546): describe, alter, and which of them applies.
+
+An entity is a tuple of (type, name) pairs such as ``(("user", "alice"), ("client-id", None))``; the name None is
+the default entity of that type. ``effective`` resolves the eight levels of precedence as brokers do
+(``ClientQuotaManager``, KIP-55).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.driver import ALL, Call, Progress
+from kafka_tools.admin.lookups import AnyNode
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import InputError
+from kafka_tools.net.broker_errors import error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node
+
+USER, CLIENT_ID, IP = "user", "client-id", "ip"
+_ORDER = {USER: 0, CLIENT_ID: 1, IP: 2}
+EXACT, DEFAULT, ANY = 0, 1, 2
+
+QuotaEntity = tuple[tuple[str, str | None], ...]
+Quotas = dict[QuotaEntity, dict[str, float]]
+
+SOURCES = (
+    "Client of user",
+    "Default client of user",
+    "User",
+    "Client of default user",
+    "Default client of default user",
+    "Default user",
+    "Client",
+    "Default client",
+)
+"""The levels of a user and client's quota, the one that wins first."""
+
+
+class QuotaFilter(NamedTuple):
+    """One component of a filter. ``match``: EXACT (``name``), DEFAULT (the default entity) or ANY of the type."""
+
+    entity_type: str
+    match: int = ANY
+    name: str | None = None
+
+
+class EffectiveQuota(NamedTuple):
+    """What applies, and the level it comes from (an index into SOURCES)."""
+
+    value: float
+    source: int
+
+    @property
+    def source_text(self) -> str:
+        return SOURCES[self.source]
+
+
+def quota_entity(parts: Mapping[str, str | None] | Iterable[tuple[str, str | None]]) -> QuotaEntity:
+    """The entity of type -> name, in one order whatever the order given; InputError for impossible ones."""
+    pairs = tuple(sorted(dict(parts).items(), key=lambda pair: _ORDER.get(pair[0], 9)))
+    types = {kind for kind, _ in pairs}
+    unknown = types - set(_ORDER)
+    if not pairs or unknown or (IP in types and len(types) > 1):
+        raise InputError(f"no quota can be set for {entity_text(pairs) or 'nothing'}: user, client-id, both, or ip")
+    return pairs
+
+
+def entity_text(entity: QuotaEntity) -> str:
+    """``user alice, client-id (default)``."""
+    return ", ".join(f"{kind} {'(default)' if name is None else name}" for kind, name in entity)
+
+
+class DescribeClientQuotas(Call[str, Quotas]):
+    """Every entity that the filter matches, with the quotas set on it."""
+
+    name = "describe client quotas"
+
+    def __init__(self, components: Sequence[QuotaFilter], strict: bool) -> None:
+        self.lookup = AnyNode()
+        self._components = components
+        self._strict = strict
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
+
+        versions.require(DescribeClientQuotasRequest, 0, "describing client quotas")
+        components = [
+            DescribeClientQuotasRequest.ComponentData(
+                entity_type=part.entity_type, match_type=part.match, match=part.name if part.match == EXACT else None
+            )
+            for part in self._components
+        ]
+        return DescribeClientQuotasRequest(components=components, strict=self._strict)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Quotas]
+    ) -> None:
+        error = error_of(response.error_code, response.error_message)
+        if error is not None:
+            progress.refuse(ALL, error)
+            return
+        quotas: Quotas = {}
+        for entry in response.entries or ():
+            entity = quota_entity((part.entity_type, part.entity_name) for part in entry.entity)
+            quotas[entity] = {item.key: item.value for item in entry.values}
+        progress.completed[ALL] = dict(sorted(quotas.items(), key=lambda pair: _sort_key(pair[0])))
+
+
+class AlterClientQuotas(Call[QuotaEntity, None]):
+    """Entity -> quota -> new value; None or NaN removes it, quotas not named stay."""
+
+    name = "alter client quotas"
+
+    def __init__(self, changes: Mapping[QuotaEntity, Mapping[str, float | None]], validate_only: bool) -> None:
+        self.lookup = AnyNode()
+        self._changes = changes
+        self._validate_only = validate_only
+
+    def build(self, keys: list[QuotaEntity], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+
+        versions.require(AlterClientQuotasRequest, 0, "altering client quotas")
+        Entry = AlterClientQuotasRequest.EntryData
+        entries = [
+            Entry(
+                entity=[Entry.EntityData(entity_type=kind, entity_name=name) for kind, name in key],
+                ops=[_operation(Entry, name, value) for name, value in self._changes[key].items()],
+            )
+            for key in keys
+        ]
+        return AlterClientQuotasRequest(entries=entries, validate_only=self._validate_only)
+
+    def interpret(
+        self, keys: list[QuotaEntity], response: Any, version: int, node: Node, progress: Progress[QuotaEntity, None]
+    ) -> None:
+        for entry in response.entries:
+            key = quota_entity((part.entity_type, part.entity_name) for part in entry.entity)
+            progress.settle(key, entry.error_code, entry.error_message, None)
+
+
+def _operation(entry: Any, name: str, value: float | None) -> Any:
+    if value is None or math.isnan(value):
+        return entry.OpData(key=name, value=0.0, remove=True)
+    return entry.OpData(key=name, value=value, remove=False)
+
+
+def _sort_key(entity: QuotaEntity) -> list[tuple[int, bool, str]]:
+    return [(_ORDER.get(kind, 9), name is not None, name or "") for kind, name in entity]
+
+
+def effective(quotas: Quotas, user: str | None, client_id: str | None) -> dict[str, EffectiveQuota]:
+    """Quota name -> what applies to a connection of this user and client id; None asks for the default entity.
+
+    For every quota the first level counts that has this quota; they are not combined.
+    """
+    found: dict[str, EffectiveQuota] = {}
+    for source, entity in enumerate(_candidates(user, client_id)):
+        if entity is None:
+            continue
+        for name, value in quotas.get(entity, {}).items():
+            found.setdefault(name, EffectiveQuota(value, source))
+    return found
+
+
+def _candidates(user: str | None, client_id: str | None) -> tuple[QuotaEntity | None, ...]:
+    """The entities of the eight levels, in order; None for a level that a default entity cannot have."""
+    named_user, named_client = user is not None, client_id is not None
+    return (
+        ((USER, user), (CLIENT_ID, client_id)) if named_user and named_client else None,
+        ((USER, user), (CLIENT_ID, None)) if named_user else None,
+        ((USER, user),) if named_user else None,
+        ((USER, None), (CLIENT_ID, client_id)) if named_client else None,
+        ((USER, None), (CLIENT_ID, None)),
+        ((USER, None),),
+        ((CLIENT_ID, client_id),) if named_client else None,
+        ((CLIENT_ID, None),),
+    )

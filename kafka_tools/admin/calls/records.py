@@ -1,0 +1,63 @@
+"""Delete records: move the log start offset of partitions forward (KIP-107)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kafka_tools.admin.driver import Call, Progress
+from kafka_tools.admin.lookups import PartitionLeader
+from kafka_tools.clock import Deadline
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node, TopicPartition
+
+HIGH_WATERMARK = -1
+"""The offset that stands for "everything that can be consumed now"."""
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Topic -> partition numbers, in the order of the partitions given."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(partition)
+    return topics
+
+
+class DeleteRecords(Call[TopicPartition, int]):
+    """Partition -> offset before which everything goes; the value is the log start offset afterwards."""
+
+    name = "delete records"
+
+    def __init__(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self.lookup = PartitionLeader()
+        self._offsets = offsets
+
+    def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
+
+        Topic = DeleteRecordsRequest.Topic
+        topics = [
+            Topic(
+                name=name,
+                partitions=[
+                    Topic.Partition(partition_index=number, offset=self._offsets[TopicPartition(name, number)])
+                    for number in numbers
+                ],
+            )
+            for name, numbers in by_topic(keys).items()
+        ]
+        return DeleteRecordsRequest(topics=topics, timeout_ms=deadline.left_ms())
+
+    def interpret(
+        self,
+        keys: list[TopicPartition],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[TopicPartition, int],
+    ) -> None:
+        for topic in response.topics:
+            for item in topic.partitions:
+                key = TopicPartition(topic.name, item.partition_index)
+                progress.take(key, item.error_code, None, item.low_watermark)

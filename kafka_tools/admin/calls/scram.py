@@ -1,0 +1,148 @@
+"""SCRAM credentials of users, stored by the brokers (KIP-554).
+
+The password never leaves this process: what is sent is the salted password (PBKDF2), from which brokers derive the
+keys they store. Needs Kafka 2.7; before that credentials live in ZooKeeper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools import scram_math
+from kafka_tools.admin.driver import ALL, Call, Progress
+from kafka_tools.admin.lookups import AnyNode, Controller
+from kafka_tools.admin.outcomes import Outcome
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import InputError
+from kafka_tools.net.broker_errors import error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node
+
+
+class ScramCredentialInfo(NamedTuple):
+    """What brokers tell of a credential: never the keys."""
+
+    mechanism: str
+    iterations: int
+
+
+class ScramUpsertion(NamedTuple):
+    """A credential to store. ``salt`` is random unless given; password and salt stay out of repr."""
+
+    user: str
+    mechanism: str
+    password: str
+    iterations: int = scram_math.DEFAULT_ITERATIONS
+    salt: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"ScramUpsertion(user={self.user!r}, {self.mechanism}, iterations={self.iterations})"
+
+
+class ScramDeletion(NamedTuple):
+    """A credential to remove; the user's other mechanisms stay."""
+
+    user: str
+    mechanism: str
+
+
+ScramChange = ScramUpsertion | ScramDeletion
+Described = dict[str, Outcome[list[ScramCredentialInfo]]]
+
+
+class DescribeScram(Call[str, Described]):
+    """User -> outcome with that user's credentials; ``users`` None means everybody who has one."""
+
+    name = "describe SCRAM credentials"
+
+    def __init__(self, users: Sequence[str] | None) -> None:
+        self.lookup = AnyNode()
+        self._users = users
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+
+        versions.require(DescribeUserScramCredentialsRequest, 0, "describing SCRAM credentials")
+        User = DescribeUserScramCredentialsRequest.UserName
+        users = None if self._users is None else [User(name=name) for name in self._users]
+        return DescribeUserScramCredentialsRequest(users=users)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Described]
+    ) -> None:
+        error = error_of(response.error_code, response.error_message)
+        if error is not None:
+            progress.refuse(ALL, error)
+            return
+        described: Described = {}
+        for item in sorted(response.results, key=lambda item: str(item.user)):
+            failure = error_of(item.error_code, item.error_message)
+            infos = [
+                ScramCredentialInfo(_mechanism_name(info.mechanism), info.iterations) for info in item.credential_infos
+            ]
+            described[item.user] = Outcome(infos) if failure is None else Outcome(None, failure)
+        progress.completed[ALL] = described
+
+
+def _mechanism_name(type_id: int) -> str:
+    found = scram_math.BY_TYPE_ID.get(type_id)
+    return found.name if found is not None else f"UNKNOWN_MECHANISM_{type_id}"
+
+
+class AlterScram(Call[str, None]):
+    """User -> changes, all of them or none."""
+
+    name = "alter SCRAM credentials"
+
+    def __init__(self, changes: Mapping[str, Sequence[ScramChange]]) -> None:
+        self.lookup = Controller()
+        self._changes = changes
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
+
+        versions.require(AlterUserScramCredentialsRequest, 0, "changing SCRAM credentials")
+        request = AlterUserScramCredentialsRequest()
+        for change in (change for key in keys for change in self._changes[key]):
+            kind = scram_math.mechanism(change.mechanism)
+            if isinstance(change, ScramDeletion):
+                deletion = request.ScramCredentialDeletion(name=change.user, mechanism=kind.type_id)
+                request.deletions.append(deletion)
+                continue
+            salt = change.salt if change.salt is not None else scram_math.new_salt()
+            upsertion = request.ScramCredentialUpsertion(
+                name=change.user,
+                mechanism=kind.type_id,
+                iterations=change.iterations,
+                salt=salt,
+                salted_password=scram_math.salted_password(kind, change.password, salt, change.iterations),
+            )
+            request.upsertions.append(upsertion)
+        return request
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, None]
+    ) -> None:
+        for item in response.results:
+            progress.settle(item.user, item.error_code, item.error_message, None)
+
+
+def by_user(changes: Sequence[ScramChange]) -> dict[str, list[ScramChange]]:
+    """User -> changes; InputError, before anything is sent, for what brokers would refuse."""
+    users: dict[str, list[ScramChange]] = {}
+    seen: set[tuple[str, str]] = set()
+    for change in changes:
+        if (change.user, change.mechanism) in seen:
+            raise InputError(f"user {change.user}: {change.mechanism} is changed twice in one call")
+        seen.add((change.user, change.mechanism))
+        kind = scram_math.mechanism(change.mechanism)
+        if not change.user:
+            raise InputError("a SCRAM credential needs a user name")
+        if isinstance(change, ScramUpsertion):
+            if not change.password:
+                raise InputError(f"user {change.user}: the password is empty")
+            kind.check_iterations(change.iterations)
+        users.setdefault(change.user, []).append(change)
+    return users

@@ -1,0 +1,313 @@
+"""Runs a call over its keys: look up nodes, group, build, send to all nodes at once, interpret, try again.
+
+A ``Call`` knows one operation and no network; the driver knows the network and no operation. Everything ends at
+one Deadline. What is tried again: keys whose error says so, keys of a node that could not be reached, keys whose
+leader, controller or coordinator has moved. A topic that nobody knows gets a short grace, because a broker may not
+have heard of it yet. Source of the scheme: Kafka's ``AdminApiDriver``; the rules of single errors are the calls'.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+from kafka_tools.admin.lookups import Cluster, Lookup
+from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import (
+    AlreadyExists,
+    BrokerError,
+    ConfigError,
+    ConnectFailed,
+    DeadlineExceeded,
+    KafkaToolsError,
+    NetworkError,
+    NotFound,
+    SecurityError,
+    WireError,
+)
+from kafka_tools.net.broker_errors import broker_error
+from kafka_tools.net.connection import NodeVersions, Pending
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+UNKNOWN_GRACE_S = 1.0
+"""How long a topic, partition or id that a broker does not know may still be on its way to that broker."""
+UNREACHABLE_TRIES = 3
+"""Attempts at a node whose keys no other node can answer for."""
+
+_UNKNOWN = (error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
+_MOVED = (
+    error_codes.NOT_CONTROLLER,
+    error_codes.NOT_COORDINATOR,
+    error_codes.COORDINATOR_NOT_AVAILABLE,
+    error_codes.NOT_LEADER_OR_FOLLOWER,
+    error_codes.LEADER_NOT_AVAILABLE,
+    error_codes.FENCED_LEADER_EPOCH,
+    error_codes.UNKNOWN_LEADER_EPOCH,
+    error_codes.KAFKA_STORAGE_ERROR,
+    error_codes.REPLICA_NOT_AVAILABLE,
+    *_UNKNOWN,
+)
+"""Errors after which the key's node is looked up again."""
+
+
+class KeysRefused(KafkaToolsError):
+    """Raised by ``build`` for keys that this node's versions cannot express; the other keys are built again."""
+
+    def __init__(self, errors: dict[Any, KafkaToolsError]) -> None:
+        super().__init__("; ".join(dict.fromkeys(str(error) for error in errors.values())))
+        self.errors = errors
+
+
+class Progress(Generic[K, V]):
+    """What one response says about the keys of its request."""
+
+    def __init__(self) -> None:
+        self.completed: dict[K, V] = {}
+        self.failed: dict[K, KafkaToolsError] = {}
+        self.again: dict[K, KafkaToolsError] = {}
+        """Keys to try again, with the reason."""
+
+    def take(self, key: K, code: int, message: str | None, value: V) -> None:
+        """The usual rule: code 0 completes with ``value``, a retriable code is tried again, others fail."""
+        if code == error_codes.NONE:
+            self.completed[key] = value
+        else:
+            self.refuse(key, broker_error(code, message or None))
+
+    def settle(self, key: K, code: int, message: str | None, value: V) -> None:
+        """The rule for changes: only what the controller surely has not done is tried again.
+
+        A change that timed out on the broker may still happen; trying again would report that it exists already.
+        """
+        if code in (error_codes.NONE, error_codes.NOT_CONTROLLER, error_codes.THROTTLING_QUOTA_EXCEEDED):
+            self.take(key, code, message, value)
+        else:
+            self.failed[key] = broker_error(code, message or None)
+
+    def refuse(self, key: K, error: BrokerError) -> None:
+        """A key with an error: tried again if the error is retriable."""
+        (self.again if error.code.retriable else self.failed)[key] = error
+
+
+class Call(Generic[K, V]):
+    """One operation over keys. ``name`` stands in messages; ``lookup`` says to which node a key goes."""
+
+    name = "call"
+    lookup: Lookup[K]
+    per_request = 0
+    """Keys that fit into one request; 0 for any number."""
+
+    def build(self, keys: list[K], versions: NodeVersions, deadline: Deadline) -> Request | tuple[Request, int]:
+        """The request for these keys to a node of these versions. Raises UnsupportedVersion, KeysRefused."""
+        raise NotImplementedError
+
+    def interpret(self, keys: list[K], response: Any, version: int, node: Node, progress: Progress[K, V]) -> None:
+        """Put every key of the request into ``progress``."""
+        raise NotImplementedError
+
+
+def run(call: Call[K, V], keys: Iterable[K], cluster: Cluster, deadline: Deadline) -> Outcomes[K, V]:
+    """The outcome of every key, in order; keys that occur twice share one.
+
+    Raises what concerns all keys alike: no bootstrap server, failed authentication, wrong settings.
+    """
+    return _Run(call, list(dict.fromkeys(keys)), cluster, deadline).run()
+
+
+ALL = "all"
+"""The key of calls that have one answer."""
+
+
+def ask(call: Call[str, V], cluster: Cluster, deadline: Deadline) -> V:
+    """The value of a call that has one answer; raises its error."""
+    return run(call, [ALL], cluster, deadline)[ALL].get()
+
+
+class _Run(Generic[K, V]):
+    def __init__(self, call: Call[K, V], keys: list[K], cluster: Cluster, deadline: Deadline) -> None:
+        self._call = call
+        self._keys = keys
+        self._cluster = cluster
+        self._deadline = deadline
+        self._clock = cluster.exchange.clock
+        self._rng = random.Random()
+        self._open: dict[K, KafkaToolsError | None] = dict.fromkeys(keys)
+        """Keys without an outcome, with the last reason why they were tried again."""
+        self._nodes: dict[K, Node] = {}
+        """Keys whose node is known; the others are looked up."""
+        self._outcomes: dict[K, Outcome[V]] = {}
+        self._tries: dict[K, int] = {}
+        self._unreachable: dict[K, int] = {}
+        self._unknown_since_s: dict[K, float] = {}
+        self._lookup_failures = 0
+        self._rebuild = False
+        """Some keys were refused before anything was sent: the rest need no pause."""
+        self._maybe_done: set[K] = set()
+        """Keys that a request without an answer held: the broker may have acted on it."""
+
+    def run(self) -> Outcomes[K, V]:
+        attempt = 0
+        while self._open:
+            if attempt and not self._rebuild:
+                self._pause(attempt)
+            self._rebuild = False
+            if self._deadline.expired:
+                self._give_up()
+                break
+            attempt += 1
+            self._look_up([key for key in self._open if key not in self._nodes])
+            self._send([key for key in self._open if key in self._nodes])
+        return Outcomes((key, self._outcomes[key]) for key in self._keys)
+
+    def _pause(self, attempt: int) -> None:
+        """Doubles with each attempt, give or take 20 % (KIP-580)."""
+        config = self._cluster.exchange.config
+        first, most = config.number("retry.backoff.ms"), config.number("retry.backoff.max.ms")
+        delay_ms = min(first * (1 << min(attempt - 1, 30)), max(first, most)) * self._rng.uniform(0.8, 1.2)
+        self._clock.sleep(min(delay_ms / 1000, self._deadline.left_s()))
+
+    def _look_up(self, keys: Sequence[K]) -> None:
+        if not keys:
+            return
+        try:
+            found = self._call.lookup.find(self._cluster, keys, self._deadline)
+        except (SecurityError, ConfigError, WireError):
+            raise
+        except DeadlineExceeded as error:
+            if not self._outcomes:
+                raise
+            for key in keys:
+                self._fail(key, error)
+            return
+        except NetworkError as error:
+            self._lookup_failures += 1
+            if not self._is_worth_another_try(error):
+                raise
+            self._again(dict.fromkeys(keys, error))
+            return
+        except BrokerError as error:
+            if not error.code.retriable:
+                raise
+            self._again(dict.fromkeys(keys, error))
+            return
+        self._nodes.update(found.nodes)
+        for key, failure in found.failed.items():
+            self._fail(key, failure)
+        self._again(found.later)
+        for key in keys:
+            if key in self._open and key not in self._nodes and key not in found.later:
+                self._fail(key, WireError(f"{self._call.name}: nobody told which node answers for {key}"))
+
+    def _is_worth_another_try(self, error: NetworkError) -> bool:
+        """A cluster that answered before may be back soon; one that never did is more likely a wrong address."""
+        if self._tries:
+            return True
+        return not isinstance(error, ConnectFailed) and self._lookup_failures < UNREACHABLE_TRIES
+
+    def _send(self, keys: Sequence[K]) -> None:
+        groups: dict[Node, list[K]] = {}
+        for key in keys:
+            groups.setdefault(self._nodes[key], []).append(key)
+        sent: list[tuple[Node, list[K], Pending]] = []
+        for node, members in groups.items():
+            size = self._call.per_request or len(members)
+            for start in range(0, len(members), size):
+                sent.append(self._send_one(node, members[start : start + size]))
+        self._cluster.exchange.wait([pending for _, _, pending in sent])
+        for node, members, pending in sent:
+            self._take(node, members, pending)
+
+    def _send_one(self, node: Node, keys: list[K]) -> tuple[Node, list[K], Pending]:
+        for key in keys:
+            self._tries[key] = self._tries.get(key, 0) + 1
+        pending = self._cluster.exchange.send(
+            node, lambda versions: self._call.build(keys, versions, self._deadline), self._deadline
+        )
+        return node, keys, pending
+
+    def _take(self, node: Node, keys: list[K], pending: Pending) -> None:
+        error = pending.error
+        if error is None:
+            self._interpret(node, keys, pending)
+        elif isinstance(error, KeysRefused):
+            self._rebuild = True
+            for key, reason in error.errors.items():
+                self._fail(key, reason)
+        elif isinstance(error, SecurityError | ConfigError):
+            raise error
+        elif isinstance(error, NetworkError) and not isinstance(error, DeadlineExceeded):
+            self._unreached(node, keys, error, was_sent=pending.request is not None)
+        else:
+            for key in keys:
+                self._fail(key, error)
+
+    def _interpret(self, node: Node, keys: list[K], pending: Pending) -> None:
+        progress: Progress[K, V] = Progress()
+        self._call.interpret(keys, pending.response, pending.version, node, progress)
+        for key, value in progress.completed.items():
+            self._finish(key, Outcome(value))
+        for key, error in progress.failed.items():
+            self._fail(key, error)
+        if any(
+            isinstance(e, BrokerError) and e.code.code == error_codes.NOT_CONTROLLER for e in progress.again.values()
+        ):
+            self._cluster.metadata.clear_controller()
+        self._again(progress.again)
+        for key in keys:
+            if key in self._open and key not in progress.again:
+                text = f"{node} did not say what became of {key} in its answer to {pending.name}"
+                self._fail(key, WireError(text, api=pending.name, version=pending.version))
+
+    def _unreached(self, node: Node, keys: list[K], error: NetworkError, was_sent: bool) -> None:
+        self._cluster.metadata.request_update()
+        if was_sent:
+            self._maybe_done.update(keys)
+        for key in keys:
+            count = self._unreachable[key] = self._unreachable.get(key, 0) + 1
+            if not self._call.lookup.patient and count >= UNREACHABLE_TRIES:
+                self._fail(key, error)
+            else:
+                self._nodes.pop(key, None)
+                self._open[key] = error
+
+    def _again(self, reasons: dict[K, KafkaToolsError]) -> None:
+        retries = self._cluster.exchange.config.number("retries")
+        for key, reason in reasons.items():
+            code = reason.code.code if isinstance(reason, BrokerError) else None
+            if self._tries.get(key, 0) > retries or (code in _UNKNOWN and self._unknown_for_good(key)):
+                self._fail(key, reason)
+                continue
+            if code is None or code in _MOVED:
+                self._nodes.pop(key, None)
+                self._cluster.metadata.request_update()
+            self._open[key] = reason
+
+    def _unknown_for_good(self, key: K) -> bool:
+        now_s = self._clock.monotonic_s()
+        return now_s - self._unknown_since_s.setdefault(key, now_s) >= UNKNOWN_GRACE_S
+
+    def _give_up(self) -> None:
+        for key, reason in list(self._open.items()):
+            cause = f"; last: {reason}" if reason is not None else ""
+            text = f"timed out after {self._deadline.timeout_s:g} s: {self._call.name}{cause}"
+            hint = reason.hint if reason is not None else None
+            self._fail(key, DeadlineExceeded(text, hint=hint))
+
+    def _fail(self, key: K, error: KafkaToolsError) -> None:
+        if key in self._maybe_done and isinstance(error, AlreadyExists | NotFound):
+            error.hint = "the connection broke during an earlier attempt of this call, which may have done it"
+        self._finish(key, Outcome(None, error))
+
+    def _finish(self, key: K, outcome: Outcome[V]) -> None:
+        if self._open.pop(key, _ABSENT) is not _ABSENT:
+            self._outcomes[key] = outcome
+
+
+_ABSENT: Any = object()

@@ -1,0 +1,212 @@
+"""Which node a key belongs to: any, the controller, a given one, a partition's leader, a coordinator.
+
+A lookup maps keys to nodes; what it cannot map is an error for good, or a reason to try again. It sends what it
+must itself (Metadata, FindCoordinator) and retries nothing: ``admin.driver`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from kafka_tools.admin.metadata import ClusterMetadata
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import ConnectFailed, InvalidRequest, KafkaToolsError
+from kafka_tools.net.broker_errors import broker_error, error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.net.exchange import Exchange
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.metadata import MetadataRequest
+from kafka_tools.values import Node, TopicPartition
+
+K = TypeVar("K", bound=Hashable)
+
+GROUP, TRANSACTION, SHARE = 0, 1, 2
+"""Key types of FindCoordinator."""
+_KEY_TYPE_VERSIONS = {GROUP: 0, TRANSACTION: 1, SHARE: 6}
+
+
+class Cluster(NamedTuple):
+    """What a lookup works with."""
+
+    exchange: Exchange
+    metadata: ClusterMetadata
+
+
+class Found(Generic[K]):
+    """Keys with their nodes, keys that failed for good, and keys to try again with the reason."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[K, Node] = {}
+        self.failed: dict[K, KafkaToolsError] = {}
+        self.later: dict[K, KafkaToolsError] = {}
+
+
+class Lookup(Protocol[K]):
+    """``patient``: a node that cannot be reached is worth waiting for, since its keys may move to another one."""
+
+    patient: bool
+
+    def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]: ...
+
+
+class AnyNode(Generic[K]):
+    """Every key to whichever node is at hand."""
+
+    patient = True
+
+    def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]:
+        found: Found[K] = Found()
+        node = cluster.metadata.any_node(deadline)
+        found.nodes = dict.fromkeys(keys, node)
+        return found
+
+
+class Controller(Generic[K]):
+    """Every key to the controller."""
+
+    patient = True
+
+    def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]:
+        found: Found[K] = Found()
+        node = cluster.metadata.controller(deadline)
+        if node is None:
+            found.later = dict.fromkeys(keys, ConnectFailed("the cluster has no controller at the moment"))
+        else:
+            found.nodes = dict.fromkeys(keys, node)
+        return found
+
+
+class GivenNode(Generic[K]):
+    """Each key to the node whose id ``node_id`` names; None means any node."""
+
+    patient = False
+
+    def __init__(self, node_id: Callable[[K], int | None]) -> None:
+        self._node_id = node_id
+
+    def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]:
+        found: Found[K] = Found()
+        for key in keys:
+            id = self._node_id(key)
+            node = cluster.metadata.any_node(deadline) if id is None else cluster.metadata.node(id, deadline)
+            if node is None:
+                known = ", ".join(str(node.id) for node in cluster.metadata.nodes(deadline))
+                text = f"the cluster has no live broker {id}; it has {known or 'none'}"
+                found.failed[key] = InvalidRequest(error_codes.error(error_codes.BROKER_ID_NOT_REGISTERED), text)
+            else:
+                found.nodes[key] = node
+        return found
+
+
+class Itself:
+    """Keys that are nodes: each to itself."""
+
+    patient = False
+
+    def find(self, cluster: Cluster, keys: Sequence[Node], deadline: Deadline) -> Found[Node]:
+        found: Found[Node] = Found()
+        found.nodes = {node: node for node in keys}
+        return found
+
+
+class PartitionLeader:
+    """Each partition to its leader, by one Metadata request for all of their topics."""
+
+    patient = True
+
+    def find(self, cluster: Cluster, keys: Sequence[TopicPartition], deadline: Deadline) -> Found[TopicPartition]:
+        found: Found[TopicPartition] = Found()
+        topics = {item.name: item for item in self._topics(cluster, {key.topic for key in keys}, deadline)}
+        live = {node.id: node for node in cluster.metadata.nodes(deadline)}
+        for key in keys:
+            topic = topics.get(key.topic)
+            if topic is None:
+                found.failed[key] = broker_error(
+                    error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {key.topic} not found."
+                )
+                continue
+            error = error_of(topic.error_code)
+            if error is None:
+                self._place(key, topic, live, found)
+            elif error.code.retriable:
+                found.later[key] = _named(error.code.code, key)
+            else:
+                found.failed[key] = error
+        return found
+
+    @staticmethod
+    def _topics(cluster: Cluster, names: Iterable[str], deadline: Deadline) -> list[Any]:
+        Topic = MetadataRequest.RequestTopic
+        request = MetadataRequest(topics=[Topic(name=name) for name in sorted(names)], allow_auto_topic_creation=False)
+        node = cluster.metadata.any_node(deadline)
+        response = cluster.exchange.call(node, request, deadline)
+        error = error_of(response.error_code)
+        if error is not None:
+            raise error
+        cluster.metadata.take_response(response)
+        topics: list[Any] = response.topics
+        return topics
+
+    @staticmethod
+    def _place(key: TopicPartition, topic: Any, live: dict[int, Node], found: Found[TopicPartition]) -> None:
+        partition = next((item for item in topic.partitions if item.partition_index == key.partition), None)
+        if partition is None:
+            count = len(topic.partitions)
+            text = f"topic {key.topic} has no partition {key.partition}, only 0 to {count - 1}"
+            found.later[key] = broker_error(error_codes.UNKNOWN_TOPIC_OR_PARTITION, text)
+        elif partition.leader_id not in live:
+            found.later[key] = _named(partition.error_code or error_codes.LEADER_NOT_AVAILABLE, key)
+        else:
+            found.nodes[key] = live[partition.leader_id]
+
+
+class Coordinator:
+    """Each group, transactional id or share partition key to its coordinator (FindCoordinator)."""
+
+    patient = True
+
+    def __init__(self, key_type: int = GROUP) -> None:
+        self._key_type = key_type
+
+    def find(self, cluster: Cluster, keys: Sequence[str], deadline: Deadline) -> Found[str]:
+        from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
+
+        found: Found[str] = Found()
+        node = cluster.metadata.any_node(deadline)
+        versions = cluster.exchange.node_versions(node, deadline)
+        version = versions.newest(FindCoordinatorRequest)
+        if version < _KEY_TYPE_VERSIONS[self._key_type]:
+            raise versions.too_old(
+                FindCoordinatorRequest, _KEY_TYPE_VERSIONS[self._key_type], "this kind of coordinator"
+            )
+        if version >= 4:
+            request = FindCoordinatorRequest(key_type=self._key_type, coordinator_keys=list(keys))
+            response = cluster.exchange.call(node, request, deadline)
+            for item in response.coordinators:
+                self._place(item.key, item, found)
+            return found
+        requests = [FindCoordinatorRequest(key_type=self._key_type, key=key) for key in keys]
+        answers = cluster.exchange.call_many([(node, request) for request in requests], deadline)
+        for key, answer in zip(keys, answers, strict=True):
+            if isinstance(answer, KafkaToolsError):
+                raise answer
+            self._place(key, answer, found)
+        return found
+
+    def _place(self, key: str, item: Any, found: Found[str]) -> None:
+        if item.error_code == error_codes.NONE:
+            found.nodes[key] = Node(item.node_id, item.host, item.port)
+            return
+        error = broker_error(item.error_code, item.error_message or None)
+        retriable = error.code.retriable or item.error_code == error_codes.COORDINATOR_NOT_AVAILABLE
+        (found.later if retriable else found.failed)[key] = error
+
+
+def _named(code: int, key: TopicPartition) -> KafkaToolsError:
+    return broker_error(code, f"{key}: {error_codes.error(code).text}")
+
+
+def versions_of(cluster: Cluster, deadline: Deadline) -> NodeVersions:
+    """What the node at hand speaks, for calls that choose between APIs."""
+    return cluster.exchange.node_versions(cluster.metadata.any_node(deadline), deadline)

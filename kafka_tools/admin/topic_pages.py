@@ -1,0 +1,49 @@
+"""Describe topics page by page (DescribeTopicPartitions, KIP-966), so that no response grows without bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafka_tools.admin import driver
+from kafka_tools.admin.calls.topics import (
+    DescribeTopicPage,
+    PartitionDescription,
+    TopicDescription,
+    TopicKey,
+    partition_of,
+    take_topic,
+)
+from kafka_tools.admin.driver import Progress
+from kafka_tools.admin.lookups import Cluster
+from kafka_tools.admin.outcomes import Outcome
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import WireError
+
+
+def describe_by_pages(
+    names: Sequence[str], page_size: int, cluster: Cluster, deadline: Deadline
+) -> dict[TopicKey, Outcome[TopicDescription]]:
+    """Name -> outcome for the names that brokers answered for good; the others are left to Metadata."""
+    partitions: dict[str, list[PartitionDescription]] = {}
+    progress: Progress[TopicKey, TopicDescription] = Progress()
+    # A page holds the rest of the names from the cursor on; brokers go through them sorted by name.
+    rest = sorted(names)
+    cursor = None
+    while rest:
+        page = driver.ask(DescribeTopicPage(rest, cursor, page_size), cluster, deadline)
+        for topic in page.topics:
+            collected = partitions.setdefault(topic.name, [])
+            collected += [partition_of(item) for item in topic.partitions]
+            take_topic(topic.name, topic, collected, progress)
+        if page.next_cursor is None:
+            break
+        before = (cursor.topic_name, cursor.partition_index) if cursor is not None else ("", -1)
+        cursor = page.next_cursor
+        if (cursor.topic_name, cursor.partition_index) <= before:
+            raise WireError("describe topics: the broker's pages do not advance", api="DescribeTopicPartitions")
+        rest = [name for name in rest if name >= cursor.topic_name]
+    found: dict[TopicKey, Outcome[TopicDescription]] = {
+        name: Outcome(description) for name, description in progress.completed.items()
+    }
+    found.update({name: Outcome(None, error) for name, error in progress.failed.items()})
+    return found
