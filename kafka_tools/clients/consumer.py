@@ -77,6 +77,7 @@ class Consumer:
         )
         self._topics: tuple[str, ...] = ()
         self._pattern: re.Pattern[str] | None = None
+        self._subscribed = False
         self._partition_counts: dict[str, int] = {}
         self._on_assigned: Listener | None = None
         self._on_revoked: Listener | None = None
@@ -96,15 +97,14 @@ class Consumer:
         on_assigned: Listener | None = None,
         on_revoked: Listener | None = None,
     ) -> None:
-        """Share the partitions of ``topics`` (names, or a pattern that names must match whole) with a group.
+        """Read ``topics``: names, or a pattern that names must match whole. Replaces the earlier subscription.
 
-        Replaces the earlier subscription. The listeners are called inside ``poll``, around each rebalance.
-        Raises InputError without ``group.id``, and when partitions were assigned by hand.
+        With ``group.id`` the partitions are shared with the group, and the listeners are called inside ``poll``,
+        around each rebalance. Without it, this consumer reads all of them, new ones from their start.
+        Raises InputError when partitions were assigned by hand.
         """
         self._check_open()
-        if self._group is None:
-            raise InputError("a subscription needs a group: set group.id, or assign partitions by hand")
-        if self._group.membership is None and len(self._positions):
+        if len(self._positions) and not self._subscribed:
             raise InputError("subscription to topics and assigning partitions by hand exclude each other")
         if isinstance(topics, re.Pattern):
             self._pattern, self._topics = topics, ()
@@ -117,16 +117,18 @@ class Consumer:
                 self.unsubscribe()
                 return
             self._metadata.watch(self._topics)
+        self._subscribed = True
         self._on_assigned, self._on_revoked = on_assigned, on_revoked
-        if self._group.membership is None:
-            self._group.membership = Membership(self.settings)
-        if self._pattern is None:
-            self._group.membership.subscribe(self._topics)
+        if self._group is not None:
+            if self._group.membership is None:
+                self._group.membership = Membership(self.settings)
+            if self._pattern is None:
+                self._group.membership.subscribe(self._topics)
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions, without group management. InputError while subscribed to topics."""
         self._check_open()
-        if self._group is not None and self._group.membership is not None:
+        if self._subscribed:
             raise InputError("subscription to topics and assigning partitions by hand exclude each other")
         chosen = list(partitions)
         self._positions.replace(chosen, keep=True)
@@ -138,6 +140,7 @@ class Consumer:
         if self._group is not None and self._group.membership is not None:
             self._revoke()
             self._group.leave(self.settings.request_timeout_ms / 1000)
+        self._subscribed = False
         self._topics, self._pattern = (), None
         self._positions.replace((), keep=False)
         self._fetcher.drop()
@@ -161,7 +164,7 @@ class Consumer:
         self._check_open()
         if timeout_s < 0:
             raise InputError("Timeout must not be negative")
-        if not (len(self._positions) or (self._group is not None and self._group.membership is not None)):
+        if not (len(self._positions) or self._subscribed):
             raise InputError("Consumer is not subscribed to any topics or assigned any partitions")
         deadline = Deadline(self._clock, timeout_s)
         while True:
@@ -407,8 +410,12 @@ class Consumer:
     def _advance(self, fetch: bool = True) -> None:
         """Start whatever is due: metadata, coordinator and membership, positions, auto-commit, fetches."""
         self._update_metadata()
+        if self._subscribed and self._metadata.is_known:
+            self._match_topics()
         if self._group is not None:
             self._advance_group(self._group)
+        elif self._subscribed:
+            self._take_all_partitions()
         if not self._is_rebalancing():
             self._look_for_positions()
             self._auto_commit()
@@ -433,10 +440,8 @@ class Consumer:
             if self._on_assigned is not None:
                 self._on_assigned(assigned)
 
-    def _watch_subscription(self, membership: Membership) -> None:
-        """Follow topics that match the pattern, and partition counts, which only the leader must act on."""
-        if not self._metadata.is_known:
-            return
+    def _match_topics(self) -> None:
+        """Follow the topics that match the pattern."""
         if self._pattern is not None:
             self._topics = tuple(
                 sorted(
@@ -446,6 +451,27 @@ class Consumer:
                     and not (topic.is_internal and self.settings.exclude_internal_topics)
                 )
             )
+
+    def _take_all_partitions(self) -> None:
+        """Without a group: every partition of the topics. One that appears later is read from its start."""
+        known = self._metadata.topics
+        found = [
+            TopicPartition(topic, number)
+            for topic in self._topics
+            if topic in known
+            for number in sorted(known[topic].partitions)
+        ]
+        if found == list(self._positions):
+            return
+        seen = {topic for topic, _ in self._positions}
+        late = [each for each in found if each not in self._positions and each.topic in seen]
+        self._positions.replace(found, keep=True)
+        for topic_partition in late:
+            self._positions.assigned(topic_partition, "read").request_reset(EARLIEST)
+
+    def _watch_subscription(self, membership: Membership) -> None:
+        """Tell the group about other topics; as its leader, about other partition counts."""
+        if self._pattern is not None and self._metadata.is_known:
             membership.subscribe(self._topics)
         if membership.is_leader and membership.state is State.STABLE:
             counts = self._counts(membership.group_topics)

@@ -152,7 +152,7 @@ def java_float(value: float, digits: str) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0:
         return "-0.0" if str(value).startswith("-") else "0.0"
-    mantissa, _, exponent = f"{float(digits):.16e}".partition("e")
+    exponent = f"{float(digits):.16e}".partition("e")[2]
     significant = digits.lower().partition("e")[0].replace(".", "").replace("-", "").strip("0") or "0"
     power = int(exponent)
     sign = "-" if value < 0 else ""
@@ -213,5 +213,5 @@ def _bytes(properties: Mapping[str, str], name: str, default: str) -> bytes:
 
 
 def _simple(name: str) -> str:
-    """A class name without its package; nested classes keep their outer one out of it."""
-    return name.rpartition(".")[2] if "$" not in name else name.rpartition(".")[2]
+    """A class name without its package."""
+    return name.rpartition(".")[2]
