@@ -17,6 +17,24 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "topics": ("kafka_tools.commands.topics:command", "Create, list, describe, alter and delete topics."),
+    "configs": (
+        "kafka_tools.commands.configs:command",
+        "Change configs for topics, clients, users, brokers dynamically.",
+    ),
+    "consumer-groups": (
+        "kafka_tools.commands.consumer_groups:command",
+        "List, describe and delete consumer groups, and reset their offsets.",
+    ),
+    "delete-records": (
+        "kafka_tools.commands.delete_records:command",
+        "Delete the records of partitions below an offset.",
+    ),
+    "broker-api-versions": (
+        "kafka_tools.commands.broker_api_versions:command",
+        "Show the API versions that each broker supports.",
+    ),
+    "cluster": ("kafka_tools.commands.cluster:command", "Show a cluster's id and its endpoints."),
     "broker": (
         "kafka_tools.commands.broker:command",
         "Run the bundled broker: real segment logs on disk, groups, configs, quotas.",

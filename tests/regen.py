@@ -12,7 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
+import click
+
 ROOT = Path(__file__).resolve().parent.parent
+HELP_BEGINS = "<!-- help: written by python -m tests.regen help -->"
+HELP_ENDS = "<!-- end of help -->"
 
 
 def protocol_index() -> dict[Path, str]:
@@ -39,7 +43,47 @@ def protocol_index() -> dict[Path, str]:
     return {ROOT / "kafka_tools" / "protocol" / "_index.py": "\n".join(lines)}
 
 
-TARGETS: dict[str, Callable[[], dict[Path, str]]] = {"index": protocol_index}
+def completions() -> dict[Path, str]:
+    """``completions/``: what ``kafka-tools completion`` prints."""
+    from kafka_tools.commands.completion import SHELLS, script
+
+    return {ROOT / "completions" / f"kafka-tools.{shell}": script(shell) for shell in SHELLS}
+
+
+def command_help() -> dict[Path, str]:
+    """``docs/commands/``: the help of each command, between the two marks of its page."""
+    from kafka_tools.cli import COMMANDS, SCRIPTS, load
+
+    pages = {}
+    for name in COMMANDS:
+        page = ROOT / "docs" / "commands" / f"{name}.md"
+        text = page.read_text(encoding="utf-8") if page.exists() else ""
+        before, mark, rest = text.partition(HELP_BEGINS)
+        _, end, after = rest.partition(HELP_ENDS)
+        if mark and end:
+            program = f"kafka-{name}" if name in SCRIPTS else f"kafka-tools {name}"
+            pages[page] = f"{before}{mark}\n{help_text(load(name), program)}{end}{after}"
+    return pages
+
+
+def help_text(command: click.Command, program: str) -> str:
+    """A command's help as a reader sees it on a terminal 100 columns wide, and that of its subcommands."""
+    context = click.Context(command, info_name=program, terminal_width=100, max_content_width=100)
+    context.help_option_names = ["-h", "--help"]
+    text = f"```console\n$ {program} --help\n{command.get_help(context)}\n```\n"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            if below is not None:
+                text += "\n" + help_text(below, f"{program} {name}")
+    return text
+
+
+TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
+    "index": protocol_index,
+    "completions": completions,
+    "help": command_help,
+}
 
 
 def stale(names: list[str]) -> list[Path]:

@@ -40,7 +40,7 @@ def apply(admin: AdminClient, entities: Sequence[Entity], added: Mapping[str, st
 
 
 def _alter_resource(admin: AdminClient, entity: Entity, added: Mapping[str, str], deleted: Sequence[str]) -> None:
-    from kafka_tools.admin.calls.configs import ConfigChange, ConfigResource
+    from kafka_tools.admin.client import ConfigChange, ConfigResource
 
     resource = ConfigResource(RESOURCE_TYPES[entity.type], entity.name or "")
     changes = [ConfigChange(key, "set", value) for key, value in added.items()]
@@ -66,18 +66,19 @@ def _check_names(entities: Sequence[Entity], names: Sequence[str], scram: Sequen
 
 
 def _alter_scram(admin: AdminClient, user: str, added: Mapping[str, str], deleted: Sequence[str]) -> None:
-    from kafka_tools.admin.calls.scram import ScramDeletion, ScramUpsertion
+    from kafka_tools.admin.client import ScramDeletion, ScramUpsertion
 
     credentials = [parse_scram(mechanism, value) for mechanism, value in added.items()]
-    changes = [ScramUpsertion(user, each.mechanism, each.password, each.iterations) for each in credentials]
-    for change in [*(ScramDeletion(user, mechanism) for mechanism in deleted), *changes]:
+    changes: list[ScramDeletion | ScramUpsertion] = [ScramDeletion(user, mechanism) for mechanism in deleted]
+    changes += [ScramUpsertion(user, each.mechanism, each.password, each.iterations) for each in credentials]
+    for change in changes:
         admin.alter_user_scram_credentials([change]).raise_any()
 
 
 def _alter_quotas(
     admin: AdminClient, entities: Sequence[Entity], added: Mapping[str, str], deleted: Sequence[str]
 ) -> None:
-    from kafka_tools.admin.calls.quotas import quota_entity
+    from kafka_tools.admin.client import quota_entity
 
     key = quota_entity({QUOTA_TYPES[entity.type]: entity.name or None for entity in entities})
     changes: dict[str, float | None] = {name: parse_quota(name, value) for name, value in added.items()}

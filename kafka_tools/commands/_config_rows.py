@@ -87,7 +87,7 @@ def for_table(result: Rows) -> Rows:
 
 
 def _resources(admin: AdminClient, entity: Entity, show_all: bool) -> tuple[list[Row], list[ItemError]]:
-    from kafka_tools.admin.calls.configs import ConfigResource
+    from kafka_tools.admin.client import ConfigResource
 
     names = [entity.name] if entity.name is not None else _all_names(admin, entity.type)
     resources = {ConfigResource(RESOURCE_TYPES[entity.type], name): name for name in names}
@@ -118,7 +118,7 @@ def _all_names(admin: AdminClient, entity_type: str) -> list[str]:
         return sorted(topic.name for topic in admin.list_topics(include_internal=True))
     if entity_type == "brokers":
         return [*(str(node.id) for node in admin.describe_cluster().nodes), ""]
-    return sorted(admin.list_config_resources(RESOURCE_TYPES[entity_type]))
+    return sorted(resource.name for resource in admin.list_config_resources([RESOURCE_TYPES[entity_type]]))
 
 
 def _is_dynamic(entity_type: str, name: str, entry: Any) -> bool:

@@ -7,15 +7,15 @@ marks a simple group, which only has offsets); Connect and others are left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafka_tools.commands import _run
-from kafka_tools.errors import UsageError
+from kafka_tools.errors import NotFound, UsageError
 from kafka_tools.output.rows import ItemError, Row, Rows
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.admin.client import AdminClient, CommittedOffset, GroupDescription
 
 STATES = (
     "Empty",
@@ -97,26 +97,25 @@ def parse_types(text: str) -> list[str]:
 
 def list_groups(admin: AdminClient, states: list[str], types: list[str]) -> Rows:
     """The consumer groups of all brokers, sorted; a broker that could not tell its part is an error."""
-    listings = admin.list_groups(states=states or None, types=types or None)
+    listings = admin.list_groups(states, types)
     rows: list[Row] = [
-        {"group": each.group_id, "type": each.type or "Unknown", "state": each.state or "Unknown"}
+        {"group": each.group_id, "type": _capital(each.type), "state": each.state or "Unknown"}
         for each in listings
-        if each.type == "Consumer" or each.protocol_type in ("consumer", "")
+        if each.type == "consumer" or (each.type in (None, "classic") and each.protocol_type in ("consumer", ""))
     ]
-    rows.sort(key=lambda row: str(row["group"]))
     errors = [ItemError.of(getattr(error, "node", None) or "a broker", error) for error in listings.errors]
     return Rows("groups", ("group", "type", "state"), rows, errors)
 
 
-def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[Any], list[ItemError]]:
+def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[GroupDescription], list[ItemError]]:
     """The descriptions of groups, sorted by id, and the groups that could not be described."""
-    outcomes = admin.describe_groups(groups) if groups else {}
+    outcomes = admin.describe_groups(groups)
     errors = [ItemError.of(f"group '{group}'", each.error) for group, each in outcomes.items() if each.error]
-    found = [each.value for each in outcomes.values() if each.error is None]
+    found = [each.get() for each in outcomes.values() if each.error is None]
     return sorted(found, key=lambda group: group.group_id), errors
 
 
-def warn_of_state(group: Any) -> None:
+def warn_of_state(group: GroupDescription) -> None:
     """What Kafka's tool says on stderr about a group that is not stable."""
     if group.state == "Empty":
         _run.note(f"\nConsumer group '{group.group_id}' has no active members.")
@@ -124,7 +123,7 @@ def warn_of_state(group: Any) -> None:
         _run.note(f"\nWarning: Consumer group '{group.group_id}' is rebalancing.")
 
 
-def offsets(admin: AdminClient, group: Any) -> Made:
+def offsets(admin: AdminClient, group: GroupDescription) -> Made:
     """A row per assigned partition, the busiest member first, then one per partition that only has an offset."""
     committed = admin.list_group_offsets(group.group_id)
     assigned = {key for member in group.members for key in member.assignment}
@@ -143,13 +142,13 @@ def offsets(admin: AdminClient, group: Any) -> Made:
     return rows, errors + end_errors
 
 
-def members(admin: AdminClient, group: Any) -> Made:
+def members(admin: AdminClient, group: GroupDescription) -> Made:
     """A row per member."""
     rows = [
         {
             "group": group.group_id,
             "consumer_id": member.member_id,
-            "group_instance_id": member.group_instance_id,
+            "group_instance_id": member.instance_id,
             "host": member.host,
             "client_id": member.client_id,
             "assignment": _by_topic(member.assignment),
@@ -163,22 +162,22 @@ def members(admin: AdminClient, group: Any) -> Made:
     return rows, []
 
 
-def states(admin: AdminClient, group: Any) -> Made:
+def states(admin: AdminClient, group: GroupDescription) -> Made:
     """One row: state, coordinator, assignor, number of members."""
     row = {
         "group": group.group_id,
-        "type": group.type,
-        "state": group.state,
-        "assignor": group.assignor or None,
+        "type": _capital(group.type),
+        "state": group.state or "Unknown",
+        "assignor": group.protocol or None,
         "coordinator": {"id": group.coordinator.id, "host": group.coordinator.host, "port": group.coordinator.port},
-        "group_epoch": group.epoch,
+        "group_epoch": group.group_epoch,
         "target_assignment_epoch": group.assignment_epoch,
         "members": len(group.members),
     }
     return [row], []
 
 
-def _offset_row(group: str, key: TopicPartition, committed: Any, end: int | None) -> Row:
+def _offset_row(group: str, key: TopicPartition, committed: CommittedOffset | None, end: int | None) -> Row:
     position = None if committed is None or committed.offset < 0 else committed.offset
     epoch = (
         None
@@ -196,6 +195,11 @@ def _offset_row(group: str, key: TopicPartition, committed: Any, end: int | None
     }
 
 
+def _capital(group_type: str | None) -> str:
+    """A group type as Kafka's tools write it: ``Classic``."""
+    return group_type.capitalize() if group_type else "Unknown"
+
+
 def _by_topic(keys: Iterable[TopicPartition]) -> dict[str, list[int]]:
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(keys):
@@ -207,9 +211,17 @@ def _log_ends(admin: AdminClient, keys: set[TopicPartition]) -> tuple[dict[Topic
     """Log end offsets; a partition of a topic that is gone has none, which is shown and no reason to fail the rest."""
     if not keys:
         return {}, []
-    outcomes = admin.list_offsets(dict.fromkeys(sorted(keys), "latest"))
+    from kafka_tools.admin.calls.offsets import LATEST
+
+    outcomes = admin.list_offsets(dict.fromkeys(sorted(keys), LATEST))
     ends = {key: value.offset for key, value in outcomes.succeeded().items()}
-    return ends, [ItemError.of(key, error) for key, error in outcomes.failures().items()]
+    errors = []
+    for key, error in outcomes.failures().items():
+        if isinstance(error, NotFound):
+            _run.note(f"{key} does not exist any more: its end offset and lag are unknown")
+        else:
+            errors.append(ItemError.of(key, error))
+    return ends, errors
 
 
 def _parse_words(text: str, known: Sequence[str], complaint: str) -> list[str]:

@@ -7,17 +7,20 @@ its value is never empty: Kafka's tools let the last one win, which once widened
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kafka_tools.commands import _run
 from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.net.config import ClientConfig
+    from kafka_tools.net.trace import Trace
 
 DEFAULT_TIMEOUT_MS = 30_000
 CONNECTION = "Connection"
@@ -168,6 +171,8 @@ class Connection:
             command_config=self.command_config,
             properties=self.properties,
         )
+        if config.unknown:
+            _run.note(f"warning: {config.source}: no client setting of Kafka has the name {', '.join(config.unknown)}")
         return config
 
     def check(self) -> None:
@@ -183,7 +188,16 @@ class Connection:
         config = self.client_config()
         from kafka_tools.admin.client import AdminClient
 
-        return AdminClient(config, timeout_s=self.timeout_s)
+        return AdminClient(config, timeout_s=self.timeout_s, trace=self.tracer(), warn=_run.note)
+
+    def tracer(self) -> Trace | None:
+        """What writes requests and responses to stderr when ``--trace`` is given, else None."""
+        if not self.trace:
+            return None
+        from kafka_tools.clock import SystemClock
+        from kafka_tools.net.trace import Trace
+
+        return Trace(sys.stderr.write, SystemClock())
 
 
 def connection_options(*, controllers: bool = False, short: bool = False) -> Callable[[Any], Any]:
@@ -244,8 +258,6 @@ def only_with(context: click.Context, action: str, allowed: Mapping[str, Sequenc
 
 def read_text(path: str, what: str) -> str:
     """The text of a file the user named (``-``: standard input); InputError when it cannot be read."""
-    import sys
-
     try:
         if path == "-":
             return sys.stdin.read()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kafka_tools.admin.calls.offsets import EARLIEST, LATEST
 from kafka_tools.clock import SystemClock
 from kafka_tools.commands import _run
 from kafka_tools.commands._options import read_text
@@ -80,32 +81,33 @@ def partitions_of(
 ) -> tuple[list[TopicPartition], list[tuple[str, KafkaToolsError]]]:
     """The partitions that ``--topic`` names, asking the cluster where all of a topic are meant; and unknown topics."""
     whole = [topic for topic, numbers in topics.items() if numbers is None]
-    outcomes = admin.describe_topics(whole) if whole else {}
+    outcomes = admin.describe_topics(whole)
     keys = [TopicPartition(topic, number) for topic, numbers in topics.items() for number in numbers or ()]
     missing = []
     for topic, outcome in outcomes.items():
         if outcome.error is not None:
-            missing.append((topic, outcome.error))
+            missing.append((str(topic), outcome.error))
         else:
-            keys += [TopicPartition(topic, each.partition) for each in outcome.value.partitions]
+            keys += [TopicPartition(str(topic), each.partition) for each in outcome.get().partitions]
     return sorted(set(keys)), missing
 
 
 def _inactive(admin: AdminClient, groups: Sequence[str]) -> dict[str, ItemError | None]:
     """Each group with None when it may be reset, else with the reason why not."""
     found: dict[str, ItemError | None] = {}
-    for group, outcome in (admin.describe_groups(groups) if groups else {}).items():
+    for group, outcome in admin.describe_groups(groups).items():
         name = f"group '{group}'"
         if outcome.error is not None:
             # A group that does not exist yet gets its first offsets this way.
             found[group] = None if isinstance(outcome.error, NotFound) else ItemError.of(name, outcome.error)
-        elif outcome.value.state in RESETTABLE:
+        elif outcome.get().state in RESETTABLE:
             found[group] = None
         else:
-            holders = ", ".join(sorted({f"{member.client_id} at {member.host}" for member in outcome.value.members}))
+            described = outcome.get()
+            holders = ", ".join(sorted({f"{member.client_id} at {member.host}" for member in described.members}))
             text = (
                 f"Assignments can only be reset if the group '{group}' is inactive, but the current state is "
-                f"{outcome.value.state}." + (f" Members: {holders}." if holders else "")
+                f"{described.state}." + (f" Members: {holders}." if holders else "")
             )
             found[group] = ItemError(name, None, text)
     return found
@@ -140,11 +142,11 @@ def _new_offsets(
                 raise InputError(f"Cannot shift offset for partition {key} since there is no current committed offset")
         return _within_log(admin, {key: committed[key] + given["shift_by"] for key in keys})
     if mode == "to_earliest":
-        return _log_offsets(admin, keys, "earliest")
+        return _log_offsets(admin, keys, EARLIEST)
     if mode == "to_latest":
-        return _log_offsets(admin, keys, "latest")
+        return _log_offsets(admin, keys, LATEST)
     if mode == "to_current":
-        ends = _log_offsets(admin, [key for key in keys if key not in committed], "latest")
+        ends = _log_offsets(admin, [key for key in keys if key not in committed], LATEST)
         return {key: committed[key] if key in committed else ends[key] for key in keys}
     found = _log_offsets(admin, keys, moment_ms)
     late = [key for key in keys if found[key] < 0]
@@ -152,10 +154,10 @@ def _new_offsets(
         _run.note(
             f"\nWarn: Partition {key.partition} from topic {key.topic} is empty. Falling back to latest known offset."
         )
-    return found | _log_offsets(admin, late, "latest")
+    return found | _log_offsets(admin, late, LATEST)
 
 
-def _log_offsets(admin: AdminClient, keys: Iterable[TopicPartition], spec: str | int) -> Offsets:
+def _log_offsets(admin: AdminClient, keys: Iterable[TopicPartition], spec: int) -> Offsets:
     wanted = dict.fromkeys(keys, spec)
     if not wanted:
         return {}
@@ -164,8 +166,8 @@ def _log_offsets(admin: AdminClient, keys: Iterable[TopicPartition], spec: str |
 
 
 def _within_log(admin: AdminClient, wanted: Offsets) -> Offsets:
-    starts = _log_offsets(admin, wanted, "earliest")
-    ends = _log_offsets(admin, wanted, "latest")
+    starts = _log_offsets(admin, wanted, EARLIEST)
+    ends = _log_offsets(admin, wanted, LATEST)
     offsets = {}
     for key, offset in wanted.items():
         offsets[key] = max(starts[key], min(ends[key], offset))

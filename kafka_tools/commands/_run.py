@@ -110,13 +110,13 @@ def note(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
-def report_items(errors: Sequence[ItemError], what: str = "failed") -> int:
+def report_items(errors: Sequence[ItemError], what: str = "") -> int:
     """Complain about each item that failed, after the rows were printed; the exit status for the whole command."""
     import click
 
     for error in errors:
         _flush_data()
-        complain(click.get_current_context().command_path, f"{what} {error.item}: {error.message}")
+        complain(click.get_current_context().command_path, f"{what} {error.item}: {error.message}".strip())
     return FAILED if errors else 0
 
 

@@ -24,13 +24,13 @@ def describe(admin: AdminClient, keys: list[Any], filters: list[str], page_size:
 
     ``keys`` are names or topic ids; ``page_size`` bounds the partitions of one response (None: the client's choice).
     """
-    errors = []
+    errors: list[ItemError] = []
     topics = []
     for key, outcome in (admin.describe_topics(keys, page_size=page_size) if keys else {}).items():
         if outcome.error:
             errors.append(ItemError.of(key, outcome.error))
         else:
-            topics.append(outcome.value)
+            topics.append(outcome.get())
     configs = _configs(admin, topics, errors) if not filters or set(filters) & set(NEED_CONFIGS) else {}
     live = {node.id for node in admin.describe_cluster().nodes} if "unavailable_partitions" in filters else set()
     rows = []
@@ -51,7 +51,7 @@ def describe(admin: AdminClient, keys: list[Any], filters: list[str], page_size:
 
 
 def _configs(admin: AdminClient, topics: list[Any], errors: list[ItemError]) -> dict[str, dict[str, Any]]:
-    from kafka_tools.admin.calls.configs import ConfigResource
+    from kafka_tools.admin.client import ConfigResource
 
     found = {}
     resources = [ConfigResource("topic", topic.name) for topic in topics]
@@ -59,14 +59,14 @@ def _configs(admin: AdminClient, topics: list[Any], errors: list[ItemError]) -> 
         if outcome.error:
             errors.append(ItemError.of(f"settings of {resource.name}", outcome.error))
         else:
-            found[resource.name] = {entry.name: entry for entry in outcome.value}
+            found[resource.name] = {entry.name: entry for entry in outcome.get()}
     return found
 
 
 def _partition_row(partition: Any) -> Row:
     return {
         "partition": partition.partition,
-        "leader": partition.leader if partition.leader is not None and partition.leader >= 0 else None,
+        "leader": partition.leader,
         "replicas": list(partition.replicas),
         "isr": list(partition.isr),
         "adding_replicas": [],

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 @connection_options()
 @output_options()
 def command(connection: Connection, output_format: str | None) -> int:
-    """Show the API versions that each broker supports, and which of them this tool would use."""
+    """Show the API versions that each broker supports.
+
+    With each version range comes the newest version that this tool and the broker share.
+    """
     from kafka_tools.output import kafka_text
     from kafka_tools.output.rows import ItemError, Rows, show
 

@@ -134,7 +134,7 @@ def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) 
 
 
 def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.admin.calls.topics import NewTopic
+    from kafka_tools.admin.client import NewTopic
     from kafka_tools.commands._patterns import collides
     from kafka_tools.errors import AlreadyExists
 
@@ -163,7 +163,7 @@ def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None
 
 
 def _alter(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.admin.calls.topics import NewPartitions
+    from kafka_tools.admin.client import NewPartitions
 
     total = given["partitions"]
     if not total:

@@ -61,7 +61,8 @@ def members(rows: Sequence[Row], verbose: bool) -> str:
         keys.insert(2, "group_instance_id")
         least.insert(2, 17)
         grow = [0, 1, 2, 3, 4]
-    upgraded = verbose and any(row["upgraded"] is not None for row in rows)
+    # Kafka shows who was upgraded to the KIP-848 protocol only while a group has members of both kinds.
+    upgraded = verbose and {True, False} <= {row["upgraded"] for row in rows}
     if verbose:
         grow += [len(keys) + 1, len(keys) + 3]
         keys += ["current_epoch", "current_assignment", "target_epoch", "target_assignment"]

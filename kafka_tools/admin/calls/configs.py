@@ -167,7 +167,7 @@ class DescribeConfigs(Call[ConfigResource, list[ConfigEntry]]):
     ) -> None:
         for item in response.results:
             key = ConfigResource(TYPE_NAMES.get(item.resource_type, ""), item.resource_name)
-            entries = sorted((_entry(config, version, key) for config in item.configs), key=lambda entry: entry.name)
+            entries = [_entry(config, version, key) for config in item.configs]
             progress.settle(key, item.error_code, item.error_message, entries)
 
 

@@ -1,0 +1,13 @@
+# Completion of kafka-tools and of the kafka-* commands; written by: kafka-tools completion bash
+_kafka_tools_complete() {
+    local kind value
+    COMPREPLY=()
+    while IFS=, read -r kind value; do
+        case $kind in
+            file) compopt -o default 2>/dev/null ;;
+            dir) compopt -o dirnames 2>/dev/null ;;
+            plain) COMPREPLY+=("$value") ;;
+        esac
+    done < <(env COMP_WORDS="${COMP_LINE:0:COMP_POINT}" _KAFKA_TOOLS_COMPLETE=bash_complete kafka-tools 2>/dev/null)
+}
+complete -F _kafka_tools_complete kafka-tools kafka-topics kafka-topics.sh kafka-configs kafka-configs.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh kafka-dump-log kafka-dump-log.sh kafka-broker-api-versions kafka-broker-api-versions.sh kafka-cluster kafka-cluster.sh kafka-console-producer kafka-console-producer.sh kafka-console-consumer kafka-console-consumer.sh

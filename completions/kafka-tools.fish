@@ -1,0 +1,35 @@
+# Completion of kafka-tools and of the kafka-* commands; written by: kafka-tools completion fish
+function _kafka_tools_complete
+    set -lx COMP_WORDS (commandline -cp)
+    set -lx COMP_CWORD (commandline -t)
+    for answer in (env _KAFKA_TOOLS_COMPLETE=fish_complete kafka-tools 2>/dev/null)
+        set -l parts (string split -m 1 , -- $answer)
+        switch $parts[1]
+            case file
+                __fish_complete_path $parts[2]
+            case dir
+                __fish_complete_directories $parts[2]
+            case plain
+                echo $parts[2]
+        end
+    end
+end
+complete --no-files --command kafka-tools --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-topics --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-topics.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-configs --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-configs.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-consumer-groups --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-consumer-groups.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-delete-records --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-delete-records.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-dump-log --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-dump-log.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-broker-api-versions --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-broker-api-versions.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-cluster --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-cluster.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-console-producer --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-console-producer.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-console-consumer --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-console-consumer.sh --arguments '(_kafka_tools_complete)'
