@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_tools.broker_embedded.coordinators.group_records import (
+    response_code_of_group_append,
+    response_code_of_offset_append,
+)
 from kafka_tools.broker_embedded.coordinators.runtime import partition_for
+from kafka_tools.broker_embedded.dispatch import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -68,3 +73,34 @@ def test_transactional_ids_and_half_an_identity_are_refused() -> None:
     assert init(broker, transactional_id="") == (codes.INVALID_REQUEST, -1, -1)
     assert init(broker, producer_id=5) == (codes.INVALID_REQUEST, -1, -1)
     assert init(broker, producer_id=5, producer_epoch=0) == (0, 0, 0)
+
+
+@pytest.mark.req("GC-7", "GC-8")
+@pytest.mark.parametrize(
+    ("append", "group", "offsets"),
+    [
+        (codes.UNKNOWN_TOPIC_OR_PARTITION, codes.COORDINATOR_NOT_AVAILABLE, codes.COORDINATOR_NOT_AVAILABLE),
+        (codes.NOT_ENOUGH_REPLICAS, codes.COORDINATOR_NOT_AVAILABLE, codes.COORDINATOR_NOT_AVAILABLE),
+        (codes.NOT_ENOUGH_REPLICAS_AFTER_APPEND, codes.COORDINATOR_NOT_AVAILABLE, codes.COORDINATOR_NOT_AVAILABLE),
+        (codes.NOT_LEADER_OR_FOLLOWER, codes.NOT_COORDINATOR, codes.NOT_COORDINATOR),
+        (codes.REQUEST_TIMED_OUT, codes.REBALANCE_IN_PROGRESS, codes.REQUEST_TIMED_OUT),
+        (codes.MESSAGE_TOO_LARGE, codes.UNKNOWN_SERVER_ERROR, codes.INVALID_COMMIT_OFFSET_SIZE),
+        (codes.RECORD_LIST_TOO_LARGE, codes.UNKNOWN_SERVER_ERROR, codes.INVALID_COMMIT_OFFSET_SIZE),
+        (codes.INVALID_FETCH_SIZE, codes.UNKNOWN_SERVER_ERROR, codes.INVALID_COMMIT_OFFSET_SIZE),
+        (codes.CORRUPT_MESSAGE, codes.CORRUPT_MESSAGE, codes.CORRUPT_MESSAGE),
+    ],
+)
+def test_a_failed_append_becomes_the_code_that_clients_know(append: int, group: int, offsets: int) -> None:
+    error = refuse(append)
+    assert response_code_of_group_append(error) == group
+    assert response_code_of_offset_append(error) == offsets
+
+
+@pytest.mark.req("GC-3")
+def test_the_topics_own_partition_count_decides_once_it_exists() -> None:
+    broker = MemoryBroker({"offsets.topic.num.partitions": "3"})
+    broker.create_topic("__consumer_offsets", 7)
+    assert broker.core.groups.partition("a") == 97 % 7
+    fresh = MemoryBroker({"offsets.topic.num.partitions": "3"})
+    fresh.core.ensure_topic("__consumer_offsets")
+    assert fresh.core.groups.partition("a") == 97 % 3

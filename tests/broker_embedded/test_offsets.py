@@ -5,6 +5,7 @@ Behaviour: ``OffsetMetadataManager`` of Kafka 4; most cases have a counterpart i
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
@@ -26,6 +27,7 @@ from kafka_tools.protocol.stored.group_metadata import GroupMetadataValue
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitValue
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.memory_broker import MemoryBroker
+from tests.corpus.golden import case, cases, golden_root
 
 DAY_MS = 24 * 3600 * 1000
 SWEEP_MS = 600_000
@@ -518,3 +520,101 @@ def test_records_that_this_broker_cannot_read_are_skipped(
     broker.restart()
     assert list(fetch(broker)) == [("t", 0)]
     assert len([r for r in caplog.records if "is skipped" in r.getMessage()]) == 3
+
+
+TRANSACTIONS = [
+    ("committed", [("tx", 1), ("commit", None)], 1),
+    ("aborted", [("plain", 9), ("tx", 1), ("abort", None)], 9),
+    ("open", [("tx", 1)], -1),
+    ("a later plain commit wins", [("tx", 1), ("plain", 9), ("commit", None)], 9),
+    ("an earlier plain commit loses", [("plain", 9), ("tx", 1), ("commit", None)], 1),
+]
+
+
+@pytest.mark.req("TX-24")
+@pytest.mark.parametrize(("steps", "expected"), [case[1:] for case in TRANSACTIONS], ids=[c[0] for c in TRANSACTIONS])
+def test_commits_of_a_transaction_hold_once_it_is_committed(
+    broker: MemoryBroker, steps: list[tuple[str, int | None]], expected: int
+) -> None:
+    """A log that Kafka wrote may hold transactional commits (KIP-98)."""
+    from kafka_tools.records.build import build_batch
+
+    broker.core.ensure_topic("__consumer_offsets")
+    log = broker.batches.setdefault(TopicPartition("__consumer_offsets", 0), [])
+    for kind, offset in steps:
+        if offset is None:
+            marker = b"\x00\x00\x00\x01" if kind == "commit" else b"\x00\x00\x00\x00"
+            rows = [(0, marker, b"\x00\x00\x00\x00\x00\x00", ())]
+            log.append(build_batch(rows, producer_id=5, producer_epoch=0, transactional=True, control=True))
+        else:
+            value = encode_versioned(OffsetCommitValue(offset=offset, metadata=""), 3)
+            own = {"producer_id": 5, "producer_epoch": 0, "transactional": True} if kind == "tx" else {}
+            log.append(build_batch([(0, OFFSET_KEY, value, ())], **own))
+    broker.restart()
+    assert fetch(broker, {"t": [0]})["t", 0][0] == expected
+
+
+def load_golden(case_id: str) -> MemoryBroker:
+    broker = MemoryBroker()
+    broker.core.ensure_topic("__consumer_offsets")
+    for path in sorted((golden_root() / case_id).glob("data/__consumer_offsets-*/*.log")):
+        partition = int(path.parent.name.rpartition("-")[2])
+        broker.batches.setdefault(TopicPartition("__consumer_offsets", partition), []).append(path.read_bytes())
+    broker.restart()
+    return broker
+
+
+def printed_state(case_id: str) -> tuple[dict[tuple[str, str, int], tuple[int, str]], set[str]]:
+    """Offsets and groups as Kafka's own dump of a case tells them: what ``--offsets-decoder`` printed, line by line."""
+    offsets: dict[tuple[str, str, int], tuple[int, str]] = {}
+    groups: set[str] = set()
+    pending: dict[str, dict[tuple[str, str, int], tuple[int, str] | None]] = {}
+    runs = [run for run in case(case_id).runs if run.tool_version == "4.3.1" and run.args[0] == "--offsets-decoder"]
+    text = "\n".join(run.stdout.decode() for run in runs)
+    producer, transactional = "", False
+    for line in text.splitlines():
+        if line.startswith("baseOffset"):
+            producer = line.split("producerId: ")[1].split()[0]
+            transactional = "isTransactional: true" in line
+        elif "endTxnMarker" in line:
+            held = pending.pop(producer, {})
+            if "COMMIT" in line:
+                offsets.update({key: value for key, value in held.items() if value})
+        elif " key: {" in line:
+            key_text, payload = line.split(" key: ")[1].split(" payload: ")
+            key = json.loads(key_text)
+            value = None if payload == "<DELETE>" else json.loads(payload)["data"]
+            if key["type"] in ("0", "1"):
+                at = (key["data"]["group"], key["data"]["topic"], key["data"]["partition"])
+                committed = None if value is None else (value["offset"], value["metadata"])
+                if transactional:
+                    pending.setdefault(producer, {})[at] = committed
+                    continue
+                for held in pending.values():
+                    held.pop(at, None)
+                if committed is None:
+                    offsets.pop(at, None)
+                else:
+                    offsets[at] = committed
+            elif key["type"] == "2":
+                (groups.discard if value is None else groups.add)(key["data"]["group"])
+    return offsets, groups | {group for group, _, _ in offsets}
+
+
+@pytest.mark.req("GC-18", "GC-24")
+@pytest.mark.parametrize("case_id", [entry.id for entry in cases() if entry.id.startswith("offsets-")])
+def test_what_a_kafka_broker_stored_is_loaded_as_kafkas_own_dump_tells_it(
+    case_id: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker = load_golden(case_id)
+    expected, groups = printed_state(case_id)
+    assert len(expected) > 2
+    held = broker.core.groups.offsets
+    loaded = {
+        (group, at.topic, at.partition): (committed.offset, committed.metadata)
+        for group in held.groups_with_offsets()
+        for at, committed in held.of(group).items()
+    }
+    assert loaded == expected
+    assert set(group_ids(broker)) == groups
+    assert not [record for record in caplog.records if "skipped" in record.getMessage()]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _INT16 = Layout(">h")
+_CONTROL_KEY = Layout(">hh")
+_COMMIT = 1
 
 KeyTypes = Mapping[int, type[Stored]]
 """Record type -> key struct, or -> value struct."""
@@ -90,7 +92,7 @@ class CoordinatorLog:
         Record types that are not in ``keys`` are skipped: a newer Kafka may have written them.
         """
         applied = 0
-        for key, value in self._raw_records(partition):
+        for key, value in self._settled_records(partition):
             try:
                 decoded = _decode_record(keys, values, key, value)
             except (DecodeError, UnsupportedVersion) as error:
@@ -101,24 +103,41 @@ class CoordinatorLog:
                 applied += 1
         return applied
 
-    def _raw_records(self, partition: int) -> Iterator[tuple[bytes, bytes | None]]:
+    def _settled_records(self, partition: int) -> Iterator[tuple[bytes, bytes | None]]:
+        """Keys and values in the order in which they came to hold.
+
+        What a transaction wrote holds from its commit marker on, unless a plain record of the same key came
+        in between; what was aborted or left open never does (KIP-98).
+        """
+        pending: dict[int, dict[bytes, bytes | None]] = {}
         for batch in self._core.read_batches(self.topic, partition):
-            if batch.is_control:
-                continue
             try:
-                records = list(batch.records())
+                records = [(record.key, record.value) for record in batch.records() if record.key is not None]
             except CorruptBatch as error:
                 log.error("a batch of %s-%d is skipped: %s", self.topic, partition, error)
                 continue
-            for record in records:
-                if record.key is not None:
-                    yield record.key, record.value
+            if batch.is_control:
+                held = pending.pop(batch.producer_id, {})
+                if records and _is_commit_marker(records[0][0]):
+                    yield from held.items()
+            elif batch.is_transactional:
+                pending.setdefault(batch.producer_id, {}).update(records)
+            else:
+                for key, value in records:
+                    for held in pending.values():
+                        held.pop(key, None)
+                    yield key, value
 
 
 def encode_key(key: Stored) -> bytes:
     """The record type, then the key (always in version 0)."""
     assert key.ID is not None
     return _INT16.pack(key.ID) + encode(key, 0)
+
+
+def _is_commit_marker(key: bytes) -> bool:
+    """Whether a control record's key (int16 version, int16 type) says commit."""
+    return len(key) >= _CONTROL_KEY.size and _CONTROL_KEY.unpack_from(key)[1] == _COMMIT
 
 
 def _encode_value(record: CoordinatorRecord) -> bytes | None:
