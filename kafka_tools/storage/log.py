@@ -20,12 +20,11 @@ from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import patch_batch
 from kafka_tools.storage import log_recovery
 from kafka_tools.storage.leader_epochs import LeaderEpochs
-from kafka_tools.storage.log_segment import LogSegment
+from kafka_tools.storage.log_segment import MAX_RELATIVE_OFFSET, LogSegment
 from kafka_tools.storage.producer_files import append_aborted, read_aborted, read_marker, write_snapshot
 from kafka_tools.storage.producer_state import KnownBatch, ProducerStates
 
 _INDEX_ENTRY_BYTES = 8
-_MAX_RELATIVE_OFFSET = 2**31 - 1
 _NEVER = 2**63 - 1
 
 
@@ -202,7 +201,7 @@ class PartitionLog:
             return False
         if active.size + incoming_bytes > config.segment_bytes:
             return True
-        if next_offset - active.base_offset > _MAX_RELATIVE_OFFSET:
+        if next_offset - active.base_offset > MAX_RELATIVE_OFFSET:
             return True
         if active.index_entries >= config.segment_index_bytes // _INDEX_ENTRY_BYTES:
             return True

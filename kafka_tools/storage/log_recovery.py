@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
 from kafka_tools.records.batches import BatchView
-from kafka_tools.storage.log_segment import LogSegment
+from kafka_tools.storage.log_segment import MAX_RELATIVE_OFFSET, LogSegment
 from kafka_tools.storage.producer_files import read_snapshot, snapshots, write_snapshot
 from kafka_tools.storage.producer_state import KnownBatch, ProducerStates
 
@@ -133,6 +133,9 @@ def recover_segment(opened: PartitionLog, segment: LogSegment) -> tuple[int, boo
             if view.base_offset < end_offset or view.last_offset < view.base_offset:
                 reason = f"offset {view.base_offset} follows {end_offset - 1}"
                 break
+            if view.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
+                reason = f"offset {view.last_offset} is too far from the segment's first"
+                break
             segment.note(view, position, interval_bytes)
             end_offset = view.last_offset + 1
             opened.epochs_seen(view.partition_leader_epoch, view.base_offset)
@@ -145,7 +148,7 @@ def recover_segment(opened: PartitionLog, segment: LogSegment) -> tuple[int, boo
             opened.name, segment.size - position, segment.base_offset, position, reason,
         )  # fmt: skip
         segment.truncate(position)
-    segment.flush_indexes()
+    segment.seal()
     return end_offset, bool(reason)
 
 
@@ -154,7 +157,7 @@ def rebuild_indexes(opened: PartitionLog, segment: LogSegment) -> None:
     segment.reset_indexes()
     for position, view in segment.walk():
         segment.note(view, position, opened.config.index_interval_bytes)
-    segment.flush_indexes()
+    segment.seal()
 
 
 def rebuild_producers(opened: PartitionLog, recovered_from: int | None = None) -> None:

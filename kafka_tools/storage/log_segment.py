@@ -29,6 +29,9 @@ _MAGIC_POSITION = 16
 _ATTRIBUTES_POSITION = 22  # the low byte
 _CONTROL = 0x20
 _SCAN_BYTES = 64 * 1024
+MAX_RELATIVE_OFFSET = 2**31 - 1
+"""How far an offset may be from its segment's base: index entries hold the difference in 32 bits."""
+
 _PENDING_ENTRIES = 256
 _HINTS = 8
 

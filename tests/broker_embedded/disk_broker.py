@@ -1,0 +1,116 @@
+"""A whole core over a directory, without sockets: requests in, responses out, on a clock that the test moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kafka_tools.broker_embedded.broker import open_core
+from kafka_tools.broker_embedded.core import Core
+from kafka_tools.broker_embedded.dispatch import Connection
+from kafka_tools.clock import ManualClock
+from kafka_tools.protocol import registry
+from kafka_tools.protocol.headers import decode_response, encode_request
+from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.fetch import FetchRequest
+from kafka_tools.protocol.messages.produce import ProduceRequest
+from kafka_tools.protocol.schema import Request
+from kafka_tools.records.build import build_batch
+
+
+class Pending:
+    """What a request got; ``response`` stays None while it is parked or if no answer is wanted."""
+
+    def __init__(self) -> None:
+        self.response: Any = None
+
+
+class DiskBroker:
+    """The core of a broker whose files are in ``path``."""
+
+    def __init__(
+        self, path: Path, properties: Mapping[str, str] | None = None, *, release: str | None = None
+    ) -> None:
+        self.path = path
+        self.properties = dict(properties or {})
+        self.release = release
+        self.clock = ManualClock()
+        self.core: Core
+        self.open()
+
+    def open(self) -> None:
+        self.core = open_core(self.properties, data_dirs=[str(self.path)], clock=self.clock, release=self.release)
+        self.connection = Connection("c-1", "PLAINTEXT", "127.0.0.1")
+
+    def restart(self, *, kill: bool = False) -> None:
+        self.core.close(clean=not kill)
+        self.open()
+
+    def send(self, request: Request, version: int, connection: Connection | None = None) -> Pending:
+        """Serve one request; the answer is decoded in the version asked for."""
+        pending = Pending()
+        response_class = registry.api(request.API_KEY).response
+
+        def answer(payload: bytes | None) -> None:
+            if payload is not None:
+                correlation_id, pending.response = decode_response(response_class, version, payload)
+                assert correlation_id == 7
+
+        frame = encode_request(request, version, 7, "test")
+        self.core.dispatcher.handle_frame(connection or self.connection, frame, answer)
+        return pending
+
+    def call(self, request: Request, version: int) -> Any:
+        """The response to a request that is answered at once."""
+        response = self.send(request, version).response
+        assert response is not None, "the call is parked"
+        return response
+
+    def advance(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.core.step()
+
+    # What many tests need
+
+    def create(self, name: str, partitions: int = 1, **configs: str) -> None:
+        Topic = CreateTopicsRequest.CreatableTopic
+        topic = Topic(name=name, num_partitions=partitions, replication_factor=1)
+        topic.configs = [
+            Topic.CreatableTopicConfig(name=key.replace("_", "."), value=value) for key, value in configs.items()
+        ]
+        (result,) = self.call(CreateTopicsRequest(topics=[topic]), 5).topics
+        assert result.error_code == 0, result
+
+    def produce(
+        self, topic: str, batch: bytes | None, *, partition: int = 0, version: int = 9, acks: int = -1
+    ) -> Any:
+        """The partition's part of the answer to producing one batch."""
+        return self.produce_pending(topic, batch, partition=partition, version=version, acks=acks).response.responses[
+            0
+        ].partition_responses[0]  # fmt: skip
+
+    def produce_pending(
+        self, topic: str, batch: bytes | None, *, partition: int = 0, version: int = 9, acks: int = -1
+    ) -> Pending:
+        TopicData = ProduceRequest.TopicProduceData
+        data = TopicData(name=topic, partition_data=[TopicData.PartitionProduceData(index=partition, records=batch)])
+        if version >= 13:
+            known = self.core.cluster.topic(topic)
+            data = TopicData(topic_id=known.id if known else None, partition_data=data.partition_data)
+        return self.send(ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[data]), version)
+
+    def batch(self, *values: bytes, **options: Any) -> bytes:
+        """A batch with these values, stamped with the clock's time."""
+        now_ms = self.clock.now_ms()
+        return build_batch([(now_ms, b"key", value, ()) for value in values], **options)
+
+
+def fetch_request(
+    topic: str, offset: int, *, partition: int = 0, max_bytes: int = 1 << 20, **fields: Any
+) -> FetchRequest:
+    """A fetch of one partition by name, without a session."""
+    Topic = FetchRequest.Topic
+    wanted = Topic.Partition(partition=partition, fetch_offset=offset, partition_max_bytes=max_bytes)
+    values: dict[str, Any] = {"max_wait_ms": 500, "min_bytes": 1, **fields}
+    return FetchRequest(topics=[Topic(topic=topic, partitions=[wanted])], **values)

@@ -1,0 +1,265 @@
+"""Topics through the wire: CreateTopics, DeleteTopics, CreatePartitions, Metadata, DescribeTopicPartitions, DescribeCluster.
+
+Behaviour of ``ReplicationControlManager`` and ``KafkaApis``.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
+from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
+from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
+from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from kafka_tools.protocol.messages.metadata import MetadataRequest
+from tests.broker_embedded.disk_broker import DiskBroker
+
+Topic = CreateTopicsRequest.CreatableTopic
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> DiskBroker:
+    return DiskBroker(tmp_path / "data", {"num.partitions": "3"})
+
+
+def create(broker: DiskBroker, *topics: CreateTopicsRequest.CreatableTopic, version: int = 7, **options: Any) -> Any:
+    return broker.call(CreateTopicsRequest(topics=list(topics), **options), version).topics
+
+
+def topic(name: str, partitions: int = 1, factor: int = 1, **configs: str) -> CreateTopicsRequest.CreatableTopic:
+    made = Topic(name=name, num_partitions=partitions, replication_factor=factor)
+    made.configs = [Topic.CreatableTopicConfig(name=k.replace("_", "."), value=v) for k, v in configs.items()]
+    return made
+
+
+def metadata(broker: DiskBroker, *names: str, version: int = 12, **options: Any) -> Any:
+    wanted = [MetadataRequest.RequestTopic(name=name) for name in names]
+    return broker.call(MetadataRequest(topics=wanted, **options), version)
+
+
+def test_a_topic_is_made_with_its_directories_and_described(broker: DiskBroker) -> None:
+    (made,) = create(broker, topic("orders", 2, retention_ms="5"))
+    assert (made.error_code, made.num_partitions, made.replication_factor) == (0, 2, 1)
+    assert {entry.name: entry.value for entry in made.configs}["retention.ms"] == "5"
+    assert (broker.path / "orders-0" / "00000000000000000000.log").exists()
+    text = (broker.path / "orders-1" / "partition.metadata").read_text()
+    assert text.startswith("version: 0\ntopic_id: ")
+    (described,) = metadata(broker, "orders").topics
+    assert described.topic_id == made.topic_id != uuid.UUID(int=0)
+    assert [(p.partition_index, p.leader_id, p.replica_nodes, p.isr_nodes) for p in described.partitions] == [
+        (0, 1, [1], [1]),
+        (1, 1, [1], [1]),
+    ]
+
+
+@pytest.mark.parametrize("version", range(8))
+def test_every_version_of_create_topics_is_served(broker: DiskBroker, version: int) -> None:
+    (made,) = create(broker, topic("t"), version=version)
+    assert made.error_code == 0
+    (again,) = create(broker, topic("t"), version=version)
+    assert again.error_code == codes.TOPIC_ALREADY_EXISTS
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code"),
+    [
+        (topic(""), codes.INVALID_TOPIC_EXCEPTION),
+        (topic(".."), codes.INVALID_TOPIC_EXCEPTION),
+        (topic("a/b"), codes.INVALID_TOPIC_EXCEPTION),
+        (topic("x" * 250), codes.INVALID_TOPIC_EXCEPTION),
+        (topic("new.name"), codes.INVALID_TOPIC_EXCEPTION),  # collides with new_name
+        (topic("t", 0), codes.INVALID_PARTITIONS),
+        (topic("t", 1, 0), codes.INVALID_REPLICATION_FACTOR),
+        (topic("t", 1, 2), codes.INVALID_REPLICATION_FACTOR),
+        (topic("t", no_such_config="1"), codes.INVALID_CONFIG),
+        (topic("t", retention_ms="soon"), codes.INVALID_CONFIG),
+    ],
+)
+def test_what_cannot_be_made_is_refused_with_a_sentence(broker: DiskBroker, wanted: Any, code: int) -> None:
+    create(broker, topic("new_name"))
+    (refused,) = create(broker, wanted)
+    assert refused.error_code == code
+    assert refused.error_message
+    assert set(broker.core.cluster.topics) == {"new_name"}
+
+
+def test_manual_assignments_are_checked(broker: DiskBroker) -> None:
+    def assigned(*replicas: list[int], **options: int) -> CreateTopicsRequest.CreatableTopic:
+        made = Topic(name="t", **{"num_partitions": -1, "replication_factor": -1, **options})
+        made.assignments = [
+            Topic.CreatableReplicaAssignment(partition_index=at, broker_ids=ids) for at, ids in enumerate(replicas)
+        ]
+        return made
+
+    def code(wanted: CreateTopicsRequest.CreatableTopic) -> int:
+        return int(create(broker, wanted)[0].error_code)
+
+    assert code(assigned([1], num_partitions=1)) == codes.INVALID_REQUEST
+    assert code(assigned([1], replication_factor=1)) == codes.INVALID_REQUEST
+    assert code(assigned([2])) == codes.INVALID_REPLICA_ASSIGNMENT
+    assert code(assigned([1, 1])) == codes.INVALID_REPLICA_ASSIGNMENT
+    assert code(assigned([])) == codes.INVALID_REPLICA_ASSIGNMENT
+    assert code(assigned([1], [1])) == 0
+
+
+def test_validate_only_makes_nothing_and_a_name_twice_is_made_by_neither(broker: DiskBroker) -> None:
+    (checked,) = create(broker, topic("t"), validate_only=True)
+    assert checked.error_code == 0
+    assert not broker.core.cluster.topics
+    (twice,) = create(broker, topic("t"), topic("t"))
+    assert twice.error_code == codes.INVALID_REQUEST
+    assert not broker.core.cluster.topics
+
+
+def test_minus_one_takes_the_brokers_defaults(broker: DiskBroker) -> None:
+    (made,) = create(broker, topic("t", -1, -1))
+    assert (made.num_partitions, made.replication_factor) == (3, 1)
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_a_deleted_topic_is_gone_at_once_and_its_files_later(broker: DiskBroker, version: int) -> None:
+    create(broker, topic("t", 2))
+    request = DeleteTopicsRequest(timeout_ms=1000)
+    if version >= 6:
+        request.topics = [DeleteTopicsRequest.DeleteTopicState(name=name) for name in ("t", "absent")]
+    else:
+        request.topic_names = ["t", "absent"]
+    results = {r.name: r.error_code for r in broker.call(request, version).responses}
+    assert results == {"t": 0, "absent": codes.UNKNOWN_TOPIC_OR_PARTITION}
+    assert not (broker.path / "t-0").exists()
+    assert len([name for name in os.listdir(broker.path) if name.endswith("-delete")]) == 2
+    broker.advance(61)
+    assert not [name for name in os.listdir(broker.path) if name.endswith("-delete")]
+
+
+def test_deleting_by_id_and_making_anew_gives_another_id(broker: DiskBroker) -> None:
+    (made,) = create(broker, topic("t"))
+    State = DeleteTopicsRequest.DeleteTopicState
+    states = [State(topic_id=made.topic_id), State(topic_id=uuid.UUID(int=5)), State(name="t", topic_id=made.topic_id)]
+    results = broker.call(DeleteTopicsRequest(topics=states, timeout_ms=1), 6).responses
+    assert sorted(r.error_code for r in results) == sorted([0, codes.UNKNOWN_TOPIC_ID, codes.INVALID_REQUEST])
+    (again,) = create(broker, topic("t"))
+    assert again.error_code == 0 and again.topic_id != made.topic_id
+
+
+def test_deletion_can_be_forbidden(tmp_path: Path) -> None:
+    broker = DiskBroker(tmp_path, {"delete.topic.enable": "false"})
+    broker.create("t")
+    for version, code in ((0, codes.INVALID_REQUEST), (3, codes.TOPIC_DELETION_DISABLED)):
+        (result,) = broker.call(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1), version).responses
+        assert result.error_code == code
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_topics_survive_a_restart_with_a_new_leader_epoch(broker: DiskBroker, kill: bool) -> None:
+    (made,) = create(broker, topic("t", 2, retention_ms="5"))
+    create(broker, topic("gone"))
+    broker.call(DeleteTopicsRequest(topic_names=["gone"], timeout_ms=1), 5)
+    broker.restart(kill=kill)
+    response = metadata(broker, "t", "gone", allow_auto_topic_creation=False)
+    described, gone = response.topics
+    assert (described.topic_id, len(described.partitions)) == (made.topic_id, 2)
+    assert [p.leader_epoch for p in described.partitions] == [1, 1]
+    assert gone.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+    assert broker.core.configs.topic("t").get("retention.ms") == 5
+    assert not [name for name in os.listdir(broker.path) if name.endswith("-delete")]
+
+
+def test_directories_of_no_topic_are_set_aside(broker: DiskBroker) -> None:
+    create(broker, topic("t"))
+    broker.core.close()
+    (broker.path / "stranger-0").mkdir()
+    broker.open()
+    names = os.listdir(broker.path)
+    assert "stranger-0" not in names
+    assert any(name.startswith("stranger-0.") and name.endswith("-stray") for name in names)
+
+
+def test_partitions_are_added_and_only_added(broker: DiskBroker) -> None:
+    create(broker, topic("t", 2))
+
+    def grow(count: int, assignments: list[list[int]] | None = None, **options: Any) -> tuple[int, str | None]:
+        Wanted = CreatePartitionsRequest.Topic
+        wanted = Wanted(name=options.pop("name", "t"), count=count)
+        wanted.assignments = None if assignments is None else [Wanted.Assignment(broker_ids=ids) for ids in assignments]
+        (result,) = broker.call(CreatePartitionsRequest(topics=[wanted], timeout_ms=1, **options), 3).results
+        return result.error_code, result.error_message
+
+    assert grow(2) == (codes.INVALID_PARTITIONS, "Topic already has 2 partition(s).")
+    assert grow(1)[0] == codes.INVALID_PARTITIONS
+    assert grow(3, name="absent")[0] == codes.UNKNOWN_TOPIC_OR_PARTITION
+    assert grow(3, [[1], [1]])[0] == codes.INVALID_REPLICA_ASSIGNMENT
+    assert grow(3, [[9]])[0] == codes.INVALID_REPLICA_ASSIGNMENT
+    assert grow(3, validate_only=True) == (0, None)
+    assert len(broker.core.cluster.topics["t"].partitions) == 2
+    assert grow(3, [[1]]) == (0, None)
+    assert broker.produce("t", broker.batch(b"x"), partition=2).error_code == 0
+    broker.restart(kill=True)
+    assert len(broker.core.cluster.topics["t"].partitions) == 3
+
+
+@pytest.mark.req("EASY-4")
+def test_metadata_v0_reads_an_empty_list_as_all_topics_and_v1_as_none(broker: DiskBroker) -> None:
+    create(broker, topic("a"), topic("b"))
+    assert [t.name for t in broker.call(MetadataRequest(topics=[]), 0).topics] == ["a", "b"]
+    for version in range(1, 14):
+        assert broker.call(MetadataRequest(topics=[]), version).topics == []
+        assert [t.name for t in broker.call(MetadataRequest(topics=None), version).topics] == ["a", "b"]
+
+
+def test_metadata_makes_topics_when_it_may(tmp_path: Path) -> None:
+    broker = DiskBroker(tmp_path / "a")
+    assert metadata(broker, "t", allow_auto_topic_creation=False).topics[0].error_code == 3
+    assert metadata(broker, "t").topics[0].error_code == 0
+    assert metadata(broker, "a/b").topics[0].error_code == codes.INVALID_TOPIC_EXCEPTION
+    (offsets,) = metadata(broker, "__consumer_offsets").topics
+    assert (offsets.is_internal, len(offsets.partitions)) == (True, 50)
+    assert broker.core.configs.topic("__consumer_offsets").get("cleanup.policy") == ["compact"]
+    off = DiskBroker(tmp_path / "b", {"auto.create.topics.enable": "false"})
+    assert metadata(off, "t").topics[0].error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_metadata_by_id(broker: DiskBroker) -> None:
+    (made,) = create(broker, topic("t"))
+    wanted = [MetadataRequest.RequestTopic(name=None, topic_id=id) for id in (made.topic_id, uuid.UUID(int=9))]
+    known, unknown = broker.call(MetadataRequest(topics=wanted), 12).topics
+    assert (known.name, known.error_code) == ("t", 0)
+    assert unknown.error_code == codes.UNKNOWN_TOPIC_ID
+
+
+def test_topics_are_described_page_by_page(broker: DiskBroker) -> None:
+    create(broker, topic("a", 3), topic("b", 2))
+    cursor = None
+    seen = []
+    for _ in range(10):
+        page = broker.call(DescribeTopicPartitionsRequest(response_partition_limit=2, cursor=cursor), 0)
+        seen += [(t.name, p.partition_index) for t in page.topics for p in t.partitions]
+        assert sum(len(t.partitions) for t in page.topics) <= 2
+        if page.next_cursor is None:
+            break
+        cursor = DescribeTopicPartitionsRequest.Cursor(
+            topic_name=page.next_cursor.topic_name, partition_index=page.next_cursor.partition_index
+        )
+    assert seen == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)]
+    wanted = [DescribeTopicPartitionsRequest.TopicRequest(name="absent")]
+    (absent,) = broker.call(DescribeTopicPartitionsRequest(topics=wanted), 0).topics
+    assert absent.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_the_cluster_is_described(broker: DiskBroker) -> None:
+    broker.core.cluster.endpoints["PLAINTEXT"] = ("0.0.0.0", 9092)
+    broker.connection.local_host = "10.1.2.3"
+    for version in range(3):
+        response = broker.call(DescribeClusterRequest(include_cluster_authorized_operations=True), version)
+        assert response.cluster_id == broker.core.cluster.cluster_id
+        (node,) = response.brokers
+        assert (node.broker_id, node.host, node.port, response.controller_id) == (1, "10.1.2.3", 9092, 1)
+        assert response.cluster_authorized_operations > 0
+    assert broker.call(DescribeClusterRequest(endpoint_type=2), 1).error_code == codes.MISMATCHED_ENDPOINT_TYPE
