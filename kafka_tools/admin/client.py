@@ -408,7 +408,26 @@ class AdminClient:
         from kafka_tools.admin.calls.scram import AlterScram, by_user
 
         users = by_user(changes)
-        return self.run(AlterScram(users), users, timeout_s, deadline)
+        deadline = deadline or self.deadline(timeout_s)
+        outcomes = dict(self.run(AlterScram(users), users, deadline=deadline))
+        for user, outcome in outcomes.items():
+            if len(users[user]) > 1 and _has_code(outcome, error_codes.DUPLICATE_RESOURCE):
+                # KRaft controllers take one change per user and request, and have done nothing of this one.
+                outcomes[user] = self._alter_one_by_one(user, users[user], deadline)
+        return Outcomes(outcomes.items())
+
+    def _alter_one_by_one(self, user: str, changes: Sequence[ScramChange], deadline: Deadline) -> Outcome[None]:
+        from kafka_tools.admin.calls.scram import AlterScram
+
+        done: list[str] = []
+        for change in changes:
+            outcome = self.run(AlterScram({user: [change]}), [user], deadline=deadline)[user]
+            if outcome.error is not None:
+                if done:
+                    outcome.error.hint = f"done before that for {user}: {', '.join(done)}"
+                return outcome
+            done.append(change.mechanism)
+        return Outcome(None)
 
     # groups
 
@@ -519,9 +538,11 @@ class AdminClient:
         return self.run(call, [group_id], timeout_s, deadline)[group_id].get()
 
 
+def _has_code(outcome: Outcome[Any], code: int) -> bool:
+    return isinstance(outcome.error, BrokerError) and outcome.error.code.code == code
+
+
 def _is_other_kind(outcome: Outcome[Any]) -> bool:
     """Whether a group is none of the new protocol, or its coordinator does not know that protocol."""
-    error = outcome.error
-    if isinstance(error, BrokerError):
-        return error.code.code in (error_codes.GROUP_ID_NOT_FOUND, error_codes.UNSUPPORTED_VERSION)
-    return isinstance(error, UnsupportedVersion)
+    other = (error_codes.GROUP_ID_NOT_FOUND, error_codes.UNSUPPORTED_VERSION)
+    return any(_has_code(outcome, code) for code in other) or isinstance(outcome.error, UnsupportedVersion)

@@ -52,17 +52,19 @@ class NodeVersions:
         theirs = self.ranges.get(request.API_KEY)
         return theirs is not None and theirs[1] >= version
 
-    def require(self, request: type[Request], version: int, what: str) -> None:
+    def require(self, request: type[Request], version: int, what: str, hint: str | None = None) -> None:
         """UnsupportedVersion, saying ``what`` is not possible, unless the node speaks ``version`` or a later one."""
         if not self.has(request, version):
-            raise self.too_old(request, version, what)
+            raise self.too_old(request, version, what, hint)
 
-    def too_old(self, request: type[Request], version: int, what: str) -> UnsupportedVersion:
+    def too_old(self, request: type[Request], version: int, what: str, hint: str | None = None) -> UnsupportedVersion:
         """The error for ``what`` needing a version of an API that the node does not have."""
         name = request.__name__.removesuffix("Request")
         theirs = self.ranges.get(request.API_KEY)
         offered = f"it offers v{theirs[0]} to v{theirs[1]}" if theirs else "it does not offer that API"
-        return UnsupportedVersion(f"{what} needs {name} v{version}, which {self.peer} lacks: {offered}", api=name)
+        return UnsupportedVersion(
+            f"{what} needs {name} v{version}, which {self.peer} lacks: {offered}", api=name, hint=hint
+        )
 
 
 Build = Callable[[NodeVersions], "Request | tuple[Request, int]"]
@@ -316,7 +318,10 @@ class Connection:
         assert self.transport is not None
         answers: list[Answer] = []
         for _ in range(MAX_READS_PER_TURN):
-            data = self.transport.read()
+            try:
+                data = self.transport.read()
+            except Disconnected as error:
+                raise self._closed_by_peer() from error
             if data is None:
                 break
             if not data:
@@ -362,8 +367,11 @@ class Connection:
     def _write(self) -> None:
         out = self.session.outgoing()
         while out and self.transport is not None:
-            with memoryview(out) as view:
-                taken = self.transport.write(view)
+            try:
+                with memoryview(out) as view:
+                    taken = self.transport.write(view)
+            except Disconnected as error:
+                raise self._closed_by_peer() from error
             if not taken:
                 return
             del out[:taken]

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+from kafka_tools.errors import DecodeError
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode_prefix
 from kafka_tools.protocol.frames import FrameReader, framed
@@ -102,8 +103,8 @@ class ScriptedNode:
             sock.settimeout(WAIT_S)
             with sock if self._tls is None else self._tls.wrap_socket(sock, server_side=True) as stream:
                 self._converse(stream)
-        except OSError:
-            pass
+        except (OSError, DecodeError):
+            pass  # the other side has gone, or speaks something else
         except BaseException as error:  # noqa: BLE001 - shown by close() in the test's own thread
             self.problems.append(error)
 

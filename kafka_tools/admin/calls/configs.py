@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from kafka_tools.admin.driver import ALL, Call, Progress
 from kafka_tools.admin.lookups import AnyNode, Controller, GivenNode, Lookup
 from kafka_tools.clock import Deadline
-from kafka_tools.errors import InputError
+from kafka_tools.errors import InputError, UnsupportedVersion
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol.schema import Request
@@ -169,6 +169,11 @@ class DescribeConfigs(Call[ConfigResource, list[ConfigEntry]]):
             key = ConfigResource(TYPE_NAMES.get(item.resource_type, ""), item.resource_name)
             entries = [_entry(config, version, key) for config in item.configs]
             progress.settle(key, item.error_code, item.error_message, entries)
+        for key in keys:
+            if key not in progress.completed and key not in progress.failed and key not in progress.again:
+                # Older brokers leave out resource types that they do not know.
+                text = f"{node} is too old to have a configuration of type {key.type}"
+                progress.failed[key] = UnsupportedVersion(text, api="DescribeConfigs", version=version)
 
 
 def _entry(config: Any, version: int, resource: ConfigResource) -> ConfigEntry:

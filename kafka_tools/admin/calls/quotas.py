@@ -24,6 +24,8 @@ USER, CLIENT_ID, IP = "user", "client-id", "ip"
 _ORDER = {USER: 0, CLIENT_ID: 1, IP: 2}
 EXACT, DEFAULT, ANY = 0, 1, 2
 
+IN_ZOOKEEPER = "before Kafka 2.6 quotas are kept in ZooKeeper: give --zookeeper HOST:PORT"
+
 QuotaEntity = tuple[tuple[str, str | None], ...]
 Quotas = dict[QuotaEntity, dict[str, float]]
 
@@ -87,7 +89,7 @@ class DescribeClientQuotas(Call[str, Quotas]):
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 
-        versions.require(DescribeClientQuotasRequest, 0, "describing client quotas")
+        versions.require(DescribeClientQuotasRequest, 0, "describing client quotas", IN_ZOOKEEPER)
         components = [
             DescribeClientQuotasRequest.ComponentData(
                 entity_type=part.entity_type, match_type=part.match, match=part.name if part.match == EXACT else None
@@ -123,7 +125,7 @@ class AlterClientQuotas(Call[QuotaEntity, None]):
     def build(self, keys: list[QuotaEntity], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 
-        versions.require(AlterClientQuotasRequest, 0, "altering client quotas")
+        versions.require(AlterClientQuotasRequest, 0, "altering client quotas", IN_ZOOKEEPER)
         Entry = AlterClientQuotasRequest.EntryData
         entries = [
             Entry(

@@ -21,6 +21,9 @@ from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
 
+IN_ZOOKEEPER = "before Kafka 2.7 credentials are kept in ZooKeeper: give --zookeeper HOST:PORT"
+
+
 class ScramCredentialInfo(NamedTuple):
     """What brokers tell of a credential: never the keys."""
 
@@ -64,7 +67,7 @@ class DescribeScram(Call[str, Described]):
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 
-        versions.require(DescribeUserScramCredentialsRequest, 0, "describing SCRAM credentials")
+        versions.require(DescribeUserScramCredentialsRequest, 0, "describing SCRAM credentials", IN_ZOOKEEPER)
         User = DescribeUserScramCredentialsRequest.UserName
         users = None if self._users is None else [User(name=name) for name in self._users]
         return DescribeUserScramCredentialsRequest(users=users)
@@ -92,7 +95,7 @@ def _mechanism_name(type_id: int) -> str:
 
 
 class AlterScram(Call[str, None]):
-    """User -> changes, all of them or none."""
+    """User -> changes, all of them or none. KRaft controllers take one change per user and request."""
 
     name = "alter SCRAM credentials"
 
@@ -103,7 +106,7 @@ class AlterScram(Call[str, None]):
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 
-        versions.require(AlterUserScramCredentialsRequest, 0, "changing SCRAM credentials")
+        versions.require(AlterUserScramCredentialsRequest, 0, "changing SCRAM credentials", IN_ZOOKEEPER)
         request = AlterUserScramCredentialsRequest()
         for change in (change for key in keys for change in self._changes[key]):
             kind = scram_math.mechanism(change.mechanism)
