@@ -11,36 +11,46 @@ import pytest
 
 from tests.against_kafka import jars
 from tests.against_kafka.conftest import SETUPS
-from tests.against_kafka.harness import SECURE, RealKafka, RealZooKeeper, registered_brokers
+from tests.against_kafka.harness import SECURE, RealKafka, RealZooKeeper, eventually, registered_brokers
 from tests.against_kafka.jars import Unavailable
 
 TOPIC_COMMAND = {True: "org.apache.kafka.tools.TopicCommand", False: "kafka.admin.TopicCommand"}
 
 
-def create_and_list(kafka: RealKafka, *listed: object) -> set[str]:
-    """Make a topic with the release's own tool and list what there is."""
-    major = int(kafka.release.split(".")[0])
-    main = TOPIC_COMMAND[kafka.release >= "3.7" or major > 3]
-    old = kafka.release < "2.2"
-    address: tuple[object, ...] = ()
-    if old:
-        assert kafka.zookeeper is not None
-        address = ("--zookeeper", kafka.zookeeper.connect)
-    made = kafka.tool(
-        main, *address, "--create", "--topic", "harness", "--partitions", 2,
-        "--replication-factor", min(3, kafka.setup.nodes), connect=not old,
-    )  # fmt: skip
+def topic_tool(kafka: RealKafka, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """The release's own kafka-topics, through ZooKeeper where it knows no other way."""
+    main = TOPIC_COMMAND[kafka.release >= "3.7"]
+    if kafka.release >= "2.2":
+        return kafka.tool(main, *arguments)
+    assert kafka.zookeeper is not None
+    return kafka.tool(main, "--zookeeper", kafka.zookeeper.connect, *arguments, connect=False)
+
+
+def create(kafka: RealKafka) -> None:
+    copies = min(3, kafka.setup.nodes)
+    made = topic_tool(
+        kafka, "--create", "--topic", "harness", "--partitions", 2, "--replication-factor", copies, "--if-not-exists"
+    )
     assert made.returncode == 0, made
-    return set(kafka.tool(main, *address, "--list", *listed, connect=not old).stdout.split())
+
+
+def listed(kafka: RealKafka) -> set[str]:
+    return set(topic_tool(kafka, "--list").stdout.split())
 
 
 @pytest.mark.parametrize("name", SETUPS)
 def test_cluster_runs_and_its_own_tool_reaches_it(name: str, request: pytest.FixtureRequest) -> None:
     kafka: RealKafka = request.getfixturevalue(name)
-    assert "harness" in create_and_list(kafka)
+    create(kafka)
+
+    def is_there() -> None:
+        # A KRaft node learns of a topic after the controller has answered.
+        assert "harness" in listed(kafka)
+        assert kafka.partition_dir("harness", 0).is_dir()
+
+    eventually(is_there)
     for ports in kafka.listener_ports.values():
         assert registered_brokers(ports["PLAINTEXT"]) == kafka.setup.nodes
-    assert kafka.partition_dir("harness", 0).is_dir()
 
 
 def test_secure_cluster_lets_in_who_has_the_password(kafka_43_secure: RealKafka, tmp_path: Path) -> None:
@@ -50,8 +60,8 @@ def test_secure_cluster_lets_in_who_has_the_password(kafka_43_secure: RealKafka,
         lines = kafka_43_secure.client_properties(listener)
         config.write_text("".join(f"{key}={value}\n" for key, value in lines.items()), encoding="utf-8")
         address = ("--bootstrap-server", kafka_43_secure.bootstrap(listener), "--command-config", config)
-        listed = kafka_43_secure.tool(main, *address, "--list", connect=False)
-        assert listed.returncode == 0, listed
+        done = kafka_43_secure.tool(main, *address, "--list", connect=False)
+        assert done.returncode == 0, done
 
 
 def test_node_of_three_stops_and_comes_back(kafka_43_three: RealKafka) -> None:
