@@ -28,9 +28,7 @@ def topic_tool(kafka: RealKafka, *arguments: object) -> subprocess.CompletedProc
 
 def create(kafka: RealKafka) -> None:
     copies = min(3, kafka.setup.nodes)
-    made = topic_tool(
-        kafka, "--create", "--topic", "harness", "--partitions", 2, "--replication-factor", copies, "--if-not-exists"
-    )
+    made = topic_tool(kafka, "--create", "--topic", "harness", "--partitions", 2, "--replication-factor", copies)
     assert made.returncode == 0, made
 
 
