@@ -180,11 +180,10 @@ class _Run(Generic[K, V]):
             found = self._call.lookup.find(self._cluster, keys, self._deadline)
         except (SecurityError, ConfigError, WireError):
             raise
-        except DeadlineExceeded as error:
-            if not self._outcomes:
+        except DeadlineExceeded:
+            if not self._outcomes and not any(self._open.values()):
                 raise
-            for key in keys:
-                self._fail(key, error)
+            self._give_up()  # what was tried before tells more than where time ran out
             return
         except NetworkError as error:
             self._lookup_failures += 1

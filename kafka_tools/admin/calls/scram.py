@@ -20,7 +20,6 @@ from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
-
 IN_ZOOKEEPER = "before Kafka 2.7 credentials are kept in ZooKeeper: give --zookeeper HOST:PORT"
 
 
