@@ -107,9 +107,10 @@ def _group_line(record: ConsumedRecord) -> bytes:
 
 
 def _group_text(group: str, value: GroupMetadataValue) -> str:
+    protocol_type = f"Some({value.protocol_type})" if value.protocol_type else "None"
     members = ", ".join(f"{member.member_id} -> {_member_text(member, value.protocol)}" for member in value.members)
     return (
-        f"GroupMetadata(groupId={group}, generation={value.generation}, protocolType=Some({value.protocol_type}), "
+        f"GroupMetadata(groupId={group}, generation={value.generation}, protocolType={protocol_type}, "
         f"currentState={'Stable' if value.members else 'Empty'}, members=HashMap({members}))"
     )
 
