@@ -67,19 +67,14 @@ def read_time_index(path: str, base_offset: int) -> Iterator[TimeEntry]:
 
 
 def read_txn_index(path: str) -> Iterator[AbortedTransaction]:
-    """The aborted transactions. Raises CorruptIndex at an unknown version or a cut entry, after those before it."""
+    """The aborted transactions, of whatever version they claim to be.
+
+    Raises OSError, and CorruptIndex for a cut entry, after those before it.
+    """
     position = 0
     for values in _entries(path, TXN_ENTRY):
-        entry = AbortedTransaction._make(values)
-        if entry.version > TXN_VERSION:
-            raise CorruptIndex(
-                f"Unexpected aborted transaction version {entry.version} in transaction index {path}, "
-                f"current version is {TXN_VERSION}",
-                path=path,
-                position=position,
-            )
         position += TXN_ENTRY.size
-        yield entry
+        yield AbortedTransaction._make(values)
     left = os.path.getsize(path) - position
     if left:
         raise CorruptIndex(

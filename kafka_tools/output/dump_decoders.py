@@ -1,0 +1,329 @@
+"""What keys and values mean: the decoders of kafka-dump-log, and control records.
+
+A decoder takes (offset, key, value) and gives the texts that stand behind ``key:`` and ``payload:``, None where
+there is nothing to print. Source: the message parsers of Kafka's ``DumpLogSegments``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from struct import Struct as Layout
+from typing import Any
+
+from kafka_tools.errors import CorruptBatch, LogError, UsageError, WireError
+from kafka_tools.output.java_json import java_json
+from kafka_tools.protocol.as_json import to_json
+from kafka_tools.protocol.codec import decode_prefix
+from kafka_tools.protocol.primitives import read_unsigned_varint
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.records.record import Record
+from kafka_tools.records.text import java_text
+
+Decoder = Callable[[int, bytes | None, bytes | None], tuple[str | None, str | None]]
+FieldDecoder = Callable[[bytes], object]
+
+_INT16 = Layout(">h")
+_CONTROL_KEY = Layout(">hh")
+_MARKER = Layout(">hi")
+CONTROL_TYPES = (
+    "ABORT",
+    "COMMIT",
+    "LEADER_CHANGE",
+    "SNAPSHOT_HEADER",
+    "SNAPSHOT_FOOTER",
+    "KRAFT_VERSION",
+    "KRAFT_VOTERS",
+)
+
+
+# Plain keys and values
+
+
+def _long(data: bytes) -> int:
+    if len(data) < 8:
+        raise ValueError(f"a long needs 8 bytes, not {len(data)}")
+    return int.from_bytes(data[:8], "big", signed=True)
+
+
+def _integer(data: bytes) -> int:
+    if len(data) < 4:
+        raise ValueError(f"an integer needs 4 bytes, not {len(data)}")
+    return int.from_bytes(data[:4], "big", signed=True)
+
+
+FIELD_DECODERS: dict[str, FieldDecoder] = {
+    f"{package}{name}": decode
+    for name, decode in (
+        ("StringDecoder", java_text),
+        ("LongDecoder", _long),
+        ("IntegerDecoder", _integer),
+        ("DefaultDecoder", bytes.hex),  # Kafka prints the address of its byte array
+    )
+    for package in ("org.apache.kafka.tools.api.", "kafka.serializer.")
+}
+"""Kafka's decoders by class name, since 3.9 and before."""
+
+
+def field_decoder(name: str) -> FieldDecoder:
+    """A decoder of keys or values by Kafka's class name, or a Python one as ``module:attribute``.
+
+    The attribute is called with the bytes; a class is made first, without arguments. Raises UsageError.
+    """
+    known = FIELD_DECODERS.get(name)
+    if known is not None:
+        return known
+    module_name, colon, attribute = name.partition(":")
+    if not colon or not module_name or not attribute:
+        raise UsageError(
+            f"there is no decoder '{name}'",
+            hint=f"give one of {', '.join(sorted(FIELD_DECODERS))}, or a Python one as module:attribute",
+        )
+    try:
+        found = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"the decoder '{name}' cannot be loaded: {error}") from error
+    made: Any = found() if isinstance(found, type) else found
+    if not callable(made):
+        raise UsageError(f"the decoder '{name}' cannot be called with bytes")
+    decode: FieldDecoder = made
+    return decode
+
+
+def plain(key_decoder: FieldDecoder, value_decoder: FieldDecoder) -> Decoder:
+    """Keys and values as the given decoders show them."""
+
+    def decode(offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
+        return (
+            None if key is None else _field(key_decoder, key, offset, "key"),
+            None if value is None else _field(value_decoder, value, offset, "value"),
+        )
+
+    return decode
+
+
+def _field(decode: FieldDecoder, data: bytes, offset: int, what: str) -> str:
+    try:
+        return str(decode(data))
+    except Exception as error:
+        raise LogError(f"the {what} at offset {offset} cannot be decoded: {error}") from error
+
+
+# Internal topics
+
+
+def coordinator(keys: Mapping[int, type[Stored]], values: Mapping[int, type[Stored]]) -> Decoder:
+    """Records of an internal topic: a type before the key, a version before the value. A null value is <DELETE>."""
+    remembered: dict[bytes, tuple[str, type[Stored] | None]] = {}
+
+    def decode(offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
+        if key is None:
+            raise LogError(
+                f"Failed to decode message at offset {offset} using the specified decoder (message had a missing key)"
+            )
+        found = remembered.get(key)
+        if found is None:
+            try:
+                found = _coordinator_key(key, keys, values)
+            except _UnknownType as unknown:
+                return f"Unknown record type {unknown.number} at offset {offset}, skipping.", None
+            except (WireError, CorruptBatch) as error:
+                return f"Error at offset {offset}, skipping. {error}", None
+            if len(remembered) > 50_000:
+                remembered.clear()
+            remembered[key] = found
+        text, cls = found
+        if value is None:
+            return text, "<DELETE>"
+        try:
+            return text, _coordinator_value(value, cls)
+        except (WireError, CorruptBatch) as error:
+            return f"Error at offset {offset}, skipping. {error}", None
+
+    return decode
+
+
+class _UnknownType(Exception):
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _number(data: bytes, what: str) -> int:
+    if len(data) < 2:
+        raise CorruptBatch(f"Could not read version from {what}'s buffer.")
+    number: int = _INT16.unpack_from(data)[0]
+    return number
+
+
+def _coordinator_key(
+    key: bytes, keys: Mapping[int, type[Stored]], values: Mapping[int, type[Stored]]
+) -> tuple[str, type[Stored] | None]:
+    number = _number(key, "key")
+    cls = keys.get(number)
+    if cls is None:
+        raise _UnknownType(number)
+    message, _ = decode_prefix(cls, 0, key, 2)
+    return java_json({"type": str(number), "data": to_json(message, 0)}), values.get(number)
+
+
+def _coordinator_value(value: bytes, cls: type[Stored] | None) -> str:
+    version = _number(value, "value")
+    if cls is None:
+        raise CorruptBatch("a record of this type has no value")
+    message, _ = decode_prefix(cls, version, value, 2)
+    data = to_json(message, version)
+    if cls.__name__ == "GroupMetadataValue" and data.get("protocolType") == "consumer":
+        _open_members(data, message)
+    return java_json({"version": str(version), "data": data})
+
+
+def _open_members(data: dict[str, Any], message: Any) -> None:
+    """Classic consumers' subscriptions and assignments as JSON; what is none stays base64."""
+    from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+
+    for document, member in zip(data["members"], message.members, strict=True):
+        for name, cls in (("subscription", ConsumerProtocolSubscription), ("assignment", ConsumerProtocolAssignment)):
+            raw = getattr(member, name)
+            try:
+                version = _number(raw, name)
+                inner, _ = decode_prefix(cls, version, raw, 2)
+                document[name] = to_json(inner, version)
+            except (WireError, CorruptBatch):
+                continue
+
+
+def offsets() -> Decoder:
+    """``__consumer_offsets``: offset commits and every kind of group."""
+    from kafka_tools.protocol.stored import consumer_group, group_metadata, offset_commit, share_group, streams_group
+
+    modules = (offset_commit, group_metadata, consumer_group, share_group, streams_group)
+    return coordinator(
+        {number: cls for module in modules for number, cls in module.KEYS.items()},
+        {number: cls for module in modules for number, cls in module.VALUES.items()},
+    )
+
+
+def transaction_log() -> Decoder:
+    """``__transaction_state``."""
+    from kafka_tools.protocol.stored import transaction_log as stored
+
+    return coordinator(stored.KEYS, stored.VALUES)
+
+
+def share_group_state() -> Decoder:
+    """``__share_group_state``."""
+    from kafka_tools.protocol.stored import share_state
+
+    return coordinator(share_state.KEYS, share_state.VALUES)
+
+
+_FRAME_VERSION = 1
+_JAVA_NULL_VALUE = (
+    'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of '
+    '"org.apache.kafka.common.record.internal.Record.value()" is null'
+)
+"""What Kafka 4.3.1 prints for a null value among records of tiered storage."""
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def _framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, int]:
+    """(message, version) behind frame version, type and version as unsigned varints."""
+    frame, position = _short(value, 0, "frame version")
+    if frame != _FRAME_VERSION:
+        raise CorruptBatch(
+            f"Could not deserialize metadata record due to unknown frame version {frame}"
+            f"(only frame version {_FRAME_VERSION} is supported)"
+        )
+    number, position = _short(value, position, "type")
+    version, position = _short(value, position, "version")
+    cls = records.get(number)
+    if cls is None:
+        raise CorruptBatch(f"Unknown metadata id {number}")
+    message, end = decode_prefix(cls, version, value, position)
+    if end != len(value):
+        raise CorruptBatch(f"Found {len(value) - end} byte(s) of garbage after {cls.__name__}")
+    return message, version
+
+
+def _short(value: bytes, position: int, what: str) -> tuple[int, int]:
+    try:
+        number, position = read_unsigned_varint(value, position)
+    except (IndexError, ValueError) as error:
+        raise CorruptBatch(f"Error while reading {what}") from error
+    if number > 0x7FFF:
+        raise CorruptBatch(f"Value for {what} was too large.")
+    return number, position
+
+
+def cluster_metadata() -> Decoder:
+    """``__cluster_metadata``: one JSON object per value; keys mean nothing there.
+
+    Credentials stay as they are, as in Kafka's tool: the text is Kafka's to the byte.
+    """
+    from kafka_tools.protocol.stored.cluster_metadata import RECORDS
+
+    def decode(offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
+        try:
+            message, version = _framed(value or b"", RECORDS)
+        except (WireError, CorruptBatch) as error:
+            return None, f"Error at {offset}, skipping. {error}"
+        name = _WORD.sub("_", type(message).__name__).upper()
+        return None, java_json({"type": name, "version": version, "data": to_json(message, version, reveal=True)})
+
+    return decode
+
+
+def remote_log_metadata() -> Decoder:
+    """``__remote_log_metadata``: the text form of Kafka's RemoteLogMetadata classes."""
+    from kafka_tools.output.remote_log_text import remote_log_text
+    from kafka_tools.protocol.stored.remote_log_metadata import RECORDS
+
+    def decode(offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
+        if value is None:
+            return None, f"Error at offset {offset}, skipping. {_JAVA_NULL_VALUE}"
+        try:
+            message, _ = _framed(value, RECORDS)
+            return None, remote_log_text(message)
+        except (WireError, CorruptBatch) as error:
+            return None, f"Error at offset {offset}, skipping. {error}"
+
+    return decode
+
+
+# Control records
+
+
+def control(record: Record) -> str:
+    """What Kafka prints behind a control record. Raises LogError for a key or value that is none."""
+    if record.key is None or len(record.key) < _CONTROL_KEY.size:
+        raise LogError(f"the control record at offset {record.offset} has no type in its key")
+    version, number = _CONTROL_KEY.unpack_from(record.key)
+    if version < 0:
+        raise LogError(f"the control record at offset {record.offset} has the key version {version}")
+    if not 0 <= number < len(CONTROL_TYPES):
+        return f" controlType: UNKNOWN({number})"
+    value = record.value or b""
+    if number <= 1:
+        if len(value) < _MARKER.size:
+            raise LogError(f"the transaction marker at offset {record.offset} is cut short")
+        return f" endTxnMarker: {CONTROL_TYPES[number]} coordinatorEpoch: {_MARKER.unpack_from(value)[1]}"
+    from kafka_tools.protocol.stored import control_records as stored
+
+    cls: type[Stored] = {
+        2: stored.LeaderChangeMessage,
+        3: stored.SnapshotHeaderRecord,
+        4: stored.SnapshotFooterRecord,
+        5: stored.KRaftVersionRecord,
+        6: stored.VotersRecord,
+    }[number]
+    try:
+        version = min(max(_number(value, "value"), cls.MIN_VERSION), cls.MAX_VERSION)
+        message, _ = decode_prefix(cls, version, value, 0)
+    except WireError as error:
+        raise LogError(f"the control record at offset {record.offset} cannot be read: {error}") from error
+    label = ("LeaderChange:", "SnapshotHeader", "SnapshotFooter", "KRaftVersion", "KRaftVoters")[number - 2]
+    return f" {label} {java_json(to_json(message, version))}"
