@@ -11,13 +11,16 @@ from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.primitives import Buffer
+from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.records.record import Headers, Record
 
 _NEVER_MS = 2**63 - 1
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _ZSTD = 4
+_LARGEST_BODY_BYTES = 512 * 1024 * 1024
+"""What a batch may hold once decompressed: far beyond any real one, and far below what would end the process."""
 
 
 class Limits(NamedTuple):
@@ -61,20 +64,13 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int) -> byte
                 error_codes.INVALID_RECORD,
                 "Produce requests of version 3 and later must contain exactly one batch of magic 2 per partition.",
             )
-        kept: list[bytes] | None = None
         for view in views:
             _check(view, version, limits, now_ms)
-            changed = _changed(view, limits)
-            if changed is not None and kept is None:
-                kept = [bytes(data[earlier.position : earlier.position + earlier.size_bytes])
-                        for earlier in views[: views.index(view)]]  # fmt: skip
-            if kept is not None:
-                kept.append(changed or bytes(data[view.position : view.position + view.size_bytes]))
+        taken = _stored_form(data, views, limits)
     except UnsupportedCodec as error:
         raise Refused(error_codes.UNSUPPORTED_COMPRESSION_TYPE, str(error)) from error
     except CorruptBatch as error:
         raise Refused(error_codes.CORRUPT_MESSAGE, str(error)) from error
-    taken = bytearray(data) if kept is None else bytearray(b"".join(kept))
     if len(taken) > limits.segment_bytes:
         raise Refused(
             error_codes.RECORD_LIST_TOO_LARGE,
@@ -123,6 +119,35 @@ def _check_header(view: BatchView) -> None:
             error_codes.INVALID_RECORD,
             f"Invalid sequence number {view.base_sequence} in a record batch with producer id {view.producer_id}.",
         )
+    body = view.body(limit_bytes=_LARGEST_BODY_BYTES)
+    if not _adds_up(body, view.record_count):
+        raise Refused(
+            error_codes.INVALID_RECORD, f"The batch claims {view.record_count} records, its contents are others."
+        )
+
+
+def _adds_up(body: bytes, count: int) -> bool:
+    """Whether ``count`` records, each led by its length, fill the body exactly.
+
+    The one loop over records of the produce path: lengths of one and two bytes are decoded in place.
+    """
+    position, end = 0, len(body)
+    try:
+        for _ in range(count):
+            length = body[position]
+            if length < 0x80:
+                position += 1
+            elif (high := body[position + 1]) < 0x80:
+                length = length & 0x7F | high << 7
+                position += 2
+            else:
+                length, position = read_unsigned_varint(body, position)
+            if length & 1:  # zig-zag: a negative length
+                return False
+            position += length >> 1
+    except (IndexError, ValueError):
+        return False
+    return position == end
 
 
 def _check_times(view: BatchView, limits: Limits, now_ms: int) -> None:
@@ -141,18 +166,33 @@ def _check_times(view: BatchView, limits: Limits, now_ms: int) -> None:
         )
 
 
-def _changed(view: BatchView, limits: Limits) -> bytes | None:
-    """The batch written anew, None if it is stored as it came."""
-    came_as = _CODECS[view.codec]
-    wanted = {"producer": came_as, "uncompressed": "none"}.get(limits.codec, limits.codec)
-    if view.magic == 2 and wanted == came_as:
-        return None
-    magic_2 = view.magic == 2
-    return build_batch(
-        [(record.timestamp, record.key, record.value, record.headers) for record in view.records()],
-        codec=wanted,
-        producer_id=view.producer_id if magic_2 else -1,
-        producer_epoch=view.producer_epoch if magic_2 else -1,
-        base_sequence=view.base_sequence if magic_2 else -1,
-        transactional=magic_2 and view.is_transactional,
-    )
+def _stored_form(data: Buffer, views: list[BatchView], limits: Limits) -> bytearray:
+    """The bytes to append: as they came, or written anew in magic 2 and the topic's codec."""
+    if any(view.magic < 2 for view in views):
+        codec = _stored_codec(max(view.codec for view in views), limits)
+        rows = [_row(record) for view in views for record in view.records()]
+        return bytearray(build_batch(rows, codec=codec))
+    taken = bytearray()
+    for view in views:
+        codec = _stored_codec(view.codec, limits)
+        if codec == _CODECS[view.codec]:
+            taken += data[view.position : view.position + view.size_bytes]
+            continue
+        taken += build_batch(
+            [_row(record) for record in view.records()],
+            codec=codec,
+            producer_id=view.producer_id,
+            producer_epoch=view.producer_epoch,
+            base_sequence=view.base_sequence,
+            transactional=view.is_transactional,
+        )
+    return taken
+
+
+def _stored_codec(codec: int, limits: Limits) -> str:
+    came_as = _CODECS[codec]
+    return {"producer": came_as, "uncompressed": "none"}.get(limits.codec, limits.codec)
+
+
+def _row(record: Record) -> tuple[int, bytes | None, bytes | None, Headers]:
+    return record.timestamp, record.key, record.value, record.headers

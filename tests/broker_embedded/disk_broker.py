@@ -29,9 +29,7 @@ class Pending:
 class DiskBroker:
     """The core of a broker whose files are in ``path``."""
 
-    def __init__(
-        self, path: Path, properties: Mapping[str, str] | None = None, *, release: str | None = None
-    ) -> None:
+    def __init__(self, path: Path, properties: Mapping[str, str] | None = None, *, release: str | None = None) -> None:
         self.path = path
         self.properties = dict(properties or {})
         self.release = release
@@ -82,9 +80,7 @@ class DiskBroker:
         (result,) = self.call(CreateTopicsRequest(topics=[topic]), 5).topics
         assert result.error_code == 0, result
 
-    def produce(
-        self, topic: str, batch: bytes | None, *, partition: int = 0, version: int = 9, acks: int = -1
-    ) -> Any:
+    def produce(self, topic: str, batch: bytes | None, *, partition: int = 0, version: int = 9, acks: int = -1) -> Any:
         """The partition's part of the answer to producing one batch."""
         return self.produce_pending(topic, batch, partition=partition, version=version, acks=acks).response.responses[
             0

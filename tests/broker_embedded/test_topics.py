@@ -1,4 +1,4 @@
-"""Topics through the wire: CreateTopics, DeleteTopics, CreatePartitions, Metadata, DescribeTopicPartitions, DescribeCluster.
+"""Topics through the wire: making, growing, deleting and describing them, and Metadata and DescribeCluster.
 
 Behaviour of ``ReplicationControlManager`` and ``KafkaApis``.
 """

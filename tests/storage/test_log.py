@@ -417,7 +417,11 @@ def test_an_aborted_transaction_is_listed_and_holds_back_the_stable_offset(
     log.append(batch(1, 3), leader_epoch=0)
     assert (log.last_stable_offset, log.log_end_offset) == (1, 4)
     abort = build_batch(
-        [(START_MS, b"\0\0\0\0", b"\0\0\0\0\0\5", ())], producer_id=9, producer_epoch=0, control=True, transactional=True
+        [(START_MS, b"\0\0\0\0", b"\0\0\0\0\0\5", ())],
+        producer_id=9,
+        producer_epoch=0,
+        control=True,
+        transactional=True,
     )
     log.append(bytearray(abort), leader_epoch=0, from_client=False)
     assert log.last_stable_offset == log.log_end_offset == 5

@@ -1,0 +1,409 @@
+"""Records through the wire: Produce, Fetch, ListOffsets, DeleteRecords, OffsetForLeaderEpoch, in every version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_tools.broker_embedded.dispatch import CloseConnection
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
+from kafka_tools.protocol.messages.fetch import FetchRequest
+from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_tools.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from kafka_tools.protocol.messages.produce import ProduceRequest
+from kafka_tools.records.batches import batches
+from kafka_tools.records.build import build_batch
+from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> DiskBroker:
+    made = DiskBroker(tmp_path / "data")
+    made.create("t")
+    return made
+
+
+def fetch(broker: DiskBroker, offset: int = 0, *, topic: str = "t", version: int = 11, **fields: Any) -> Any:
+    """The partition's part of the answer to a fetch that need not wait."""
+    request = fetch_request(topic, offset, **{"max_wait_ms": 0, **fields})
+    if version >= 13:
+        known = broker.core.cluster.topics[topic]
+        request.topics[0].topic, request.topics[0].topic_id = "", known.id
+    response = broker.call(request, version)
+    assert response.error_code == 0
+    return response.responses[0].partitions[0]
+
+
+def values(data: Any) -> list[bytes | None]:
+    return [record.value for view in batches(bytes(data)) for record in view.records()]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("version", range(3, 14))
+def test_what_is_produced_in_any_version_is_fetched(broker: DiskBroker, version: int, codec: str) -> None:
+    answer = broker.produce("t", broker.batch(b"a", b"b", codec=codec), version=version)
+    if codec == "zstd" and version < 7:
+        assert answer.error_code == codes.UNSUPPORTED_COMPRESSION_TYPE
+        return
+    assert (answer.error_code, answer.base_offset, answer.log_append_time_ms) == (0, 0, -1)
+    assert values(fetch(broker).records) == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
+def test_records_of_old_producers_are_stored_in_the_new_format(
+    broker: DiskBroker, version: int, magic: int, codec: str
+) -> None:
+    sent = build_batch([(5, b"k", b"a", ()), (6, b"k", b"b", ())], magic=magic, codec=codec)
+    assert broker.produce("t", sent, version=version).error_code == 0
+    data = fetch(broker).records
+    (view,) = batches(bytes(data))
+    assert (view.magic, view.record_count) == (2, 2)
+    assert [(r.offset, r.timestamp, r.value) for r in view.records()] == [
+        (0, 5 if magic else -1, b"a"),
+        (1, 6 if magic else -1, b"b"),
+    ]
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3])
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
+def test_old_consumers_get_the_format_they_know(broker: DiskBroker, version: int, codec: str) -> None:
+    broker.produce("t", broker.batch(b"a", b"b", codec=codec))
+    broker.produce("t", broker.batch(b"c", codec=codec))
+    found = [
+        (view.magic, record.offset, record.value)
+        for view in batches(bytes(fetch(broker, version=version).records))
+        for record in view.records()
+    ]
+    magic = 0 if version < 2 else 1
+    assert found == [(magic, 0, b"a"), (magic, 1, b"b"), (magic, 2, b"c")]
+
+
+@pytest.mark.parametrize("version", range(4, 19))
+def test_every_version_of_fetch_is_served(broker: DiskBroker, version: int) -> None:
+    if not broker.core.dispatcher.handlers[1].min_version <= version <= broker.core.dispatcher.handlers[1].max_version:
+        pytest.skip(f"Fetch v{version} is not stable in the release we follow")
+    broker.produce("t", broker.batch(b"a", b"b"))
+    answer = fetch(broker, version=version)
+    assert values(answer.records) == [b"a", b"b"]
+    assert (answer.high_watermark, answer.last_stable_offset) == (2, 2)
+    assert fetch(broker, 2, version=version).records in (b"", None)
+
+
+def test_zstd_is_not_sent_to_consumers_that_do_not_know_it(broker: DiskBroker) -> None:
+    broker.produce("t", broker.batch(b"a", codec="zstd"))
+    assert fetch(broker, version=9).error_code == codes.UNSUPPORTED_COMPRESSION_TYPE
+    assert values(fetch(broker, version=10).records) == [b"a"]
+
+
+@pytest.mark.req("DESIGN-19")
+def test_acks_0_gets_no_answer_and_an_error_closes_the_connection(broker: DiskBroker) -> None:
+    assert broker.produce_pending("t", broker.batch(b"a"), acks=0).response is None
+    assert broker.produce("t", broker.batch(b"b"), acks=1).base_offset == 1
+    assert broker.produce("t", broker.batch(b"b"), acks=2).error_code == codes.INVALID_REQUIRED_ACKS
+    with pytest.raises(CloseConnection):
+        broker.produce_pending("absent", broker.batch(b"a"), acks=0)
+
+
+def test_batches_that_cannot_be_kept_are_refused(broker: DiskBroker) -> None:
+    def code(batch: bytes | None, version: int = 9, topic: str = "t") -> int:
+        return int(broker.produce(topic, batch, version=version).error_code)
+
+    good = broker.batch(b"a")
+    damaged = bytearray(good)
+    damaged[-1] ^= 1
+    count = bytearray(broker.batch(b"a", b"b"))
+    count[57:61] = (3).to_bytes(4, "big")  # the record count, which the CRC covers
+    assert code(bytes(damaged)) == codes.CORRUPT_MESSAGE
+    assert code(bytes(count)) == codes.CORRUPT_MESSAGE
+    assert code(good[:-1]) == code(good + good) == codes.INVALID_RECORD
+    assert code(None) == code(b"") == codes.INVALID_RECORD
+    assert code(build_batch([(1, None, b"a", ())], magic=1)) == codes.INVALID_RECORD
+    assert code(broker.batch(b"\0\0", control=True)) == codes.INVALID_RECORD
+    assert code(broker.batch(b"a", producer_id=1, producer_epoch=0)) == codes.INVALID_RECORD
+    assert code(broker.batch(b"x" * 1_100_000)) == codes.MESSAGE_TOO_LARGE
+    broker.create("small", segment_bytes="1048576", max_message_bytes="3000000")
+    assert code(broker.batch(b"x" * 2_000_000), topic="small") == codes.RECORD_LIST_TOO_LARGE
+    late = build_batch([(broker.clock.now_ms() + 3_700_000, None, b"a", ())])
+    assert code(late) == codes.INVALID_TIMESTAMP
+    assert fetch(broker).high_watermark == 0
+
+
+def test_a_producers_claim_about_counts_is_checked_even_if_the_crc_fits(broker: DiskBroker) -> None:
+    from kafka_tools.records.crc32c import crc32c
+
+    lying = bytearray(broker.batch(b"a", b"b"))
+    lying[57:61] = (1).to_bytes(4, "big")
+    lying[17:21] = crc32c(bytes(lying[21:])).to_bytes(4, "big")
+    assert broker.produce("t", bytes(lying)).error_code == codes.INVALID_RECORD
+
+
+def test_a_batch_whose_records_do_not_add_up_is_refused(broker: DiskBroker) -> None:
+    from kafka_tools.records.crc32c import crc32c
+
+    for codec in ("none", "gzip"):
+        torn = bytearray(build_batch([(broker.clock.now_ms(), None, b"abc", ())], codec=codec))
+        torn[23:27], torn[57:61] = (4).to_bytes(4, "big"), (5).to_bytes(4, "big")  # claims five records, holds one
+        torn[17:21] = crc32c(bytes(torn[21:])).to_bytes(4, "big")
+        assert broker.produce("t", bytes(torn)).error_code in (codes.INVALID_RECORD, codes.CORRUPT_MESSAGE)
+    assert fetch(broker).high_watermark == 0
+
+
+@pytest.mark.req("DESIGN-29")
+def test_a_compacted_topic_needs_keys(broker: DiskBroker) -> None:
+    broker.create("c", cleanup_policy="compact")
+    now_ms = broker.clock.now_ms()
+    batch = build_batch([(now_ms, b"k", b"a", ()), (now_ms, None, b"b", ())])
+    answer = broker.produce("c", batch)
+    assert answer.error_code == codes.INVALID_RECORD
+    assert [error.batch_index for error in answer.record_errors] == [1]
+    assert broker.produce("c", batch, version=7).error_code == codes.CORRUPT_MESSAGE
+    assert broker.produce("c", broker.batch(b"with a key")).error_code == 0
+
+
+@pytest.mark.parametrize("wanted", [*CODECS[1:], "uncompressed"])
+def test_the_topics_codec_replaces_the_producers(broker: DiskBroker, wanted: str) -> None:
+    broker.create("c", compression_type=wanted)
+    sent = broker.batch(b"a", b"b", codec="gzip", producer_id=5, producer_epoch=1, base_sequence=7)
+    broker.core.logs.led("c", 0).log.producers.entries.clear()
+    assert broker.produce("c", sent).error_code == 0
+    (view,) = batches(bytes(fetch(broker, topic="c").records))
+    assert view.codec == {"uncompressed": 0}.get(wanted, CODECS.index(wanted) if wanted in CODECS else 0)
+    assert (view.producer_id, view.producer_epoch, view.base_sequence, view.crc_ok()) == (5, 1, 7, True)
+
+
+def test_log_append_time_is_stamped_and_told(broker: DiskBroker) -> None:
+    broker.create("c", message_timestamp_type="LogAppendTime")
+    sent = build_batch([(5, None, b"a", ())])
+    broker.clock.advance(10)
+    answer = broker.produce("c", sent)
+    assert answer.log_append_time_ms == broker.clock.now_ms()
+    (view,) = batches(bytes(fetch(broker, topic="c").records))
+    assert view.crc_ok() and view.timestamp_type == 1
+    assert [record.timestamp for record in view.records()] == [broker.clock.now_ms()]
+
+
+@pytest.mark.req("DESIGN-11")
+@pytest.mark.parametrize("kill", [False, True])
+def test_idempotent_batches_are_kept_once_across_restarts(broker: DiskBroker, kill: bool) -> None:
+    def send(sequence: int) -> tuple[int, int]:
+        answer = broker.produce(
+            "t", broker.batch(b"%d" % sequence, producer_id=3, producer_epoch=0, base_sequence=sequence)
+        )
+        return answer.error_code, answer.base_offset
+
+    assert [send(sequence) for sequence in range(8)] == [(0, sequence) for sequence in range(8)]
+    broker.restart(kill=kill)
+    assert [send(sequence) for sequence in range(3, 8)] == [(0, sequence) for sequence in range(3, 8)]
+    assert send(9)[0] == codes.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert send(8) == (0, 8)
+    assert fetch(broker).high_watermark == 9
+
+
+def test_internal_topics_are_not_for_producers(broker: DiskBroker) -> None:
+    broker.core.ensure_topic("__consumer_offsets")
+    assert broker.produce("__consumer_offsets", broker.batch(b"a")).error_code == codes.INVALID_TOPIC_EXCEPTION
+
+
+def test_a_full_disk_is_a_storage_error_and_the_partition_stays_offline(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import os
+
+    broker.produce("t", broker.batch(b"a"))
+
+    def full(*arguments: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    assert broker.produce("t", broker.batch(b"b")).error_code == codes.KAFKA_STORAGE_ERROR
+    monkeypatch.undo()
+    assert broker.produce("t", broker.batch(b"b")).error_code == codes.KAFKA_STORAGE_ERROR
+    broker.restart(kill=True)
+    assert broker.produce("t", broker.batch(b"b")).base_offset == 1
+
+
+# Waiting
+
+
+@pytest.mark.req("DESIGN-8")
+def test_a_fetch_waits_for_min_bytes_or_its_time(broker: DiskBroker) -> None:
+    waiting = broker.send(fetch_request("t", 0, min_bytes=140, max_wait_ms=500), 11)
+    assert waiting.response is None
+    broker.produce("t", broker.batch(b"a"))
+    assert waiting.response is None  # fewer than 140 bytes
+    broker.produce("t", broker.batch(b"b"))
+    assert values(waiting.response.responses[0].partitions[0].records) == [b"a", b"b"]
+    late = broker.send(fetch_request("t", 2, max_wait_ms=500), 11)
+    broker.advance(0.49)
+    assert late.response is None
+    broker.advance(0.02)
+    assert late.response.responses[0].partitions[0].records == b""
+
+
+def test_a_waiting_fetch_is_told_that_the_topic_is_gone(broker: DiskBroker) -> None:
+    from kafka_tools.broker_embedded.topics import delete_topic
+
+    waiting = broker.send(fetch_request("t", 0), 11)
+    delete_topic(broker.core, broker.core.cluster.topics["t"])
+    assert waiting.response.responses[0].partitions[0].error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.req("FS-4", "FS-5")
+def test_topics_are_served_in_request_order_under_a_soft_limit(broker: DiskBroker) -> None:
+    broker.create("u")
+    big = b"x" * 1000
+    for topic in ("t", "u"):
+        broker.produce(topic, broker.batch(big))
+    Topic = FetchRequest.Topic
+    for order in (["t", "u"], ["u", "t"]):
+        topics = [
+            Topic(topic=name, partitions=[Topic.Partition(partition=0, fetch_offset=0, partition_max_bytes=100)])
+            for name in order
+        ]
+        response = broker.call(FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=100, topics=topics), 11)
+        first, second = (topic.partitions[0] for topic in response.responses)
+        assert [topic.topic for topic in response.responses] == order
+        assert values(first.records) == [big]
+        assert second.records == b""
+
+
+@pytest.mark.req("FS-7")
+def test_leader_epochs_are_checked(broker: DiskBroker) -> None:
+    broker.restart()
+    broker.restart()
+    for epoch, code in ((1, codes.FENCED_LEADER_EPOCH), (2, 0), (3, codes.UNKNOWN_LEADER_EPOCH), (-1, 0)):
+        request = fetch_request("t", 0, max_wait_ms=0)
+        request.topics[0].partitions[0].current_leader_epoch = epoch
+        assert broker.call(request, 11).responses[0].partitions[0].error_code == code
+
+
+def test_offsets_outside_the_log_and_unknown_partitions(broker: DiskBroker) -> None:
+    answer = fetch(broker, 1)
+    assert (answer.error_code, answer.high_watermark) == (codes.OFFSET_OUT_OF_RANGE, -1)
+    assert fetch(broker, partition=1).error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+    request = fetch_request("t", 0)
+    request.topics[0].topic = ""
+    import uuid
+
+    request.topics[0].topic_id = uuid.UUID(int=3)
+    assert broker.call(request, 13).responses[0].partitions[0].error_code == codes.UNKNOWN_TOPIC_ID
+
+
+# Offsets
+
+
+def offset(broker: DiskBroker, timestamp: int, *, version: int = 9, **fields: Any) -> tuple[int, int, int]:
+    """(error code, offset, timestamp)."""
+    Topic = ListOffsetsRequest.Topic
+    wanted = Topic.Partition(partition_index=0, timestamp=timestamp, **fields)
+    request = ListOffsetsRequest(replica_id=-1, topics=[Topic(name="t", partitions=[wanted])])
+    answer = broker.call(request, version).topics[0].partitions[0]
+    return answer.error_code, answer.offset, answer.timestamp
+
+
+def test_offsets_by_every_kind_of_timestamp(broker: DiskBroker) -> None:
+    now_ms = broker.clock.now_ms()
+    stamps = [now_ms, now_ms + 50, now_ms + 20]
+    for stamp in stamps:
+        broker.produce("t", build_batch([(stamp, None, b"x", ())]))
+    for version in range(1, 12):
+        assert offset(broker, -1, version=version)[:2] == (0, 3)
+        assert offset(broker, -2, version=version)[:2] == (0, 0)
+        assert offset(broker, now_ms + 1, version=version) == (0, 1, now_ms + 50)
+        assert offset(broker, now_ms + 51, version=version)[1] == -1
+        largest = (0, 1, now_ms + 50) if version >= 7 else (codes.UNSUPPORTED_VERSION, -1, -1)
+        assert offset(broker, -3, version=version) == largest
+    assert offset(broker, -4, version=8)[:2] == (0, 0)
+    assert offset(broker, -5, version=9)[:2] == (0, -1)
+
+
+def test_v0_lists_where_segments_begin(broker: DiskBroker) -> None:
+    broker.produce("t", broker.batch(b"x", b"y"))
+    Topic = ListOffsetsRequest.Topic
+    for timestamp, expected in ((-1, [2, 0]), (-2, [0])):
+        wanted = Topic.Partition(partition_index=0, timestamp=timestamp, max_num_offsets=5)
+        request = ListOffsetsRequest(replica_id=-1, topics=[Topic(name="t", partitions=[wanted])])
+        assert broker.call(request, 0).topics[0].partitions[0].old_style_offsets == expected
+
+
+def delete(broker: DiskBroker, offset: int, topic: str = "t", version: int = 2) -> tuple[int, int]:
+    Topic = DeleteRecordsRequest.Topic
+    wanted = Topic(name=topic, partitions=[Topic.Partition(partition_index=0, offset=offset)])
+    answer = broker.call(DeleteRecordsRequest(topics=[wanted], timeout_ms=1), version).topics[0].partitions[0]
+    return answer.error_code, answer.low_watermark
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_deleted_records_stay_deleted(broker: DiskBroker, kill: bool) -> None:
+    for _ in range(5):
+        broker.produce("t", broker.batch(b"x"))
+    for version in range(3):
+        assert delete(broker, 2, version=version) == (0, 2)
+    assert delete(broker, 1) == (0, 2)
+    assert delete(broker, 6) == (codes.OFFSET_OUT_OF_RANGE, -1)
+    assert delete(broker, -2) == (codes.OFFSET_OUT_OF_RANGE, -1)
+    assert delete(broker, 0, topic="absent") == (codes.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    broker.restart(kill=kill)
+    assert offset(broker, -2)[1] == 2
+    assert fetch(broker, 1).error_code == codes.OFFSET_OUT_OF_RANGE
+    assert delete(broker, -1) == (0, 5)
+    broker.create("c", cleanup_policy="compact")
+    assert delete(broker, 0, topic="c") == (codes.POLICY_VIOLATION, -1)
+
+
+@pytest.mark.req("CTL-8")
+def test_the_end_of_a_leader_epoch_is_told(broker: DiskBroker) -> None:
+    broker.produce("t", broker.batch(b"x"))
+    broker.restart(kill=True)
+    broker.produce("t", broker.batch(b"y", b"z"))
+    Topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+
+    def end(epoch: int, version: int = 4) -> tuple[int, int, int]:
+        wanted = Topic.OffsetForLeaderPartition(partition=0, leader_epoch=epoch)
+        request = OffsetForLeaderEpochRequest(topics=[Topic(topic="t", partitions=[wanted])])
+        answer = broker.call(request, version).topics[0].partitions[0]
+        return answer.error_code, answer.leader_epoch, answer.end_offset
+
+    assert [end(epoch) for epoch in (0, 1, 2)] == [(0, 0, 1), (0, 1, 3), (0, -1, -1)]
+    assert [end(0, version)[2] for version in range(5)] == [1] * 5
+
+
+def test_topic_configs_take_effect_at_once(broker: DiskBroker) -> None:
+    from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+
+    Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    change = Resource.AlterableConfig(name="max.message.bytes", config_operation=0, value="100")
+    resource = Resource(resource_type=2, resource_name="t", configs=[change])
+    broker.call(IncrementalAlterConfigsRequest(resources=[resource]), 1)
+    assert broker.produce("t", broker.batch(b"x" * 200)).error_code == codes.MESSAGE_TOO_LARGE
+    broker.restart(kill=True)
+    assert broker.produce("t", broker.batch(b"x" * 200)).error_code == codes.MESSAGE_TOO_LARGE
+
+
+def test_retention_runs_on_its_timer(broker: DiskBroker) -> None:
+    broker.create("short", retention_ms="1000", segment_bytes="1048576")
+    broker.produce("short", broker.batch(b"x"))
+    broker.advance(400)
+    assert broker.core.logs.led("short", 0).log.log_start_offset == 1
+    broker.advance(61)
+
+
+def test_acks_with_null_records_in_old_versions_append_nothing(broker: DiskBroker) -> None:
+    answer = broker.produce("t", None, version=2)
+    assert (answer.error_code, answer.base_offset) == (0, -1)
+
+
+def test_an_unknown_topic_id_is_told(broker: DiskBroker) -> None:
+    import uuid
+
+    TopicData = ProduceRequest.TopicProduceData
+    data = TopicData(topic_id=uuid.UUID(int=4), partition_data=[TopicData.PartitionProduceData(index=0)])
+    answer = broker.call(ProduceRequest(acks=1, timeout_ms=1, topic_data=[data]), 13).responses[0]
+    assert answer.partition_responses[0].error_code == codes.UNKNOWN_TOPIC_ID
