@@ -183,7 +183,7 @@ def _write_files(folder: Path) -> list[str]:
     records = [f"customer-{number % 40}:order {number}, {number * 37 % 500} EUR" for number in range(RECORDS)]
     (folder / "orders.txt").write_text("\n".join(records) + "\n", encoding="utf-8")
     (folder / "scram.properties").write_text(
-        f"SCRAM-SHA-256=[iterations=8192,password={_PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY}]\n", encoding="utf-8"
+        f"SCRAM-SHA-256=iterations=8192,password={_PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY}\n", encoding="utf-8"
     )
     offsets = {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "offset": DELETED_BEFORE}]}
     (folder / "offsets.json").write_text(json.dumps(offsets), encoding="utf-8")

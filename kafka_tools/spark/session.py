@@ -282,3 +282,18 @@ def _address_file(folder: str) -> str:
 
 def _log_file(folder: str) -> str:
     return os.path.join(folder, "java.log")
+
+
+def tasks_done(session: SparkSession) -> tuple[int, int]:
+    """(finished, all) tasks of the stages that run now, for a progress bar; (0, 0) when none does."""
+    from py4j.protocol import Py4JError
+
+    done = total = 0
+    with suppress(Py4JError, OSError):  # a bar that cannot ask has nothing to show
+        tracker = session.sparkContext.statusTracker()
+        for stage in tracker.getActiveStageIds():
+            info = tracker.getStageInfo(stage)
+            if info is not None:
+                done += info.numCompletedTasks
+                total += info.numTasks
+    return done, total

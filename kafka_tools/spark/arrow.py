@@ -1,0 +1,153 @@
+"""Batch headers as Arrow record batches: one function per column, and only the columns that were asked for.
+
+The Arrow schema is made once per table from ``rows``: Spark compares names, order, types and nullability, and takes
+times in microseconds UTC only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_tools.records.compression import NAMES
+from kafka_tools.spark.damage import ERROR, KINDS, SOUND
+from kafka_tools.spark.headers import PREFIX_BYTES, Headers
+from kafka_tools.spark.rows import NEWEST_MS, OLDEST_MS, TIMESTAMP_TYPES, Column
+from kafka_tools.spark.scan import Row, Run, scan_range
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kafka_tools.spark.options import ReadOptions
+    from kafka_tools.spark.plan import Range
+
+_TYPES = {
+    "string": pa.string(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "boolean": pa.bool_(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+}
+_CODEC_BITS = 0x07
+_APPEND_TIME_BIT = 0x08
+_TRANSACTIONAL_BIT = 0x10
+_CONTROL_BIT = 0x20
+_DELETE_HORIZON_BIT = 0x40
+_CODECS = pa.array([*NAMES, *(f"unknown({number})" for number in range(len(NAMES), 8))])
+_TIMESTAMP_TYPES = pa.array(TIMESTAMP_TYPES)
+_SEQUENCES = 2**31
+_RANGE_COLUMNS = ("topic", "partition", "log_dir", "file")
+_DAMAGE_COLUMNS = {
+    "damage": pa.array([kind for kind, _ in KINDS]),
+    "severity": pa.array([ERROR] * len(KINDS)),
+    "detail": pa.array([text for _, text in KINDS]),
+}
+
+
+def schema_of(columns: Sequence[Column]) -> Any:
+    """The Arrow schema of the columns."""
+    return pa.schema([(column.name, _TYPES[column.type]) for column in columns])
+
+
+def record_batches(range_: Range, options: ReadOptions) -> Iterator[Any]:
+    """The rows of one range as ``pyarrow.RecordBatch`` of the columns in ``options``."""
+    schema = schema_of(options.columns)
+    for part in scan_range(range_, check_crc=options.check_crc, count_legacy=options.count_legacy):
+        yield _from_run(range_, part, schema) if isinstance(part, Run) else _from_rows(part, schema)
+
+
+def _from_run(range_: Range, run: Run, schema: Any) -> Any:
+    count = len(run.codes)
+    arrays = []
+    for field in schema:
+        if field.name in _RANGE_COLUMNS:
+            arrays.append(pa.repeat(pa.scalar(getattr(range_, field.name), field.type), count))
+        elif field.name in _DAMAGE_COLUMNS:
+            arrays.append(_DAMAGE_COLUMNS[field.name].take(pa.array(run.codes, mask=run.codes == SOUND)))
+        else:
+            arrays.append(_HEADER_COLUMNS[field.name](run.headers).cast(field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _from_rows(rows: Sequence[Row], schema: Any) -> Any:
+    arrays = [pa.array([row.get(field.name) for row in rows], field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _field(name: str) -> Callable[[Headers], Any]:
+    def column(headers: Headers) -> Any:
+        values = headers.fields[name]
+        return pa.array(values.astype(values.dtype.newbyteorder("=")))
+
+    return column
+
+
+def _bit(mask: int) -> Callable[[Headers], Any]:
+    return lambda headers: pa.array((headers.fields["attributes"] & mask) != 0)
+
+
+def _wide(headers: Headers, name: str) -> NDArray[np.int64]:
+    return headers.fields[name].astype(np.int64)
+
+
+def _crc_ok(headers: Headers) -> Any:
+    return pa.nulls(len(headers.positions), pa.bool_()) if headers.crc_ok is None else pa.array(headers.crc_ok)
+
+
+def _last_sequence(headers: Headers) -> Any:
+    base = _wide(headers, "base_sequence")
+    # Sequences count from 0 to 2^31 - 1 and start again (DefaultRecordBatch.incrementSequence).
+    last = (base + _wide(headers, "last_offset_delta")) % _SEQUENCES
+    return pa.array(np.where(base < 0, -1, last))
+
+
+def _max_timestamp(headers: Headers) -> Any:
+    milliseconds = _wide(headers, "max_timestamp")
+    shown = (milliseconds != -1) & (milliseconds >= OLDEST_MS) & (milliseconds <= NEWEST_MS)
+    return (
+        pa.array(np.where(shown, milliseconds, 0) * 1000, mask=~shown)
+        .cast(pa.timestamp("us"))
+        .cast(pa.timestamp("us", tz="UTC"))
+    )
+
+
+def _base_timestamp(headers: Headers) -> Any:
+    # With a delete horizon the field holds that instead (KIP-534).
+    return pa.array(_wide(headers, "base_timestamp"), mask=_has_horizon(headers))
+
+
+def _delete_horizon(headers: Headers) -> Any:
+    return pa.array(_wide(headers, "base_timestamp"), mask=~_has_horizon(headers))
+
+
+def _has_horizon(headers: Headers) -> NDArray[np.bool_]:
+    return (headers.fields["attributes"] & _DELETE_HORIZON_BIT) != 0  # type: ignore[no-any-return]
+
+
+_HEADER_COLUMNS: dict[str, Callable[[Headers], Any]] = {
+    "position": lambda headers: pa.array(headers.positions),
+    "size_bytes": lambda headers: pa.array(_wide(headers, "length") + PREFIX_BYTES),
+    "base_offset": _field("base_offset"),
+    "last_offset": lambda headers: pa.array(_wide(headers, "base_offset") + _wide(headers, "last_offset_delta")),
+    "magic": _field("magic"),
+    "codec": lambda headers: _CODECS.take(pa.array(headers.fields["attributes"] & _CODEC_BITS)),
+    "crc_ok": _crc_ok,
+    "timestamp_type": lambda headers: _TIMESTAMP_TYPES.take(
+        pa.array(((headers.fields["attributes"] & _APPEND_TIME_BIT) != 0).astype(np.int8))
+    ),
+    "base_timestamp_ms": _base_timestamp,
+    "max_timestamp_ms": _field("max_timestamp"),
+    "max_timestamp": _max_timestamp,
+    "producer_id": _field("producer_id"),
+    "producer_epoch": _field("producer_epoch"),
+    "base_sequence": _field("base_sequence"),
+    "last_sequence": _last_sequence,
+    "leader_epoch": _field("leader_epoch"),
+    "record_count": _field("record_count"),
+    "is_transactional": _bit(_TRANSACTIONAL_BIT),
+    "is_control": _bit(_CONTROL_BIT),
+    "delete_horizon_ms": _delete_horizon,
+}

@@ -1,0 +1,218 @@
+"""One range of a segment, batch by batch: sound ones as runs of headers, everything else as rows.
+
+``headers`` takes runs of well-formed magic 2 batches; where it stops, ``storage.segment`` says what there is: older
+batches, damage, or the end. A file that vanishes, grows or shrinks while it is read is a row as well, never an error.
+Knows no Arrow and no Spark.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kafka_tools.errors import CorruptBatch
+from kafka_tools.records.compression import NAMES
+from kafka_tools.spark import headers
+from kafka_tools.spark.damage import ERROR, INFO, KINDS, judge, severity
+from kafka_tools.spark.rows import TIMESTAMP_TYPES, spark_time
+from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.segment import Segment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kafka_tools.records.batches import BatchView
+    from kafka_tools.spark.plan import Range
+
+ROWS_PER_PART = 32_768
+"""Enough to make a part cheap to hand over, few enough to stay below 10 MB."""
+
+
+Row = dict[str, Any]
+"""Values by the names of ``rows.BATCH_COLUMNS``; what is absent is null."""
+
+
+class Run(NamedTuple):
+    """Headers of consecutive magic 2 batches, and for each what is wrong with it (``damage.judge``)."""
+
+    headers: headers.Headers
+    codes: NDArray[np.int8]
+
+
+def scan_range(range_: Range, *, check_crc: bool, count_legacy: bool) -> Iterator[Run | list[Row]]:
+    """What lies in a range, in order; no run or list is longer than two ROWS_PER_PART.
+
+    ``count_legacy``: open compressed batches of magic 0 and 1 for their count and first offset.
+    """
+    scan = _Scan(range_, check_crc, count_legacy)
+    try:
+        descriptor = os.open(range_.file, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield [scan.event("vanished", INFO, "the segment was removed while the audit ran")]
+        return
+    except OSError as error:
+        yield [scan.event("unreadable", ERROR, f"the segment cannot be opened: {error.strerror}")]
+        return
+    try:
+        yield from scan.parts(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class _Scan:
+    """The walk over one range. Rows are mappings of column names."""
+
+    def __init__(self, range_: Range, check_crc: bool, count_legacy: bool) -> None:
+        self.range = range_
+        self.check_crc = check_crc
+        self.count_legacy = count_legacy
+        self.position = range_.start
+        self.last_offset: int | None = None
+        self.origin: Row = {
+            "topic": range_.topic,
+            "partition": range_.partition,
+            "log_dir": range_.log_dir,
+            "file": range_.file,
+        }
+
+    def parts(self, descriptor: int) -> Iterator[Run | list[Row]]:
+        try:
+            while self.position < self.range.end:
+                yield from self._sound_batches(descriptor)
+                if self.position < self.range.end:
+                    yield from self._what_is_there()
+        except OSError as error:
+            text = f"reading failed: {error.strerror}"
+            yield [self.event("unreadable", ERROR, text, self.position, self.range.end - self.position)]
+
+    def event(
+        self, kind: str, how_bad: str, text: str, position: int | None = None, size_bytes: int | None = None
+    ) -> Row:
+        """A row about the file, or about a stretch of it that is no batch."""
+        place = {"position": position, "size_bytes": size_bytes}
+        return self.origin | place | {"damage": kind, "severity": how_bad, "detail": text}
+
+    def _sound_batches(self, descriptor: int) -> Iterator[Run]:
+        runs: list[headers.Headers] = []
+        count = 0
+        end = self.range.end
+        scan = headers.scan(descriptor, self.position, end, end, check_crc=self.check_crc)
+        while True:
+            try:
+                run = next(scan)
+            except StopIteration as stop:
+                self.position = stop.value
+                break
+            runs.append(run)
+            count += len(run.positions)
+            if count >= ROWS_PER_PART:
+                yield self._judged(headers.concatenate(runs))
+                runs, count = [], 0
+        if runs:
+            yield self._judged(headers.concatenate(runs))
+
+    def _judged(self, run: headers.Headers) -> Run:
+        codes = judge(run, self.last_offset, self.range.base_offset)
+        last = run.fields[-1]
+        self.last_offset = int(last["base_offset"]) + int(last["last_offset_delta"])
+        return Run(run, codes)
+
+    def _what_is_there(self) -> Iterator[list[Row]]:
+        """Rows from the position on, up to the next magic 2 batch or the end of the range."""
+        rows: list[Row] = []
+        finding: Finding | None = None
+        with Segment(self.range.file) as segment:
+            for item in segment.batches(self.position, strict=False, end=self.range.end):
+                if isinstance(item, Finding):
+                    # "skipped" only says where the next batch is, which is the size of the stretch before it.
+                    finding = finding or item
+                    continue
+                if finding:
+                    rows.append(self._stretch(finding, item.file_position))
+                    finding = None
+                if item.magic == 2:
+                    self.position = item.file_position
+                    break
+                rows.append(self._view(item))
+                self.last_offset = item.last_offset
+                self.position = item.file_position + item.size_bytes
+                if len(rows) >= ROWS_PER_PART:
+                    yield rows
+                    rows = []
+            else:
+                if finding:
+                    rows.append(self._end(finding, segment.refresh()))
+                elif segment.size_bytes < self.range.end:
+                    text = "the broker cut the segment while the audit ran"
+                    rows.append(self.event("shrunk", INFO, text, segment.size_bytes))
+                self.position = self.range.end
+        if rows:
+            yield rows
+
+    def _view(self, view: BatchView) -> Row:
+        """A row about a batch of magic 0 or 1, or of a magic that does not exist."""
+        row = self.origin | {
+            "position": view.file_position,
+            "size_bytes": view.size_bytes,
+            "last_offset": view.last_offset,
+            "magic": view.magic,
+            "codec": NAMES[view.codec] if view.codec < len(NAMES) else f"unknown({view.codec})",
+            "crc_ok": view.crc_ok() if self.check_crc else None,
+            "is_transactional": view.is_transactional,
+            "is_control": view.is_control,
+        }
+        if view.magic == 1:
+            row["timestamp_type"] = TIMESTAMP_TYPES[view.timestamp_type]
+            row["max_timestamp_ms"] = view.max_timestamp
+            row["max_timestamp"] = spark_time(view.max_timestamp)
+        if not view.is_compressed:
+            time_ms = row.get("max_timestamp_ms")
+            row |= {"base_offset": view.last_offset, "record_count": 1, "base_timestamp_ms": time_ms}
+        problem = self._problem(view, row)
+        if problem:
+            row |= {"damage": problem[0], "severity": ERROR, "detail": problem[1]}
+        return row
+
+    def _problem(self, view: BatchView, row: Row) -> tuple[str, str] | None:
+        """(kind, sentence) of what is wrong with a batch of an old magic. Opens it for its count if that is wanted."""
+        if not 0 <= view.magic <= 1:
+            return "unknown-magic", f"no Kafka writes batches of magic {view.magic}"
+        if row["crc_ok"] is False:
+            return KINDS[0]
+        if view.codec >= len(NAMES):
+            return KINDS[1]
+        if self.count_legacy and view.is_compressed:
+            try:
+                row |= {"base_offset": view.base_offset, "record_count": view.record_count}
+            except CorruptBatch as error:
+                return "unreadable-records", str(error)
+        if self.last_offset is not None and view.last_offset <= self.last_offset:
+            return "offset-order", "the offset does not follow the last offset of the batch before"
+        return None
+
+    def _stretch(self, finding: Finding, next_batch: int) -> Row:
+        """The row for damage after which a batch follows."""
+        position = self.position if finding.position is None else finding.position
+        kind, text = finding.kind, self._text(finding)
+        if kind == "torn-tail":
+            # The reader saw a batch go beyond the end of the file; what follows shows that it is not the tail.
+            kind, text = "bad-length", "the length in the header goes beyond the end of the file"
+        return self.event(kind, severity(kind, at_open_end=False), text, position, next_batch - position)
+
+    def _end(self, finding: Finding, size_now: int) -> Row:
+        """The row for a finding after which no batch comes any more in this range."""
+        position = self.position if finding.position is None else finding.position
+        left = self.range.end - position
+        at_end_of_file = self.range.end == self.range.size
+        if at_end_of_file and finding.kind == "torn-tail" and size_now > self.range.size:
+            return self.event("growing", INFO, "the broker was writing here while the audit ran", position, left)
+        how_bad = severity(finding.kind, at_open_end=at_end_of_file and self.range.last_segment)
+        text = f"the last {left} bytes are zeros" if finding.kind == "zero-tail" else self._text(finding)
+        return self.event(finding.kind, how_bad, text, position, left)
+
+    def _text(self, finding: Finding) -> str:
+        """The finding's sentence without the path, which has a column of its own."""
+        return finding.text.replace(f" in file {self.range.file}.", "")
