@@ -146,9 +146,11 @@ def _decompress_gzip(data: bytes, limit_bytes: int) -> bytes:
 def _decompress_snappy(cramjam: Any, data: bytes, limit_bytes: int) -> bytes:
     """Java and Python write the xerial stream; some clients wrote one raw block."""
     if not data.startswith(_XERIAL):
-        return _snappy_block(cramjam, data, limit_bytes)
+        return _snappy_block(cramjam, data, 0, limit_bytes)
     parts: list[bytes] = []
     position, size = len(_XERIAL_HEADER), 0
+    if len(data) < position:
+        raise CorruptBatch("the snappy data of a batch end inside the stream's header")
     while position < len(data):
         if data[position : position + 16] == _XERIAL_HEADER:  # streams may follow one another
             position += 16
@@ -157,16 +159,19 @@ def _decompress_snappy(cramjam: Any, data: bytes, limit_bytes: int) -> bytes:
         position += 4
         if not 0 <= length <= len(data) - position:
             raise CorruptBatch(f"a snappy block of {length} bytes does not fit the {len(data) - position} bytes left")
-        parts.append(_snappy_block(cramjam, data[position : position + length], limit_bytes - size))
+        parts.append(_snappy_block(cramjam, data[position : position + length], size, limit_bytes))
         size += len(parts[-1])
         position += length
     return b"".join(parts)
 
 
-def _snappy_block(cramjam: Any, block: bytes, limit_bytes: int) -> bytes:
+def _snappy_block(cramjam: Any, block: bytes, before: int, limit_bytes: int) -> bytes:
+    """One raw block; ``before`` bytes came from earlier ones."""
+    if not block:
+        raise CorruptBatch("the snappy data of a batch end too early")
     try:
         size = cramjam.snappy.decompress_raw_len(block)
-        if size > limit_bytes:
+        if before + size > limit_bytes:
             raise _too_large("snappy", limit_bytes)
         # A copy of 3 bytes gives at most 64: a length beyond that ratio is a lie, and costs no memory.
         if size > 64 * len(block):
