@@ -112,7 +112,7 @@ class Groups:
         ]
 
     def describe(self, group_id: str, version: int) -> DescribeGroupsResponse.DescribedGroup:
-        """A group and its members; metadata and assignments only while it is stable. Unknown groups are Dead."""
+        """A group and its members; protocol and metadata only while it is stable. Unknown groups are Dead."""
         group = self._groups.get(group_id)
         described = DescribedGroup(group_id=group_id)
         if group is None:
@@ -132,7 +132,7 @@ class Groups:
                 client_id=member.client_id,
                 client_host=member.client_host,
                 member_metadata=member.metadata(group.protocol or "") if stable else b"",
-                member_assignment=member.assignment if stable else b"",
+                member_assignment=member.assignment,
             )
             for member in group.members.values()
         ]

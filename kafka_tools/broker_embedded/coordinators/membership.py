@@ -411,7 +411,7 @@ class Membership:
     def leave(self, request: LeaveGroupRequest, version: int) -> LeaveGroupResponse:
         """Members leave, several at once from v3 on; before it the one member's error is the answer's."""
         if not request.group_id:
-            raise refuse(error_codes.INVALID_GROUP_ID)
+            return LeaveGroupResponse(error_code=error_codes.INVALID_GROUP_ID)
         identities = request.members
         if version < 3:
             identities = [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.broker_embedded.quotas import Component
+from kafka_tools.errors import BrokerError
 from kafka_tools.protocol.messages.describe_client_quotas import DescribeClientQuotasResponse
 
 VERSIONS = (0, 1)
@@ -15,11 +16,16 @@ EntryData = DescribeClientQuotasResponse.EntryData
 def handle(call: Call) -> DescribeClientQuotasResponse:
     request = call.request
     components = [Component(part.entity_type, part.match_type, part.match) for part in request.components]
-    response = DescribeClientQuotasResponse(error_message=None, entries=[])
-    assert response.entries is not None
-    for entity, limits in call.broker.quotas.describe(components, request.strict):
+    try:
+        found = call.broker.quotas.describe(components, request.strict)
+    except BrokerError as error:
+        return DescribeClientQuotasResponse(
+            error_code=error.code.code, error_message=error.broker_message, entries=None
+        )
+    entries = []
+    for entity, limits in found:
         entry = EntryData()
         entry.entity = [EntryData.EntityData(entity_type=kind, entity_name=name) for kind, name in sorted(entity)]
         entry.values = [EntryData.ValueData(key=key, value=limits[key]) for key in sorted(limits)]
-        response.entries.append(entry)
-    return response
+        entries.append(entry)
+    return DescribeClientQuotasResponse(entries=entries)

@@ -14,9 +14,9 @@ Result = DescribeUserScramCredentialsResponse.Result
 
 def handle(call: Call) -> DescribeUserScramCredentialsResponse:
     users = [user.name for user in call.request.users or ()]
-    response = DescribeUserScramCredentialsResponse(error_message=None)
+    response = DescribeUserScramCredentialsResponse()
     for user, found in call.broker.credentials.describe(users):
-        result = Result(user=user, error_message=None)
+        result = Result(user=user)
         if isinstance(found, BrokerError):
             result.error_code, result.error_message = found.code.code, found.broker_message
         else:
