@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from collections.abc import Callable
 from email.parser import Parser
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -155,3 +159,36 @@ def test_every_command_is_a_script_of_its_own(built: dict[str, Path]) -> None:
     for script, target in scripts.items():
         module, _ = COMMANDS[script.removeprefix("kafka-")][0].split(":")
         assert target == f"{module}:main", script
+
+
+def imported(folder: str) -> dict[str, str]:
+    """Top-level third-party modules that files of this folder import -> one file that does."""
+    found: dict[str, str] = {}
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            for name in (name.split(".")[0] for name in names):
+                if name not in sys.stdlib_module_names and name not in ("kafka_tools", "tests", "benchmarks"):
+                    found.setdefault(name, str(path.relative_to(ROOT)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("folder", "extras"), [("kafka_tools", {"", "spark", "keystores"}), ("tests", {"", "spark", "keystores", "dev"})]
+)
+def test_everything_imported_is_declared(folder: str, extras: set[str]) -> None:
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        project = tomllib.load(file)["project"]
+    declared = {"": project["dependencies"], **project["optional-dependencies"]}
+    names = {re.split(r"[^\w.-]", text)[0].lower() for extra in extras for text in declared[extra]}
+    owners = packages_distributions()
+    undeclared = {
+        module: place
+        for module, place in imported(folder).items()
+        if not names & {owner.lower() for owner in owners.get(module, [module])}
+    }
+    # pytest plugins import pytest only where pytest has loaded them.
+    undeclared.pop("pytest", None)
+    assert undeclared == {}
