@@ -30,14 +30,31 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "kafka_tools.commands.delete_records:command",
         "Delete the records of partitions below an offset.",
     ),
+    "dump-log": (
+        "kafka_tools.commands.dump_log:command",
+        "Print the batches, records and index entries in a log directory's files.",
+    ),
     "broker-api-versions": (
         "kafka_tools.commands.broker_api_versions:command",
         "Show the API versions that each broker supports.",
     ),
     "cluster": ("kafka_tools.commands.cluster:command", "Show a cluster's id and its endpoints."),
+    "console-producer": (
+        "kafka_tools.commands.console_producer:command",
+        "Write the lines of standard input to a topic, one record each.",
+    ),
+    "console-consumer": ("kafka_tools.commands.console_consumer:command", "Print the records of topics."),
+    "audit": (
+        "kafka_tools.commands.audit:command",
+        "Audit whole log directories with Spark: what they hold, what is damaged.",
+    ),
     "broker": (
         "kafka_tools.commands.broker:command",
         "Run the bundled broker: real segment logs on disk, groups, configs, quotas.",
+    ),
+    "tour": (
+        "kafka_tools.commands.tour:command",
+        "Start the bundled broker, use every command on it, and clean up.",
     ),
     "completion": ("kafka_tools.commands.completion:command", "Print the completion script for bash, zsh or fish."),
 }

@@ -49,9 +49,9 @@ _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position"
 def command(
     log_dirs: tuple[str, ...], master: str, topics: str | None, fail_on: str, output_format: str, debug: bool
 ) -> int:
-    """Read every segment below LOG_DIR... with Spark: batches, records, offsets, times, codecs, and all damage.
+    """Audit whole log directories with Spark: what they hold, what is damaged.
 
-    LOG_DIR is a directory from a broker's log.dirs, or one partition's. Nothing is changed and no broker is asked; a
+    Per partition: segments, batches, records, offsets, times, codecs, and everything that is wrong. LOG_DIR is a directory from a broker's log.dirs, or one partition's. Nothing is changed and no broker is asked; a
     directory that a broker is writing to may be audited. Every CRC is checked; records are not decompressed.
 
     \b

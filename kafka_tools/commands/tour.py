@@ -30,7 +30,11 @@ BROKER_TIMEOUT_S = 60
 @option("--keep", is_flag=True, help="Keep the broker's data directory and the tour's files, and say where they are.")
 @option("--no-audit", is_flag=True, help="Leave out the last step, which needs the Spark packages.")
 def command(keep: bool, no_audit: bool) -> int:
-    """Start the bundled broker, use every command on it, audit what it wrote, and clean up.
+    """Start the bundled broker, use every command on it, and clean up.
+
+    Each command is shown as it is typed, really run, and its output checked: topics, configs, quotas, a SCRAM user,
+    producing, consuming in a group, resetting the group, deleting records, dumping the segments, and a Spark audit of
+    the broker's data directory. Exit status 1 at the first step that is not what it should be.
 
     \b
     Example:
