@@ -45,6 +45,7 @@ class ClientConnection(asyncio.Protocol):
         self._parked: Parked | None = None
         self._serving = False
         self._blocked = False
+        self._muted = False
         self._reading = True
         self._transport: Any = None
         self.connection: Connection | None = None
@@ -86,7 +87,7 @@ class ClientConnection(asyncio.Protocol):
         self._serving = True
         frames, dispatcher = self._frames, self._core.dispatcher
         try:
-            while frames and self._parked is None and not self._blocked and not self._transport.is_closing():
+            while frames and self._may_serve():
                 self._parked = dispatcher.handle_frame(self.connection, frames.popleft(), self._answer)
         except (WireError, CloseConnection) as error:
             self._flush()
@@ -100,6 +101,21 @@ class ClientConnection(asyncio.Protocol):
         if not self._reading and len(frames) < _WAITING_REQUESTS // 2:
             self._reading = True
             self._transport.resume_reading()
+
+    def _may_serve(self) -> bool:
+        """Whether the next request may be served; a connection over its quota is looked at again in time."""
+        if self._muted or self._parked is not None or self._blocked or self._transport.is_closing():
+            return False
+        assert self.connection is not None
+        left_s = self.connection.muted_until_s - self._core.clock.monotonic_s()
+        if left_s > 0:
+            self._muted = True
+            self._core.timers.call_later(left_s * 1000, self._unmute)
+        return not self._muted
+
+    def _unmute(self) -> None:
+        self._muted = False
+        self._serve()
 
     def _answer(self, payload: bytes | None) -> None:
         if payload is not None:
@@ -188,7 +204,7 @@ class Server:
         for server in self._servers:
             await server.start_serving()
         self.core.timers.on_earlier = self._arm
-        self.core.timers.call_later(_IDLE_CHECK_MS, self._close_idle)
+        self._close_idle()
         self._arm()
 
     def _tls(self, endpoint: Endpoint) -> Any:
@@ -240,4 +256,5 @@ class Server:
             for connection in list(self.connections):
                 if connection.idle and (now_s - connection.last_used_s) * 1000 > idle_ms:
                     connection.close()
-        self.core.timers.call_later(_IDLE_CHECK_MS, self._close_idle)
+        often_ms = min(_IDLE_CHECK_MS, max(idle_ms, 100)) if idle_ms >= 0 else _IDLE_CHECK_MS
+        self.core.timers.call_later(often_ms, self._close_idle)

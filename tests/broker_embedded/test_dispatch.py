@@ -1,0 +1,172 @@
+"""What every request goes through: versions, unknown keys, broken bytes, a handler's mistakes, authorisation."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection, load_handlers
+from kafka_tools.broker_embedded.purgatory import Parked, Purgatory
+from kafka_tools.broker_embedded.timers import Timers
+from kafka_tools.clock import ManualClock
+from kafka_tools.errors import WireError
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol import registry
+from kafka_tools.protocol.headers import decode_response, encode_request
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
+from kafka_tools.protocol.messages.metadata import MetadataRequest
+from kafka_tools.protocol.releases import max_versions
+from tests.broker_embedded.disk_broker import DiskBroker
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> DiskBroker:
+    return DiskBroker(tmp_path_factory.mktemp("broker"))
+
+
+def ranges(broker: DiskBroker, version: int = 3) -> dict[int, tuple[int, int]]:
+    request = ApiVersionsRequest()
+    if version >= 3:
+        request.client_software_name, request.client_software_version = "test", "1.0"
+    response = broker.call(request, version)
+    assert response.error_code == 0
+    return {key.api_key: (key.min_version, key.max_version) for key in response.api_keys}
+
+
+def test_api_versions_lists_the_handlers_and_nothing_else(broker: DiskBroker) -> None:
+    for version in range(5):
+        assert ranges(broker, version) == {
+            key: (handler.min_version, handler.max_version) for key, handler in load_handlers().items()
+        }
+    for key, (low, high) in ranges(broker).items():
+        row = registry.row_by_key(key)
+        assert row.min_version <= low <= high <= row.max_version - row.latest_unstable
+
+
+def test_an_unknown_version_of_api_versions_is_answered_in_v0(broker: DiskBroker) -> None:
+    """KIP-511: code 35 and the range of ApiVersions itself, so that the client can ask again."""
+    frame = struct.pack(">hhih", 18, 99, 5, -1)
+    answers: list[bytes | None] = []
+    broker.core.dispatcher.handle_frame(broker.connection, frame, answers.append)
+    correlation_id, response = decode_response(ApiVersionsResponse, 0, answers[0] or b"")
+    assert (correlation_id, response.error_code) == (5, codes.UNSUPPORTED_VERSION)
+    assert [(key.api_key, key.min_version) for key in response.api_keys] == [(18, 0)]
+
+
+@pytest.mark.parametrize("name", ["", "-a", "a b", "a-", "a" + chr(0)])
+def test_a_software_name_that_kafka_refuses_is_refused(broker: DiskBroker, name: str) -> None:
+    request = ApiVersionsRequest(client_software_name=name, client_software_version="1")
+    assert broker.call(request, 3).error_code == codes.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("release", ["1.1", "2.2", "2.8", "3.9"])
+def test_a_release_is_impersonated(tmp_path: Path, release: str) -> None:
+    broker = DiskBroker(tmp_path, release=release)
+    theirs = max_versions(release)
+    ours = ranges(broker, 0)
+    assert ours.keys() <= theirs.keys()
+    for key, (low, high) in ours.items():
+        assert theirs[key][0] <= low <= high <= theirs[key][1]
+    assert {0, 1, 2, 3, 18, 19} <= ours.keys()
+    with pytest.raises(WireError):
+        broker.call(MetadataRequest(topics=[]), theirs[3][1] + 1)
+
+
+@pytest.mark.parametrize(
+    "frame", [b"", b"\0" * 7, struct.pack(">hhih", 999, 0, 1, -1), struct.pack(">hhih", 3, 99, 1, -1)]
+)
+def test_what_is_no_request_is_a_wire_error(broker: DiskBroker, frame: bytes) -> None:
+    with pytest.raises(WireError):
+        broker.core.dispatcher.handle_frame(broker.connection, frame, lambda payload: None)
+
+
+@given(data=st.data())
+def test_no_bytes_raise_anything_but_a_wire_error(broker: DiskBroker, data: st.DataObject) -> None:
+    key = data.draw(st.sampled_from(sorted(broker.core.dispatcher.handlers)))
+    handler = broker.core.dispatcher.handlers[key]
+    version = data.draw(st.integers(handler.min_version, handler.max_version))
+    frame = struct.pack(">hhih", key, version, 1, -1) + data.draw(st.binary(max_size=60))
+    try:
+        parked = broker.core.dispatcher.handle_frame(Connection("x", "PLAINTEXT", "h"), frame, lambda payload: None)
+        if parked:
+            parked.cancel()
+    except (WireError, CloseConnection):
+        pass
+
+
+def test_bytes_after_a_request_are_ignored_as_kafka_does(broker: DiskBroker) -> None:
+    """librdkafka's Metadata v12 has three bytes too many."""
+    answers: list[bytes | None] = []
+    frame = encode_request(MetadataRequest(topics=[]), 12, 1, "x") + b"\0\0\0"
+    broker.core.dispatcher.handle_frame(broker.connection, frame, answers.append)
+    assert answers[0]
+
+
+def test_a_handlers_mistake_is_an_error_for_the_client_and_no_more(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handler = broker.core.dispatcher.handlers[60]
+
+    def fails(call: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setitem(broker.core.dispatcher.handlers, 60, handler._replace(handle=fails))
+    assert broker.call(DescribeClusterRequest(), 0).error_code == codes.UNKNOWN_SERVER_ERROR
+    unwritable = handler.api.response(cluster_id=None)
+    monkeypatch.setitem(broker.core.dispatcher.handlers, 60, handler._replace(handle=lambda call: unwritable))
+    assert broker.call(DescribeClusterRequest(), 0).error_code == codes.UNKNOWN_SERVER_ERROR
+
+
+def test_an_authorizer_is_asked(broker: DiskBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def deny(*question: str) -> bool:
+        asked.append(question)
+        return False
+
+    monkeypatch.setattr(broker.core, "authorizer", deny)
+    assert broker.call(DescribeClusterRequest(), 0).error_code == codes.CLUSTER_AUTHORIZATION_FAILED
+    assert asked == [("User:ANONYMOUS", "127.0.0.1", "DESCRIBE", "CLUSTER", "kafka-cluster")]
+
+
+def test_parked_calls_are_answered_once() -> None:
+    clock = ManualClock()
+    purgatory = Purgatory(Timers(clock))
+    got: list[object] = []
+    ready: list[Any] = []
+    parked = Parked(100, lambda expired: ready[0] if ready else None, keys=["k"])
+    purgatory.park(parked, got.append)
+    purgatory.wake("k")
+    assert not got and purgatory.waiting("k") == 1
+    ready.append("soon")
+    purgatory.wake("k")
+    purgatory.wake("k")
+    assert got == ["soon"] and purgatory.waiting("k") == 0
+    assert not parked.complete("again")  # type: ignore[arg-type]
+    cancelled: list[bool] = []
+    gone = Parked(None, on_cancel=lambda: cancelled.append(True))
+    purgatory.park(gone, got.append)
+    gone.cancel()
+    assert cancelled == [True] and not gone.complete("x")  # type: ignore[arg-type]
+    assert got == ["soon"]
+
+
+def test_timers_run_in_order_and_a_failing_one_does_not_stop_the_rest() -> None:
+    clock = ManualClock()
+    timers = Timers(clock)
+    ran: list[str] = []
+    timers.call_later(20, lambda: ran.append("b"))
+    timers.call_later(10, lambda: ran.append("a"))
+    timers.call_later(10, lambda: 1 // 0)
+    timers.call_later(15, lambda: ran.append("never")).cancel()
+    timers.call_later(30, lambda: ran.append("c"))
+    clock.advance(0.025)
+    timers.run_due()
+    assert ran == ["a", "b"]
+    assert timers.next_due_s() == pytest.approx(0.030)

@@ -1,0 +1,280 @@
+"""The broker as a process: ready line, signals, and what ``kill -9`` may not lose."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.broker import with_overrides
+from kafka_tools.errors import ConfigError
+from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
+from kafka_tools.protocol.messages.fetch import FetchRequest
+from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_tools.protocol.messages.produce import ProduceRequest
+from kafka_tools.records.batches import batches
+from kafka_tools.records.build import build_batch
+from tests.broker_embedded.disk_broker import fetch_request
+from tests.broker_embedded.wire_client import WireClient
+
+_WAIT_S = 60
+
+
+class Process:
+    """``kafka-tools broker run`` and its ready line."""
+
+    def __init__(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "kafka_tools", "broker", "run", *arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            _, errors = self.process.communicate(timeout=_WAIT_S)
+            raise AssertionError(f"exit {self.process.returncode}: {errors}")
+        self.ready: dict[str, Any] = json.loads(line)
+
+    @property
+    def address(self) -> str:
+        return str(self.ready["bootstrap_servers"])
+
+    def end(self, number: int) -> tuple[int, str, str]:
+        """(status, rest of stdout, stderr) after a signal."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        out, errors = self.process.communicate(timeout=_WAIT_S)
+        return self.process.returncode, out, errors
+
+
+@pytest.fixture
+def processes() -> Iterator[list[Process]]:
+    """Whatever a test starts is gone when it ends."""
+    started: list[Process] = []
+    yield started
+    for process in started:
+        process.end(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_ready_line_and_a_clean_stop(processes: list[Process], tmp_path: Path, number: int) -> None:
+    broker = Process("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), "--set", "num.partitions=7")
+    processes.append(broker)
+    assert broker.ready.keys() == {"bootstrap_servers", "cluster_id", "data_dir", "pid"}
+    assert broker.ready["data_dir"] == str(tmp_path / "data")
+    assert broker.ready["pid"] == broker.process.pid
+    with WireClient(broker.address) as client:
+        response = client.call(DescribeClusterRequest(), 0)
+        assert response.cluster_id == broker.ready["cluster_id"]
+        assert f"{response.brokers[0].host}:{response.brokers[0].port}" == broker.address
+    status, out, errors = broker.end(number)
+    assert (status, out) == (0, "")
+    assert "stopped" in errors
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_a_properties_file_options_and_their_order(processes: list[Process], tmp_path: Path) -> None:
+    data, other = tmp_path / "data", tmp_path / "other"
+    file = tmp_path / "server.properties"
+    file.write_text(
+        f"node.id=7\nlisteners=PLAINTEXT://127.0.0.1:0,CONTROLLER://:9093\ncontroller.listener.names=CONTROLLER\n"
+        f"process.roles=broker,controller\nlog.dirs={other}\nnum.partitions=5\n"
+    )
+    broker = Process(str(file), "--data-dir", str(data), "--set", "num.partitions=2")
+    processes.append(broker)
+    with WireClient(broker.address) as client:
+        assert client.call(DescribeClusterRequest(), 0).brokers[0].broker_id == 7
+        topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=-1, replication_factor=-1)
+        assert client.call(CreateTopicsRequest(topics=[topic]), 5).topics[0].num_partitions == 2
+    assert data.exists() and not other.exists()
+
+
+def test_a_temporary_directory_goes_with_the_broker(processes: list[Process]) -> None:
+    broker = Process("--listen", "127.0.0.1:0")
+    processes.append(broker)
+    assert os.path.isdir(broker.ready["data_dir"])
+    broker.end(signal.SIGTERM)
+    assert not os.path.exists(broker.ready["data_dir"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "text"),
+    [
+        (["--listen", "nowhere"], 1, "is not an address"),
+        (["--set", "num.partitions"], 2, "key=value"),
+        (["--set", "num.partitions=many"], 1, "num.partitions"),
+        (["absent.properties"], 1, "absent.properties"),
+        (["--set", "node.id=x"], 1, "node.id"),
+        (["--listen", "127.0.0.1:0", "--release", "0.1"], 1, "0.1"),
+    ],
+)
+def test_what_cannot_start_says_so_in_one_line(arguments: list[str], status: int, text: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kafka_tools", "broker", "run", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=_WAIT_S, cwd=tmp_path, check=False)
+    assert (ended.returncode, ended.stdout) == (status, "")
+    assert text in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_directory_serves_one_broker_and_only_its_own(processes: list[Process], tmp_path: Path) -> None:
+    broker = Process("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path))
+    processes.append(broker)
+    with pytest.raises(AssertionError, match="in use by another broker"):
+        Process("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path))
+    broker.end(signal.SIGKILL)
+    with pytest.raises(AssertionError, match="belongs to node 1, not 2"):
+        Process("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path), "--set", "node.id=2")
+    (tmp_path / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=1\n")
+    with pytest.raises(AssertionError, match="another broker"):
+        Process("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path))
+
+
+def test_overrides() -> None:
+    merged, dirs = with_overrides(
+        {"listeners": "SSL://:1", "advertised.listeners": "SSL://a:1", "log.dirs": "/a,/b"},
+        listen="[::1]:9092", data_dir=None, overrides={"a": "b=c"},
+    )  # fmt: skip
+    assert merged == {"listeners": "PLAINTEXT://[::1]:9092", "log.dirs": "/a,/b", "a": "b=c"}
+    assert dirs == ["/a", "/b"]
+    with pytest.raises(ConfigError, match="twice"):
+        with_overrides({"log.dirs": "/a,/a"}, listen=None, data_dir=None, overrides={})
+
+
+# kill -9
+
+
+class Sender:
+    """An idempotent producer of one partition that repeats whatever was not acknowledged, as clients do."""
+
+    def __init__(self, producer_id: int) -> None:
+        self.producer_id = producer_id
+        self.acknowledged: dict[int, int] = {}
+
+    def request(self, sequence: int, codec: str) -> ProduceRequest:
+        TopicData = ProduceRequest.TopicProduceData
+        rows = [(1_700_000_000_000 + sequence, b"k", b"%d/%d" % (sequence, at), ()) for at in range(5)]
+        batch = build_batch(
+            rows, producer_id=self.producer_id, producer_epoch=0, base_sequence=sequence * 5, codec=codec
+        )
+        data = TopicData(name="t", partition_data=[TopicData.PartitionProduceData(index=0, records=batch)])
+        return ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data])
+
+    def send_until_killed(self, client: WireClient, kill: Any, rounds: int, dice: random.Random) -> None:
+        """Keep up to five batches in flight; ``kill()`` strikes while the last of them are."""
+        in_flight: list[tuple[int, ProduceRequest]] = []
+        following = len(self.acknowledged)
+        try:
+            for number in range(rounds + 5):
+                if number == rounds:
+                    kill()
+                request = self.request(following, dice.choice(["none", "gzip", "lz4", "zstd"]))
+                client.send(request, 9)
+                in_flight.append((following, request))
+                following += 1
+                if len(in_flight) == 5:
+                    self._take(client, in_flight)
+            while in_flight:
+                self._take(client, in_flight)
+        except OSError:
+            pass  # killed: what is in flight will be repeated
+
+    def _take(self, client: WireClient, in_flight: list[tuple[int, ProduceRequest]]) -> None:
+        sequence, request = in_flight[0]
+        answer = client.receive_response(request, 9)[1].responses[0].partition_responses[0]
+        assert answer.error_code == 0, answer
+        self.acknowledged[sequence] = answer.base_offset
+        in_flight.pop(0)
+
+
+def test_killed_again_and_again_nothing_acknowledged_is_lost_or_doubled(
+    processes: list[Process], tmp_path: Path
+) -> None:
+    """Level A of durability: every byte is the kernel's before its acknowledgement."""
+    dice = random.Random(7)
+    arguments = ["--data-dir", str(tmp_path / "data"), "--set", "log.segment.bytes=1048576"]
+    sender: Sender | None = None
+    rounds = int(os.environ.get("KAFKA_TOOLS_KILLS", "6"))
+    for _ in range(rounds):
+        broker = Process("--listen", "127.0.0.1:0", *arguments)
+        processes.append(broker)
+        with WireClient(broker.address) as client:
+            if sender is None:
+                topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+                topic.configs = [topic.CreatableTopicConfig(name="segment.bytes", value="1048576")]
+                assert client.call(CreateTopicsRequest(topics=[topic]), 5).topics[0].error_code == 0
+                given = client.call(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
+                sender = Sender(given.producer_id)
+            else:
+                fresh = client.call(
+                    InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4
+                ).producer_id
+                assert fresh > sender.producer_id
+            sender.send_until_killed(client, lambda broker=broker: broker.process.kill(), dice.randrange(10, 120), dice)
+        broker.end(signal.SIGKILL)
+    assert sender is not None
+    broker = Process("--listen", "127.0.0.1:0", *arguments)
+    processes.append(broker)
+    with WireClient(broker.address) as client:
+        found = _read_all(client)
+    order = [int(value.split(b"/")[0]) for _, value in found]
+    assert len({value for _, value in found}) == len(found), "a batch was written twice"
+    assert order == sorted(order)
+    assert [offset for offset, _ in found] == list(range(len(found)))
+    offsets = {value: offset for offset, value in found}
+    for sequence, base_offset in sender.acknowledged.items():
+        assert [offsets[b"%d/%d" % (sequence, at)] for at in range(5)] == [base_offset + at for at in range(5)]
+
+
+def _read_all(client: WireClient) -> list[tuple[int, bytes]]:
+    found: list[tuple[int, bytes]] = []
+    while True:
+        request: FetchRequest = fetch_request("t", len(found), max_wait_ms=0)
+        data = client.call(request, 11).responses[0].partitions[0].records
+        if not data:
+            return found
+        for view in batches(bytes(data)):
+            assert view.crc_ok()
+            found += [(record.offset, record.value or b"") for record in view.records()]
+
+
+# In process
+
+
+def test_an_embedded_broker_restarts_on_its_port_with_its_data(tmp_path: Path) -> None:
+    with EmbeddedBroker(data_dir=tmp_path) as broker:
+        address, cluster = broker.bootstrap_servers, broker.cluster_id
+        for kill in (True, False):
+            broker.restart(kill=kill)
+            assert (broker.bootstrap_servers, broker.cluster_id) == (address, cluster)
+        with WireClient(broker.bootstrap_servers) as client:
+            assert client.call(DescribeClusterRequest(), 0).cluster_id == cluster
+    assert tmp_path.exists()
+
+
+def test_an_embedded_brokers_own_directory_goes_when_it_stops() -> None:
+    broker = EmbeddedBroker().start()
+    directory = broker.data_dir
+    assert os.path.isdir(directory)
+    broker.stop()
+    assert not os.path.exists(directory)
+    broker.stop()
+
+
+def test_a_failed_start_raises_what_failed(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(ConfigError, match="cannot be made"):
+        EmbeddedBroker(data_dir=file / "below").start()
+
+
+def test_the_fixture_gives_a_running_broker(kafka_broker: EmbeddedBroker) -> None:
+    with WireClient(kafka_broker.bootstrap_servers) as client:
+        assert client.call(DescribeClusterRequest(), 0).cluster_id == kafka_broker.cluster_id
