@@ -1,0 +1,82 @@
+"""Kafka 4.3.1's own tools on the bundled broker: its clients on the wire, its dump tool on the files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kafka_tools.broker_embedded import EmbeddedBroker
+
+Tool = Callable[..., "subprocess.CompletedProcess[str]"]
+
+RELEASE = "4.3.1"
+PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
+CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+DUMP = "org.apache.kafka.tools.DumpLogSegments"
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+LINES = [f"{number}:value {number}" for number in range(300)]
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
+    config = {"log.index.interval.bytes": 512, "log.segment.bytes": 1 << 20}
+    with EmbeddedBroker(data_dir=tmp_path_factory.mktemp("bundled") / "data", config=config) as running:
+        yield running
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_kafkas_console_clients_exchange_records(broker: EmbeddedBroker, java_tool: Tool, codec: str) -> None:
+    server = ["--bootstrap-server", broker.bootstrap_servers, "--topic", f"console-{codec}"]
+    sent = java_tool(RELEASE, PRODUCER, *server, "--compression-codec", codec, stdin="\n".join(LINES) + "\n")
+    assert sent.returncode == 0, sent.stderr
+    got = java_tool(
+        RELEASE, CONSUMER, *server, "--from-beginning", "--max-messages", len(LINES), "--timeout-ms", 60_000,
+        "--group", f"group-{codec}",
+    )  # fmt: skip
+    assert got.stdout.splitlines() == LINES, got.stderr
+
+
+def test_kafkas_dump_tool_finds_nothing_wrong_in_the_files(broker: EmbeddedBroker, java_tool: Tool) -> None:
+    server = ["--bootstrap-server", broker.bootstrap_servers, "--topic", "dumped"]
+    for codec in CODECS:
+        java_tool(RELEASE, PRODUCER, *server, "--compression-codec", codec, stdin="\n".join(LINES * 5) + "\n")
+    for kill in (True, False):
+        broker.restart(kill=kill)
+        for folder in sorted(Path(broker.data_dir).iterdir()):
+            if folder.is_dir() and any(file.stat().st_size for file in folder.glob("*.log")):
+                _dump(java_tool, folder)
+    snapshots = list((Path(broker.data_dir) / "dumped-0").glob("*.snapshot"))
+    assert snapshots
+    for snapshot in snapshots:
+        assert "producerId: " in java_tool(RELEASE, DUMP, "--files", snapshot).stdout
+
+
+def _dump(java_tool: Tool, folder: Path) -> None:
+    logs = ",".join(str(file) for file in sorted(folder.glob("*.log")))
+    deep = java_tool(RELEASE, DUMP, "--deep-iteration", "--files", logs)
+    assert deep.returncode == 0, deep.stderr
+    assert "isvalid: true" in deep.stdout
+    for bad in ("isvalid: false", "Non-consecutive", "corrupt", "Found invalid"):
+        assert bad not in deep.stdout
+    indexes = ",".join(
+        str(file) for pattern in ("*.index", "*.timeindex") for file in sorted(folder.glob(pattern))
+        if file.stat().st_size
+    )  # fmt: skip
+    if indexes:
+        checked = java_tool(RELEASE, DUMP, "--index-sanity-check", "--files", indexes)
+        assert checked.stdout.count("passed sanity check") == len(indexes.split(",")), checked.stdout + checked.stderr
+        verified = java_tool(RELEASE, DUMP, "--verify-index-only", "--files", indexes)
+        for bad in ("Mismatches", "mismatches", "Out of order", "not found"):
+            assert bad not in verified.stdout, verified.stdout
+
+
+def test_the_clusters_state_is_a_metadata_log_that_kafka_reads(broker: EmbeddedBroker, java_tool: Tool) -> None:
+    path = os.path.join(broker.data_dir, "__cluster_metadata-0", "00000000000000000000.log")
+    dumped = java_tool(RELEASE, DUMP, "--cluster-metadata-decoder", "--files", path)
+    assert '"type":"TOPIC_RECORD"' in dumped.stdout
+    assert '"type":"PARTITION_RECORD"' in dumped.stdout
+    assert "Could not read" not in dumped.stdout + dumped.stderr
