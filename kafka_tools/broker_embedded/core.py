@@ -64,6 +64,7 @@ class Core:
         from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
         from kafka_tools.broker_embedded.credentials import Credentials
         from kafka_tools.broker_embedded.quotas import Quotas
+        from kafka_tools.broker_embedded.throttling import Throttling
 
         check_properties(properties)
         self.properties = dict(properties)
@@ -79,6 +80,7 @@ class Core:
         self.cluster = Cluster(self, dirs.cluster_id, node)
         self.configs = ConfigStore(self)
         self.quotas = Quotas(self)
+        self.throttling = Throttling(self)
         self.credentials = Credentials(self)
         self.logs = Logs(self, dirs)
         self.groups = Groups(self)

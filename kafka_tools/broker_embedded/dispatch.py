@@ -68,6 +68,8 @@ class Connection:
         self.login: Login | None = None
         """The SASL stage, on listeners that have one."""
         self.close_after_reply = False
+        self.muted_until_s = 0.0
+        """Until then, on the monotonic clock, nothing more of this connection is served (quotas)."""
         self.local_host = client_host
         """The address the client reached, told back when a listener is bound to every address."""
 
@@ -171,11 +173,18 @@ class Dispatcher:
         # What follows the request is ignored, as Kafka does: librdkafka's Metadata v12 has three bytes too many.
         request, _ = decode_prefix(handler.api.request, version, frame, position)
         call = Call(self._core, connection, handler.api, version, header.client_id, request)
+        began_s = self._core.clock.monotonic_s()
         result = self._run(handler, call)
+        spent_s = self._core.clock.monotonic_s() - began_s
+
+        def finish(response: Response | None) -> None:
+            response = self._core.throttling.finish(call, response, len(frame), spent_s)
+            answer(None if response is None else _encode(response, call, correlation_id))
+
         if isinstance(result, Parked):
-            self._core.purgatory.park(result, lambda response: answer(_encode(response, call, correlation_id)))
+            self._core.purgatory.park(result, finish)
             return None if result.done else result
-        answer(None if isinstance(result, NoReply) else _encode(result, call, correlation_id))
+        finish(None if isinstance(result, NoReply) else result)
         return None
 
     def _bare_token(

@@ -55,6 +55,11 @@ class Quotas:
         self._limits: dict[Entity, dict[str, float]] = {}
         core.on_record(ClientQuotaRecord, self._apply)
 
+    @property
+    def any(self) -> bool:
+        """Whether any limit is set: without, nobody needs to be measured."""
+        return bool(self._limits)
+
     def describe(self, components: Sequence[Component], strict: bool) -> list[tuple[Entity, Mapping[str, float]]]:
         """The entities that match every component; with ``strict`` those of no further type."""
         exact: dict[str, str | None] = {}

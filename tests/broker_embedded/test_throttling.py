@@ -1,0 +1,169 @@
+"""Quotas at work: rates over windows, delays, muted connections (KIP-13, KIP-124, KIP-219)."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.dispatch import Call, Connection
+from kafka_tools.broker_embedded.throttling import Rate, Throttling
+from kafka_tools.protocol import registry
+from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
+from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafka_tools.records.build import build_batch
+from tests.broker_embedded.memory_broker import MemoryBroker
+from tests.broker_embedded.wire_client import WireClient
+
+WINDOWS_S = 10  # quota.window.num less one, of quota.window.size.seconds each
+
+
+def limit(broker: MemoryBroker, entity: dict[str, str | None], **limits: float) -> None:
+    broker.call(limit_request(entity, **limits))
+
+
+def limit_request(entity: dict[str, str | None], **limits: float) -> AlterClientQuotasRequest:
+    Entry = AlterClientQuotasRequest.EntryData
+    entry = Entry(entity=[Entry.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()])
+    entry.ops = [Entry.OpData(key=key, value=value) for key, value in limits.items()]
+    return AlterClientQuotasRequest(entries=[entry])
+
+
+class Client:
+    """One connection of a user with a client id."""
+
+    def __init__(self, broker: MemoryBroker, throttling: Throttling, client_id: str = "c", user: str = "u") -> None:
+        self._broker = broker
+        self._throttling = throttling
+        self._client_id = client_id
+        self.connection = Connection("1", "PLAINTEXT", "127.0.0.1")
+        self.connection.principal = f"User:{user}"
+
+    def _finish(self, request: Any, version: int, response: Any, size: int, spent_s: float = 0.0) -> Any:
+        api = registry.api(request.API_KEY)
+        call = Call(self._broker.core, self.connection, api, version, self._client_id, request)
+        return self._throttling.finish(call, response, size, spent_s)
+
+    def produce(self, size: int) -> int:
+        return int(self._finish(ProduceRequest(), 9, ProduceResponse(), size).throttle_time_ms)
+
+    def produce_without_ack(self, size: int) -> None:
+        assert self._finish(ProduceRequest(acks=0), 9, None, size) is None
+
+    def fetch(self, size: int, session_epoch: int = -1) -> FetchResponse:
+        topic = FetchResponse.FetchableTopicResponse(topic="t")
+        topic.partitions = [topic.PartitionData(records=b"x" * size)]
+        request = FetchRequest(session_id=5 if session_epoch > 0 else 0, session_epoch=session_epoch)
+        answered = self._finish(request, 12, FetchResponse(session_id=5, responses=[topic]), 100)
+        assert isinstance(answered, FetchResponse)
+        return answered
+
+    def heartbeat(self, spent_s: float) -> int:
+        return int(self._finish(HeartbeatRequest(), 4, HeartbeatResponse(), 50, spent_s).throttle_time_ms)
+
+    @property
+    def muted_ms(self) -> float:
+        return (self.connection.muted_until_s - self._broker.clock.monotonic_s()) * 1000
+
+
+@pytest.fixture
+def broker() -> MemoryBroker:
+    return MemoryBroker()
+
+
+@pytest.fixture
+def throttling(broker: MemoryBroker) -> Throttling:
+    return Throttling(broker.core)
+
+
+@pytest.mark.req("QT-31")
+def test_a_rate_is_taken_over_many_small_windows() -> None:
+    rate = Rate(11, 1.0)
+    rate.record(500, 100.0)
+    assert rate.per_second(100.0) == 50  # ten windows count from the start, so that it is no burst
+    rate.record(500, 105.0)
+    assert rate.per_second(105.0) == 100
+    assert rate.per_second(110.5) == pytest.approx(1000 / 10.5)
+    assert rate.per_second(111.5) == pytest.approx(500 / 10.5)  # the first window is out
+    assert rate.per_second(200.0) == 0
+
+
+@pytest.mark.req("QT-25", "QT-27")
+def test_who_produces_too_much_is_told_the_delay_and_muted(broker: MemoryBroker, throttling: Throttling) -> None:
+    limit(broker, {"user": "u"}, producer_byte_rate=1000.0)
+    client = Client(broker, throttling)
+    assert client.produce(9_000) == 0
+    assert client.muted_ms <= 0
+    assert client.produce(2_000) == 1000  # 1,100 B/s over 10 s: 1 s more brings it down to 1,000
+    assert client.muted_ms == pytest.approx(1000)
+    broker.clock.advance(30)
+    assert client.produce(9_000) == 0
+
+
+def test_a_produce_without_acknowledgement_mutes_all_the_same(broker: MemoryBroker, throttling: Throttling) -> None:
+    limit(broker, {"user": "u"}, producer_byte_rate=1000.0)
+    client = Client(broker, throttling)
+    client.produce_without_ack(11_000)
+    assert client.muted_ms == pytest.approx(1000)
+
+
+@pytest.mark.req("QT-28")
+def test_a_throttled_fetch_carries_no_data_and_does_not_count(broker: MemoryBroker, throttling: Throttling) -> None:
+    limit(broker, {"client-id": "c"}, consumer_byte_rate=1000.0)
+    client = Client(broker, throttling)
+    assert client.fetch(5_000).responses
+    throttled = client.fetch(6_000)
+    assert (throttled.responses, throttled.throttle_time_ms, throttled.session_id) == ([], 1000, 0)
+    assert client.fetch(6_000, session_epoch=1).session_id == 5
+    assert client.fetch(5_000).throttle_time_ms == 0
+
+
+@pytest.mark.req("QT-26")
+def test_request_time_is_limited_in_percent_and_never_by_more_than_a_window(
+    broker: MemoryBroker, throttling: Throttling
+) -> None:
+    limit(broker, {"user": "u"}, request_percentage=10.0)
+    client = Client(broker, throttling)
+    assert client.heartbeat(spent_s=1.0) == 0  # 10 % of ten windows
+    assert client.heartbeat(spent_s=0.05) == 500
+    assert client.heartbeat(spent_s=60.0) == 1000
+
+
+@pytest.mark.req("QT-23")
+def test_a_budget_is_shared_by_those_the_limit_names_together(broker: MemoryBroker, throttling: Throttling) -> None:
+    limit(broker, {"user": "u"}, producer_byte_rate=1000.0)
+    first, second = Client(broker, throttling, "a"), Client(broker, throttling, "b")
+    assert first.produce(10_000) == 0
+    assert second.produce(1_000) == 1000
+    assert Client(broker, throttling, "a", user="other").produce(99_000) == 0
+    limit(broker, {"client-id": None}, consumer_byte_rate=1000.0)
+    assert first.fetch(10_000).throttle_time_ms == 0
+    assert second.fetch(10_000).throttle_time_ms == 0  # a default gives each client its own
+    assert first.fetch(1_000).throttle_time_ms == 1000
+
+
+def test_without_limits_nobody_is_measured(broker: MemoryBroker, throttling: Throttling) -> None:
+    assert Client(broker, throttling).produce(1 << 40) == 0
+    assert throttling._rates == {}
+
+
+@pytest.mark.req("QT-30")
+def test_a_muted_connection_is_served_when_the_delay_is_over_even_if_the_client_does_not_wait() -> None:
+    with EmbeddedBroker() as broker, WireClient(broker.bootstrap_servers) as client:
+        topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+        client.call(CreateTopicsRequest(topics=[topic], timeout_ms=30_000), 5)
+        client.call(limit_request({"user": "ANONYMOUS"}, producer_byte_rate=10_000.0), 1)
+        entry = ProduceRequest.TopicProduceData(name="t")
+        batch = build_batch([(0, None, b"x" * (10_500 * WINDOWS_S), ())])
+        entry.partition_data = [entry.PartitionProduceData(index=0, records=batch)]
+        response = client.call(ProduceRequest(acks=1, timeout_ms=30_000, topic_data=[entry]), 9)
+        assert 400 < response.throttle_time_ms < 5_000
+        began_s = time.monotonic()
+        client.call(ApiVersionsRequest(), 0)
+        assert (time.monotonic() - began_s) * 1000 > response.throttle_time_ms / 2
