@@ -1,0 +1,203 @@
+"""kafka-configs beside Kafka 4.3.1's ConfigCommand on real clusters: equal text, equal state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.against_kafka.harness import RealKafka
+from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, same, theirs, write
+
+
+@pytest.fixture(params=["kafka_43", "kafka_39"])
+def kafka(request: pytest.FixtureRequest) -> RealKafka:
+    found: RealKafka = request.getfixturevalue(request.param)
+    return found
+
+
+def create(kafka: RealKafka, name: str) -> str:
+    done(ours(kafka, "topics", "--create", "--topic", name, "--partitions", 1, "--replication-factor", 1))
+    return name
+
+
+@pytest.mark.req("CFG-11", "CFG-43")
+def test_topic_changed_by_ours_and_by_theirs_is_described_the_same(kafka: RealKafka) -> None:
+    our, their = create(kafka, fresh("cfg")), create(kafka, fresh("cfg"))
+    for change in (
+        ("--add-config", "retention.ms=1000000,cleanup.policy=[compact,delete],segment.bytes=1048576"),
+        ("--add-config", "flush.ms=9", "--delete-config", "retention.ms,segment.bytes"),
+    ):
+        texts = [done(ours(kafka, "configs", "--alter", "--topic", our, *change))]
+        texts.append(done(theirs(kafka, "configs", "--alter", "--topic", their, *change)))
+        assert texts == [f"Completed updating config for topic {name}.\n" for name in (our, their)]
+        described = [same(kafka, "configs", "--describe", "--topic", name) for name in (our, their)]
+        assert_equal(described[0].replace(our, "T"), described[1].replace(their, "T"))
+    assert "flush.ms=9" in described[0]
+    assert "retention.ms" not in described[0]
+
+
+def test_all_configs_of_a_topic_and_of_a_broker_are_equal(kafka: RealKafka) -> None:
+    name = create(kafka, fresh("cfg"))
+    same(kafka, "configs", "--describe", "--topic", name, "--all")
+    same(kafka, "configs", "--describe", "--broker", 1, "--all")
+    same(kafka, "configs", "--describe", "--entity-type", "topics", "--entity-name", name)
+
+
+def test_every_topic_is_described(kafka: RealKafka) -> None:
+    create(kafka, fresh("cfg"))
+    same(kafka, "configs", "--describe", "--entity-type", "topics", sort=True)
+
+
+def test_broker_and_cluster_defaults(kafka: RealKafka) -> None:
+    done(ours(kafka, "configs", "--alter", "--broker", 1, "--add-config", "log.cleaner.threads=2"))
+    text = done(ours(kafka, "configs", "--alter", "--broker-defaults", "--add-config", "log.cleaner.backoff.ms=16000"))
+    assert text == "Completed updating default config for brokers in the cluster.\n"
+    described = same(kafka, "configs", "--describe", "--entity-type", "brokers")
+    assert "log.cleaner.threads=2" in described
+    assert "log.cleaner.backoff.ms=16000" in described
+    same(kafka, "configs", "--describe", "--broker-defaults")
+    done(ours(kafka, "configs", "--alter", "--broker", 1, "--delete-config", "log.cleaner.threads"))
+    done(ours(kafka, "configs", "--alter", "--broker-defaults", "--delete-config", "log.cleaner.backoff.ms"))
+    assert "cleaner" not in same(kafka, "configs", "--describe", "--entity-type", "brokers")
+
+
+def test_broker_loggers(kafka: RealKafka) -> None:
+    done(ours(kafka, "configs", "--alter", "--broker-logger", 1, "--add-config", "root=WARN"))
+    assert "root=WARN" in same(kafka, "configs", "--describe", "--broker-logger", 1)
+    refused = ours(kafka, "configs", "--alter", "--broker-logger", 1, "--delete-config", "root")
+    assert "Removing the log level of the root logger is not allowed" in refused.stderr
+    done(ours(kafka, "configs", "--alter", "--broker-logger", 1, "--add-config", "root=ERROR"))
+
+
+def test_quotas_of_users_clients_and_addresses(kafka: RealKafka) -> None:
+    user, client = fresh("user"), fresh("client")
+    for entity, change, text in (
+        (("--user", user), "producer_byte_rate=1024,consumer_byte_rate=2048", f"config for user {user}"),
+        (("--user", user, "--client", client), "request_percentage=50", f"config for client {client}"),
+        (("--user-defaults",), "request_percentage=10000000", "default config for users in the cluster"),
+        (
+            ("--entity-type", "users", "--entity-default", "--entity-type", "clients", "--entity-default"),
+            "request_percentage=0.00001",
+            "default config for users in the cluster",
+        ),
+        (("--client-defaults",), "controller_mutation_rate=2.5", "default config for clients in the cluster"),
+        (("--ip", "127.0.0.9"), "connection_creation_rate=50", "config for ip 127.0.0.9"),
+    ):
+        assert (
+            done(ours(kafka, "configs", "--alter", *entity, "--add-config", change)) == f"Completed updating {text}.\n"
+        )
+        described = same(kafka, "configs", "--describe", *entity)
+        assert described.count("\n") == 1
+    for types in (("users",), ("clients",), ("users", "clients"), ("ips",)):
+        arguments = [part for kind in types for part in ("--entity-type", kind)]
+        same(kafka, "configs", "--describe", *arguments, sort=True)
+    done(ours(kafka, "configs", "--alter", "--user", user, "--delete-config", "producer_byte_rate,consumer_byte_rate"))
+    assert same(kafka, "configs", "--describe", "--user", user) == ""
+    done(ours(kafka, "configs", "--alter", "--user-defaults", "--delete-config", "request_percentage"))
+    refused = ours(kafka, "configs", "--alter", "--user", user, "--delete-config", "producer_byte_rate")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "Invalid config(s): producer_byte_rate" in refused.stderr
+
+
+@pytest.mark.req("SC-3", "SC-4", "SC-5", "SC-13")
+def test_scram_users(kafka: RealKafka) -> None:
+    user = fresh("scram")
+    both = "SCRAM-SHA-256=[iterations=8192,password=alice-secret],SCRAM-SHA-512=[password=alice-secret]"
+    assert done(ours(kafka, "configs", "--alter", "--user", user, "--add-config", both)) == (
+        f"Completed updating config for user {user}.\n"
+    )
+    described = same(kafka, "configs", "--describe", "--user", user)
+    assert "SCRAM-SHA-256=iterations=8192" in described
+    assert "SCRAM-SHA-512=iterations=4096" in described
+    done(ours(kafka, "configs", "--alter", "--user", user, "--delete-config", "SCRAM-SHA-512"))
+    assert "512" not in same(kafka, "configs", "--describe", "--user", user)
+    done(ours(kafka, "configs", "--alter", "--user", user, "--delete-config", "SCRAM-SHA-256"))
+    assert same(kafka, "configs", "--describe", "--user", user) == ""
+
+
+def test_groups_and_client_metrics(kafka_43: RealKafka) -> None:
+    group, metrics = fresh("group"), fresh("metrics")
+    done(ours(kafka_43, "configs", "--alter", "--group", group, "--add-config", "consumer.session.timeout.ms=50000"))
+    done(
+        ours(
+            kafka_43,
+            "configs",
+            "--alter",
+            "--client-metrics",
+            metrics,
+            "--add-config",
+            "interval.ms=60000,metrics=[a,b]",
+        )
+    )
+    assert "50000" in same(kafka_43, "configs", "--describe", "--group", group)
+    assert "metrics=a,b" in same(kafka_43, "configs", "--describe", "--client-metrics", metrics)
+    same(kafka_43, "configs", "--describe", "--entity-type", "groups", sort=True)
+    same(kafka_43, "configs", "--describe", "--entity-type", "client-metrics", sort=True)
+
+
+def test_a_file_of_configs_is_read_as_javas_properties(kafka_43: RealKafka, tmp_path: Path) -> None:
+    our, their = create(kafka_43, fresh("cfg")), create(kafka_43, fresh("cfg"))
+    path = write(tmp_path, "# comment\nretention.ms : 700000\nflush.ms=9\ncleanup.policy = compact,\\\n   delete\n")
+    done(ours(kafka_43, "configs", "--alter", "--topic", our, "--add-config-file", path))
+    done(theirs(kafka_43, "configs", "--alter", "--topic", their, "--add-config-file", path))
+    described = [same(kafka_43, "configs", "--describe", "--topic", name) for name in (our, their)]
+    assert_equal(described[0].replace(our, "T"), described[1].replace(their, "T"))
+
+
+@pytest.mark.parametrize(
+    "arguments, reason",
+    [
+        (("--alter", "--topic", "{topic}", "--add-config", "retention.ms=abc"), "Not a number of type LONG"),
+        (("--alter", "--topic", "{topic}", "--add-config", "no.such=1"), "no.such"),
+        (("--describe", "--topic", "no-such-topic"), "no-such-topic"),
+        (("--describe", "--broker", "77"), "77"),
+        (("--alter", "--broker", "1", "--add-config", "ssl.keystore.password=hunter2"), "ssl.keystore.password"),
+        (("--alter", "--user", "u", "--delete-config", "SCRAM-SHA-256"), "does not exist"),
+    ],
+)
+def test_refusals_exit_1_with_one_line_and_no_secret(
+    kafka_43: RealKafka, arguments: tuple[str, ...], reason: str
+) -> None:
+    topic = "cfg-refused"
+    done(ours(kafka_43, "topics", "--create", "--topic", topic, "--if-not-exists"))
+    refused = ours(kafka_43, "configs", *(argument.format(topic=topic) for argument in arguments))
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert reason in refused.stderr
+    assert "hunter2" not in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_configs_of_kafka_2_2_are_merged_with_a_warning(kafka_22: RealKafka) -> None:
+    name = create(kafka_22, fresh("cfg"))
+    done(ours(kafka_22, "configs", "--alter", "--topic", name, "--add-config", "retention.ms=1000000,flush.ms=9"))
+    changed = ours(
+        kafka_22,
+        "configs",
+        "--alter",
+        "--topic",
+        name,
+        "--add-config",
+        "flush.ms=10",
+        "--delete-config",
+        "retention.ms",
+    )
+    assert changed.returncode == 0
+    assert "no incremental changes" in changed.stderr
+    described = done(ours(kafka_22, "configs", "--describe", "--topic", name))
+    assert "flush.ms=10" in described
+    assert "retention.ms" not in described
+    assert kafka_22.zookeeper is not None
+    address = (
+        "--zookeeper",
+        kafka_22.zookeeper.connect,
+        "--describe",
+        "--entity-type",
+        "topics",
+        "--entity-name",
+        name,
+    )
+    assert (
+        f"Configs for topic '{name}' are flush.ms=10"
+        in kafka_22.tool("kafka.admin.ConfigCommand", *address, connect=False).stdout
+    )
