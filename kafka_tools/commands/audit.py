@@ -51,8 +51,9 @@ def command(
 ) -> int:
     """Audit whole log directories with Spark: what they hold, what is damaged.
 
-    Per partition: segments, batches, records, offsets, times, codecs, and everything that is wrong. LOG_DIR is a directory from a broker's log.dirs, or one partition's. Nothing is changed and no broker is asked; a
-    directory that a broker is writing to may be audited. Every CRC is checked; records are not decompressed.
+    Per partition: segments, batches, records, offsets, times, codecs, and everything that is wrong. LOG_DIR is a
+    directory from a broker's log.dirs, or one partition's. Nothing is changed and no broker is asked; a directory that
+    a broker is writing to may be audited. Every CRC is checked; records are not decompressed.
 
     \b
     Examples:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from kafka_tools.commands._tour_steps import Answer, Place, Step
 
-SHOWN_LINES = 12
+SHOWN_FIRST, SHOWN_LAST = 8, 6
+"""Lines of a long output that are shown."""
+
 STEP_TIMEOUT_S = 180
 BROKER_TIMEOUT_S = 60
 
@@ -125,10 +127,11 @@ def _run_step(step: Step) -> Answer:
 
 def _show(answer: Answer) -> None:
     lines = answer.output.splitlines()
-    for line in lines[:SHOWN_LINES]:
+    hidden = len(lines) - SHOWN_FIRST - SHOWN_LAST
+    if hidden > 1:
+        lines[SHOWN_FIRST:-SHOWN_LAST] = [f"... {hidden} more lines"]
+    for line in lines:
         click.echo(line)
-    if len(lines) > SHOWN_LINES:
-        click.secho(f"... {len(lines) - SHOWN_LINES} more lines", dim=True)
     for line in answer.errors.splitlines():
         click.secho(line, dim=True)
 
