@@ -170,7 +170,7 @@ class EmbeddedBroker:
 
     def stop(self) -> None:
         """Stop cleanly; nothing happens if it does not run. A temporary data directory is removed."""
-        self._end(kill=False)
+        self._end(kill=self._temporary is not None)  # files that are about to go need no syncing
         self._remove_temporary()
 
     def restart(self, *, kill: bool = False) -> None:

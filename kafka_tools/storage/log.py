@@ -380,7 +380,7 @@ class PartitionLog:
     def close(self, *, clean: bool = True) -> None:
         """Close the files. ``clean`` completes indexes, writes the producer snapshot and syncs, as at a
         regular stop; without it the files stay as a killed process leaves them."""
-        if clean and not self.offline:
+        if clean and not self.offline and self.recovery_point < self.log_end_offset:
             self.active.seal()
             write_snapshot(self, self.log_end_offset)
             self.active.sync()
