@@ -1,0 +1,131 @@
+"""What a command imports: nothing heavy for ``--help``, and for a run only what that run needs.
+
+Each command runs in a fresh interpreter that then tells which modules it has. No time is asserted (machines are
+shared): the number of modules is what a start costs.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafka_tools.cli import COMMANDS
+
+HEAVY = (
+    "asyncio",
+    "concurrent.futures",
+    "importlib.metadata",
+    "jsonschema",
+    "kazoo",
+    "logging",
+    "numpy",
+    "pyarrow",
+    "pyspark",
+    "rich",
+    "ssl",
+    "yaml",
+)
+HELP_CEILING = 140
+"""Modules of ``--help``: about 55 of the interpreter, 60 of click and what it needs, the rest ours."""
+RUN_CEILING = 230
+"""Modules of a command that talks to a broker: 122, sockets and selectors, json, the protocol of what it calls."""
+
+PROBE = """
+import contextlib, io, json, sys
+from kafka_tools import cli
+from kafka_tools.commands import _run
+name, *arguments = sys.argv[1:]
+with contextlib.redirect_stdout(io.StringIO()):
+    status = _run.run(cli.root if name == "root" else cli.load(name), arguments, "kafka")
+print(json.dumps([status, sorted(sys.modules)]))
+"""
+
+
+def modules_after(name: str, *arguments: str) -> list[str]:
+    """The modules of a fresh interpreter after it ran this command with status 0."""
+    ended = subprocess.run(
+        [sys.executable, "-c", PROBE, name, *arguments], capture_output=True, encoding="utf-8", timeout=120
+    )
+    assert ended.returncode == 0, ended.stderr
+    status, modules = json.loads(ended.stdout)
+    assert status == 0, ended.stderr
+    found: list[str] = modules
+    return found
+
+
+def heavy(modules: list[str], allowed: tuple[str, ...] = ()) -> list[str]:
+    return [name for name in HEAVY if name in modules and name not in allowed]
+
+
+@pytest.mark.parametrize("name", ["root", *COMMANDS])
+def test_help_imports_nothing_heavy_and_none_of_the_library(name: str) -> None:
+    modules = modules_after(name, "--help")
+    assert heavy(modules) == []
+    assert len(modules) <= HELP_CEILING
+    ours = [module for module in modules if module.startswith("kafka_tools.")]
+    allowed = ("kafka_tools._lazy", "kafka_tools.cli", "kafka_tools.commands", "kafka_tools.errors")
+    assert [module for module in ours if not module.startswith(allowed)] == []
+
+
+def test_root_help_and_completion_import_no_command() -> None:
+    modules = modules_after("root", "--help")
+    commands = {target.partition(":")[0] for target, _ in COMMANDS.values()}
+    assert commands.isdisjoint(modules)
+    line = {"COMP_WORDS": "kafka-tools t", "_KAFKA_TOOLS_COMPLETE": "bash_complete"}
+    code = (
+        "import sys, atexit\n"
+        "from kafka_tools import cli\n"
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+        "cli.main()\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, env={**line, "PATH": "/nowhere"}
+    )
+    assert ended.stdout.split() == ["plain,topics", "plain,tour"]
+    assert commands.isdisjoint(ended.stderr.split())
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[str]:
+    """The address of a bundled broker in this process."""
+    from kafka_tools.broker_embedded import EmbeddedBroker
+
+    with EmbeddedBroker() as broker:
+        yield broker.bootstrap_servers
+
+
+@pytest.mark.parametrize(
+    "name, arguments",
+    [
+        ("topics", ("--list",)),
+        ("topics", ("--describe",)),
+        ("topics", ("--list", "-o", "json")),
+        ("configs", ("--describe", "--entity-type", "brokers")),
+        ("configs", ("--describe", "--entity-type", "users")),
+        ("consumer-groups", ("--list",)),
+        ("broker-api-versions", ()),
+        ("cluster", ("cluster-id",)),
+    ],
+)
+def test_a_run_imports_only_what_it_needs(servers: str, name: str, arguments: tuple[str, ...]) -> None:
+    modules = modules_after(name, *arguments, "--bootstrap-server", servers)
+    assert heavy(modules) == []
+    assert len(modules) <= RUN_CEILING
+    assert [module for module in modules if module.startswith(("kafka_tools.broker_embedded", "kafka_tools.storage"))] == []
+
+
+def test_a_document_is_read_without_jsonschema(servers: str, tmp_path: Path) -> None:
+    path = tmp_path / "offsets.json"
+    path.write_text('{"partitions": []}', encoding="utf-8")
+    modules = modules_after("delete-records", "--offset-json-file", str(path), "--bootstrap-server", servers)
+    assert heavy(modules) == []
+
+
+def test_yaml_is_imported_only_for_yaml(servers: str) -> None:
+    modules = modules_after("topics", "--list", "-o", "yaml", "--bootstrap-server", servers)
+    assert heavy(modules, allowed=("yaml",)) == []
