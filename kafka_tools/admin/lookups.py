@@ -51,11 +51,13 @@ class Lookup(Protocol[K]):
 
 
 class AnyNode(Generic[K]):
-    """Every key to whichever node is at hand."""
+    """Every key to whichever broker is at hand; with bootstrap controllers, to the active one (KIP-919)."""
 
     patient = True
 
     def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]:
+        if cluster.exchange.config.is_controllers:
+            return Controller[K]().find(cluster, keys, deadline)
         found: Found[K] = Found()
         node = cluster.metadata.any_node(deadline)
         found.nodes = dict.fromkeys(keys, node)

@@ -32,3 +32,8 @@ def broker_error(code: int, message: str | None = None, *, hint: str | None = No
 def error_of(code: int, message: str | None = None) -> BrokerError | None:
     """None for success, else the error."""
     return None if code == error_codes.NONE else broker_error(code, message or None)
+
+
+def has_code(error: BaseException | None, code: int) -> bool:
+    """Whether an error is the broker's with this code."""
+    return isinstance(error, BrokerError) and error.code.code == code

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_tools.admin.client import AdminClient, ScramDeletion, ScramUpsertion
-from kafka_tools.errors import AuthenticationFailed, ConnectFailed, KafkaToolsError, TlsFailed
+from kafka_tools.admin.client import AdminClient, ConfigChange, ConfigResource, ScramDeletion, ScramUpsertion
+from kafka_tools.errors import AuthenticationFailed, ConnectFailed, InputError, KafkaToolsError, TlsFailed
 from kafka_tools.net.config import ClientConfig
 from tests.against_kafka.harness import SECURE, RealKafka, Setup, eventually
 
@@ -23,7 +23,7 @@ WAYS = [
 
 @pytest.fixture(scope="module")
 def kafka_22_secure(real_kafka: Callable[[Setup], RealKafka]) -> RealKafka:
-    return real_kafka(Setup("2.2.2", listeners=SECURE))
+    return real_kafka(Setup("2.2.2", listeners=SECURE, properties=(("password.encoder.secret", "encoder-secret"),)))
 
 
 def cluster_id(kafka: RealKafka, listener: str, properties: dict[str, str], address: str | None = None) -> str | None:
@@ -140,3 +140,28 @@ def test_deleted_credential_lets_nobody_in(kafka_43_secure: RealKafka) -> None:
                 cluster_id(kafka_43_secure, "SASL_SSL", properties)
 
         eventually(is_refused)
+
+
+@pytest.mark.req("EASY-2", "CFG-28", "CFG-36")
+def test_sensitive_settings_are_not_dropped_by_a_whole_replacement(kafka_22_secure: RealKafka) -> None:
+    # The broker holds a dynamic secret that it will not tell: replacing its configuration would drop it.
+    secret = "listener.name.other.ssl.keystore.password"
+    change = ConfigChange("log.cleaner.threads", "set", "2")
+    with AdminClient(ClientConfig.load(kafka_22_secure.bootstrap_servers), timeout_s=30) as admin:
+        broker = ConfigResource("broker", str(admin.nodes()[0].id))
+        admin.replace_configs({broker: {secret: "hidden-secret"}}).raise_any()
+
+        def set_values() -> dict[str, str | None]:
+            entries = admin.describe_configs([broker])[broker].get()
+            return {entry.name: entry.value for entry in entries if entry.source == "DYNAMIC_BROKER_CONFIG"}
+
+        eventually(lambda: _check(str(set_values() == {secret: None} or "")))
+        with pytest.raises(InputError, match=r"would drop listener\.name\.other\.ssl\.keystore\.password") as caught:
+            admin.alter_configs_incremental({broker: [change]}).raise_any()
+        assert "hidden-secret" not in str(caught.value)
+        assert set_values() == {secret: None}
+        both = [ConfigChange(secret, "set", "hidden-secret"), change]
+        admin.alter_configs_incremental({broker: both}).raise_any()
+        eventually(lambda: _check(str(set_values() == {secret: None, "log.cleaner.threads": "2"} or "")))
+        admin.replace_configs({broker: {}}).raise_any()
+        eventually(lambda: _check(str(set_values() == {} or "")))

@@ -1,0 +1,216 @@
+"""Access control lists: describe, create, delete (KIP-140; pattern types KIP-290).
+
+Names of types, operations and permissions are Kafka's. ``operations_of`` reads the bit field of authorised operations
+(KIP-430).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.driver import ALL, Call, Progress
+from kafka_tools.admin.lookups import AnyNode
+from kafka_tools.admin.outcomes import Outcome
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import InputError
+from kafka_tools.net.broker_errors import error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node
+
+RESOURCE_TYPES = {
+    "ANY": 1,
+    "TOPIC": 2,
+    "GROUP": 3,
+    "CLUSTER": 4,
+    "TRANSACTIONAL_ID": 5,
+    "DELEGATION_TOKEN": 6,
+    "USER": 7,
+}
+PATTERN_TYPES = {"ANY": 1, "MATCH": 2, "LITERAL": 3, "PREFIXED": 4}
+OPERATIONS = {
+    "ANY": 1,
+    "ALL": 2,
+    "READ": 3,
+    "WRITE": 4,
+    "CREATE": 5,
+    "DELETE": 6,
+    "ALTER": 7,
+    "DESCRIBE": 8,
+    "CLUSTER_ACTION": 9,
+    "DESCRIBE_CONFIGS": 10,
+    "ALTER_CONFIGS": 11,
+    "IDEMPOTENT_WRITE": 12,
+    "CREATE_TOKENS": 13,
+    "DESCRIBE_TOKENS": 14,
+    "TWO_PHASE_COMMIT": 15,
+}
+PERMISSIONS = {"ANY": 1, "DENY": 2, "ALLOW": 3}
+CLUSTER_NAME = "kafka-cluster"
+
+
+class AclBinding(NamedTuple):
+    """One entry: who (principal, host) may or may not do what (operation) to which resource pattern."""
+
+    resource_type: str
+    resource_name: str
+    pattern_type: str
+    principal: str
+    host: str
+    operation: str
+    permission: str
+
+
+class AclFilter(NamedTuple):
+    """What matches: None for a name, principal or host, and ANY for the others, match everything.
+
+    The pattern type MATCH finds every pattern that applies to ``resource_name``.
+    """
+
+    resource_type: str = "ANY"
+    resource_name: str | None = None
+    pattern_type: str = "ANY"
+    principal: str | None = None
+    host: str | None = None
+    operation: str = "ANY"
+    permission: str = "ANY"
+
+
+def id_of(table: Mapping[str, int], word: str, what: str) -> int:
+    """The wire's number of a word; InputError with the words that there are."""
+    found = table.get(word.upper().replace("-", "_"))
+    if found is None:
+        raise InputError(f"'{word}' is no {what} of an ACL: {', '.join(table)}")
+    return found
+
+
+def _word(table: Mapping[str, int], id: int) -> str:
+    return next((word for word, number in table.items() if number == id), "UNKNOWN")
+
+
+def operations_of(bits: int) -> tuple[str, ...] | None:
+    """The operations in a bit field of authorised operations; None where the broker did not tell."""
+    if bits == -(2**31):
+        return None
+    return tuple(word for word, number in OPERATIONS.items() if bits >> number & 1)
+
+
+def _filter_fields(pattern: AclFilter, versions: NodeVersions, request: type[Request]) -> dict[str, Any]:
+    kind = id_of(PATTERN_TYPES, pattern.pattern_type, "pattern type")
+    if not versions.has(request, 1):
+        if kind not in (PATTERN_TYPES["ANY"], PATTERN_TYPES["LITERAL"]):
+            raise versions.too_old(request, 1, f"the pattern type {pattern.pattern_type}")
+        # Before 2.0 every pattern is literal.
+        kind = PATTERN_TYPES["LITERAL"]
+    return {
+        "resource_type_filter": id_of(RESOURCE_TYPES, pattern.resource_type, "resource type"),
+        "resource_name_filter": pattern.resource_name,
+        "pattern_type_filter": kind,
+        "principal_filter": pattern.principal,
+        "host_filter": pattern.host,
+        "operation": id_of(OPERATIONS, pattern.operation, "operation"),
+        "permission_type": id_of(PERMISSIONS, pattern.permission, "permission"),
+    }
+
+
+def _binding(resource: Any, acl: Any) -> AclBinding:
+    return AclBinding(
+        _word(RESOURCE_TYPES, resource.resource_type),
+        resource.resource_name,
+        _word(PATTERN_TYPES, resource.pattern_type),
+        acl.principal,
+        acl.host,
+        _word(OPERATIONS, acl.operation),
+        _word(PERMISSIONS, acl.permission_type),
+    )
+
+
+class DescribeAcls(Call[str, list[AclBinding]]):
+    """Entries that match a filter, in a stable order."""
+
+    name = "describe ACLs"
+
+    def __init__(self, pattern: AclFilter) -> None:
+        self.lookup = AnyNode()
+        self._pattern = pattern
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
+
+        return DescribeAclsRequest(**_filter_fields(self._pattern, versions, DescribeAclsRequest))
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, list[AclBinding]]
+    ) -> None:
+        error = error_of(response.error_code, response.error_message)
+        if error is not None:
+            progress.refuse(ALL, error)
+            return
+        found = [_binding(resource, acl) for resource in response.resources for acl in resource.acls]
+        progress.completed[ALL] = sorted(found)
+
+
+class CreateAcls(Call[AclBinding, None]):
+    """Entries to add; one that is there already is no error."""
+
+    name = "create ACLs"
+
+    def __init__(self) -> None:
+        self.lookup = AnyNode()
+
+    def build(self, keys: list[AclBinding], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
+
+        creations = []
+        for key in keys:
+            kind = id_of(PATTERN_TYPES, key.pattern_type, "pattern type")
+            if kind == PATTERN_TYPES["PREFIXED"]:
+                versions.require(CreateAclsRequest, 1, "a prefixed pattern")
+            creations.append(
+                CreateAclsRequest.AclCreation(
+                    resource_type=id_of(RESOURCE_TYPES, key.resource_type, "resource type"),
+                    resource_name=key.resource_name,
+                    resource_pattern_type=kind,
+                    principal=key.principal,
+                    host=key.host,
+                    operation=id_of(OPERATIONS, key.operation, "operation"),
+                    permission_type=id_of(PERMISSIONS, key.permission, "permission"),
+                )
+            )
+        return CreateAclsRequest(creations=creations)
+
+    def interpret(
+        self, keys: list[AclBinding], response: Any, version: int, node: Node, progress: Progress[AclBinding, None]
+    ) -> None:
+        # Results carry no keys: they come in the order of the request.
+        for key, item in zip(keys, response.results, strict=False):
+            progress.settle(key, item.error_code, item.error_message, None)
+
+
+Deleted = list[tuple[AclBinding, Outcome[None]]]
+
+
+class DeleteAcls(Call[AclFilter, Deleted]):
+    """Filter -> the entries that matched, each deleted or with its own error."""
+
+    name = "delete ACLs"
+
+    def __init__(self) -> None:
+        self.lookup = AnyNode()
+
+    def build(self, keys: list[AclFilter], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
+
+        filters = [DeleteAclsRequest.Filter(**_filter_fields(key, versions, DeleteAclsRequest)) for key in keys]
+        return DeleteAclsRequest(filters=filters)
+
+    def interpret(
+        self, keys: list[AclFilter], response: Any, version: int, node: Node, progress: Progress[AclFilter, Deleted]
+    ) -> None:
+        for key, item in zip(keys, response.filter_results, strict=False):
+            matches: Deleted = []
+            for match in item.matching_acls:
+                outcome: Outcome[None] = Outcome(None, error_of(match.error_code, match.error_message))
+                matches.append((_binding(match, match), outcome))
+            progress.settle(key, item.error_code, item.error_message, matches)

@@ -1,0 +1,66 @@
+"""Leader elections (KIP-183, KIP-460): preferred leaders, and unclean ones where no replica in sync is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kafka_tools.admin.calls.records import by_topic
+from kafka_tools.admin.driver import ALL, Call, Progress
+from kafka_tools.admin.lookups import Controller
+from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.clock import Deadline
+from kafka_tools.net.broker_errors import broker_error, error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node, TopicPartition
+
+PREFERRED, UNCLEAN = 0, 1
+Elected = Outcomes[TopicPartition, None]
+
+
+class ElectLeaders(Call[str, Elected]):
+    """An outcome per partition; of all partitions (None) only those are told that an election changed or failed.
+
+    One call for all partitions: the controller holds them together.
+    """
+
+    name = "elect leaders"
+
+    def __init__(self, kind: int, partitions: Sequence[TopicPartition] | None) -> None:
+        self.lookup = Controller()
+        self._kind = kind
+        self._partitions = partitions
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.elect_leaders import ElectLeadersRequest
+
+        versions.require(ElectLeadersRequest, 0, "electing leaders")
+        if self._kind != PREFERRED:
+            versions.require(ElectLeadersRequest, 1, "an unclean election")
+        topics = None
+        if self._partitions is not None:
+            Topic = ElectLeadersRequest.TopicPartitions
+            topics = [Topic(topic=name, partitions=numbers) for name, numbers in by_topic(self._partitions).items()]
+        return ElectLeadersRequest(election_type=self._kind, topic_partitions=topics, timeout_ms=deadline.left_ms())
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Elected]
+    ) -> None:
+        error = error_of(response.error_code)
+        if error is not None:
+            if error.code.code == error_codes.NOT_CONTROLLER:
+                progress.again[ALL] = error
+            else:
+                progress.failed[ALL] = error
+            return
+        found: dict[TopicPartition, Outcome[None]] = {}
+        for topic in response.replica_election_results:
+            for item in topic.partition_result:
+                if item.error_code == error_codes.NOT_CONTROLLER:
+                    progress.again[ALL] = broker_error(item.error_code)
+                    return
+                failure = error_of(item.error_code, item.error_message)
+                found[TopicPartition(topic.topic, item.partition_id)] = Outcome(None, failure)
+        progress.completed[ALL] = Outcomes(sorted(found.items()))

@@ -1,0 +1,107 @@
+"""Features of a cluster (KIP-584): which levels nodes support, which are finalized, and changing them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.driver import ALL, Call, Progress
+from kafka_tools.admin.lookups import AnyNode, Controller, GivenNode, Lookup
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import KafkaToolsError
+from kafka_tools.net.broker_errors import broker_error, error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node
+
+UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
+
+
+class Features(NamedTuple):
+    """Feature -> (lowest, highest) level. ``epoch`` is None where nothing is finalized."""
+
+    supported: dict[str, tuple[int, int]]
+    finalized: dict[str, tuple[int, int]]
+    epoch: int | None
+
+
+class FeatureUpdate(NamedTuple):
+    """A new highest level (0 removes the feature) and the kind of change that is allowed to get there."""
+
+    max_level: int
+    kind: int = UPGRADE
+
+
+class DescribeFeatures(Call[str, Features]):
+    """What one node tells (ApiVersions v3, Kafka 2.4); of a given node or of any."""
+
+    name = "describe features"
+
+    def __init__(self, node_id: int | None = None) -> None:
+        self.lookup: Lookup[str] = AnyNode() if node_id is None else GivenNode(lambda _: node_id)
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools import __version__
+
+        versions.require(ApiVersionsRequest, 3, "describing features")
+        return ApiVersionsRequest(client_software_name="kafka-tools", client_software_version=__version__)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Features]
+    ) -> None:
+        epoch = response.finalized_features_epoch
+        features = Features(
+            {item.name: (item.min_version, item.max_version) for item in response.supported_features},
+            {item.name: (item.min_version_level, item.max_version_level) for item in response.finalized_features},
+            epoch if epoch >= 0 else None,
+        )
+        progress.take(ALL, response.error_code, None, features)
+
+
+class UpdateFeatures(Call[str, None]):
+    """Feature -> new level, all of them or none since v2 of the request (4.0)."""
+
+    name = "update features"
+
+    def __init__(self, updates: Mapping[str, FeatureUpdate], validate_only: bool) -> None:
+        self.lookup = Controller()
+        self._updates = updates
+        self._validate_only = validate_only
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.update_features import UpdateFeaturesRequest
+
+        versions.require(UpdateFeaturesRequest, 0, "updating features")
+        by_kind = versions.has(UpdateFeaturesRequest, 1)
+        if not by_kind and self._validate_only:
+            raise versions.too_old(UpdateFeaturesRequest, 1, "validating an update of features")
+        updates = []
+        for key in keys:
+            update = self._updates[key]
+            if not by_kind and update.kind == UNSAFE_DOWNGRADE:
+                raise versions.too_old(UpdateFeaturesRequest, 1, "an unsafe downgrade")
+            item = UpdateFeaturesRequest.FeatureUpdateKey(feature=key, max_version_level=update.max_level)
+            if by_kind:
+                item.upgrade_type = update.kind
+            else:
+                item.allow_downgrade = update.kind != UPGRADE
+            updates.append(item)
+        return UpdateFeaturesRequest(
+            timeout_ms=deadline.left_ms(), feature_updates=updates, validate_only=self._validate_only
+        )
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, None]
+    ) -> None:
+        error: KafkaToolsError | None = error_of(response.error_code, response.error_message)
+        if error is not None or version >= 2:
+            for key in keys:
+                progress.settle(key, response.error_code, response.error_message, None)
+            return
+        for item in response.results:
+            if item.error_code == error_codes.NONE:
+                progress.completed[item.feature] = None
+            else:
+                progress.failed[item.feature] = broker_error(item.error_code, item.error_message)

@@ -1,0 +1,149 @@
+"""Log directories of brokers (KIP-113): what is where, and moves between the directories of one broker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.calls.records import by_topic
+from kafka_tools.admin.driver import Call, Progress
+from kafka_tools.admin.lookups import GivenNode
+from kafka_tools.admin.outcomes import Outcome
+from kafka_tools.clock import Deadline
+from kafka_tools.net.broker_errors import broker_error, error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node, TopicPartition
+
+
+class ReplicaPlace(NamedTuple):
+    """A replica on one broker."""
+
+    topic: str
+    partition: int
+    broker_id: int
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+class ReplicaInfo(NamedTuple):
+    """A replica in a log directory. ``offset_lag``: of a current log, how far its end is behind the high watermark; of
+    a future one (a move under way), how far it is behind the current log."""
+
+    size_bytes: int
+    offset_lag: int
+    is_future: bool
+
+
+class LogDirDescription(NamedTuple):
+    """One log directory; sizes in bytes, None before 3.3; ``is_cordoned`` None before 4.3."""
+
+    replicas: dict[TopicPartition, ReplicaInfo]
+    total_bytes: int | None
+    usable_bytes: int | None
+    is_cordoned: bool | None
+
+
+LogDirs = dict[str, Outcome[LogDirDescription]]
+
+
+class DescribeLogDirs(Call[int, LogDirs]):
+    """Broker id -> path -> the directory, or its error; limited to some topics' partitions if given."""
+
+    name = "describe log dirs"
+
+    def __init__(self, partitions: Sequence[TopicPartition] | None) -> None:
+        self.lookup = GivenNode(_same)
+        self._partitions = partitions
+
+    def build(self, keys: list[int], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+
+        topics = None
+        if self._partitions is not None:
+            Topic = DescribeLogDirsRequest.DescribableLogDirTopic
+            topics = [Topic(topic=name, partitions=numbers) for name, numbers in by_topic(self._partitions).items()]
+        return DescribeLogDirsRequest(topics=topics)
+
+    def interpret(
+        self, keys: list[int], response: Any, version: int, node: Node, progress: Progress[int, LogDirs]
+    ) -> None:
+        for key in keys:
+            if response.error_code != error_codes.NONE:
+                progress.take(key, response.error_code, None, {})
+            elif not response.results and version < 3:
+                # Before v3 a refused request looks like a broker without log dirs, which no broker is.
+                text = f"{node} told no log dirs: the principal may lack DESCRIBE on the cluster"
+                progress.failed[key] = broker_error(error_codes.CLUSTER_AUTHORIZATION_FAILED, text)
+            else:
+                progress.completed[key] = {item.log_dir: _log_dir(item, version) for item in response.results}
+
+
+def _same(broker_id: int) -> int:
+    return broker_id
+
+
+def _log_dir(item: Any, version: int) -> Outcome[LogDirDescription]:
+    error = error_of(item.error_code)
+    if error is not None:
+        return Outcome(None, error)
+    replicas = {
+        TopicPartition(topic.name, part.partition_index): ReplicaInfo(
+            part.partition_size, part.offset_lag, part.is_future_key
+        )
+        for topic in item.topics
+        for part in topic.partitions
+    }
+    return Outcome(
+        LogDirDescription(
+            replicas,
+            item.total_bytes if version >= 4 and item.total_bytes >= 0 else None,
+            item.usable_bytes if version >= 4 and item.usable_bytes >= 0 else None,
+            item.is_cordoned if version >= 5 else None,
+        )
+    )
+
+
+class AlterReplicaLogDirs(Call[ReplicaPlace, None]):
+    """Replica -> the absolute path of the log directory of its broker that it shall move to."""
+
+    name = "alter replica log dirs"
+
+    def __init__(self, paths: Mapping[ReplicaPlace, str]) -> None:
+        self.lookup = GivenNode(_broker_of)
+        self._paths = paths
+
+    def build(self, keys: list[ReplicaPlace], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
+
+        by_path: dict[str, list[TopicPartition]] = {}
+        for key in keys:
+            by_path.setdefault(self._paths[key], []).append(key.topic_partition)
+        Dir = AlterReplicaLogDirsRequest.AlterReplicaLogDir
+        dirs = [
+            Dir(
+                path=path,
+                topics=[
+                    Dir.AlterReplicaLogDirTopic(name=name, partitions=numbers)
+                    for name, numbers in by_topic(partitions).items()
+                ],
+            )
+            for path, partitions in by_path.items()
+        ]
+        return AlterReplicaLogDirsRequest(dirs=dirs)
+
+    def interpret(
+        self, keys: list[ReplicaPlace], response: Any, version: int, node: Node, progress: Progress[ReplicaPlace, None]
+    ) -> None:
+        broker_id = keys[0].broker_id
+        for topic in response.results:
+            for item in topic.partitions:
+                key = ReplicaPlace(topic.topic_name, item.partition_index, broker_id)
+                progress.settle(key, item.error_code, None, None)
+
+
+def _broker_of(key: ReplicaPlace) -> int:
+    return key.broker_id

@@ -1,0 +1,178 @@
+"""The metadata quorum of a KRaft cluster (KIP-595, KIP-836, KIP-853): describe, add and remove voters; unregister
+brokers."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.driver import ALL, Call, Progress
+from kafka_tools.admin.lookups import AnyNode, Controller
+from kafka_tools.clock import Deadline
+from kafka_tools.net.broker_errors import error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node
+
+METADATA_TOPIC = "__cluster_metadata"
+
+
+class QuorumReplica(NamedTuple):
+    """A voter or observer. Times in ms since the epoch, None where not told; ``directory_id`` None before 3.9."""
+
+    replica_id: int
+    directory_id: uuid.UUID | None
+    log_end_offset: int
+    last_fetch_ms: int | None
+    last_caught_up_ms: int | None
+
+
+class QuorumEndpoint(NamedTuple):
+    """Where a voter listens."""
+
+    name: str
+    host: str
+    port: int
+
+
+class QuorumDescription(NamedTuple):
+    """The quorum as its leader knows it. ``nodes``: voter id -> its endpoints, empty before 3.9."""
+
+    leader_id: int
+    leader_epoch: int
+    high_watermark: int
+    voters: tuple[QuorumReplica, ...]
+    observers: tuple[QuorumReplica, ...]
+    nodes: dict[int, tuple[QuorumEndpoint, ...]]
+
+
+class DescribeQuorum(Call[str, QuorumDescription]):
+    """KRaft clusters only (3.3)."""
+
+    name = "describe the metadata quorum"
+
+    def __init__(self) -> None:
+        self.lookup = AnyNode()
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumRequest
+
+        hint = "clusters that use ZooKeeper have no metadata quorum"
+        versions.require(DescribeQuorumRequest, 0, "describing the metadata quorum", hint)
+        Topic = DescribeQuorumRequest.TopicData
+        partition = Topic.PartitionData(partition_index=0)
+        return DescribeQuorumRequest(topics=[Topic(topic_name=METADATA_TOPIC, partitions=[partition])])
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, QuorumDescription]
+    ) -> None:
+        error = error_of(response.error_code, response.error_message)
+        if error is not None:
+            progress.refuse(ALL, error)
+            return
+        for topic in response.topics:
+            for item in topic.partitions:
+                if topic.topic_name == METADATA_TOPIC and item.partition_index == 0:
+                    description = QuorumDescription(
+                        item.leader_id,
+                        item.leader_epoch,
+                        item.high_watermark,
+                        tuple(_replica(replica, version) for replica in item.current_voters),
+                        tuple(_replica(replica, version) for replica in item.observers),
+                        _endpoints(response.nodes),
+                    )
+                    progress.take(ALL, item.error_code, item.error_message, description)
+
+
+def _replica(item: Any, version: int) -> QuorumReplica:
+    return QuorumReplica(
+        item.replica_id,
+        item.replica_directory_id if version >= 2 else None,
+        item.log_end_offset,
+        item.last_fetch_timestamp if item.last_fetch_timestamp >= 0 else None,
+        item.last_caught_up_timestamp if item.last_caught_up_timestamp >= 0 else None,
+    )
+
+
+def _endpoints(nodes: Sequence[Any]) -> dict[int, tuple[QuorumEndpoint, ...]]:
+    return {
+        node.node_id: tuple(QuorumEndpoint(item.name, item.host, item.port) for item in node.listeners)
+        for node in nodes
+    }
+
+
+class AddVoter(Call[str, None]):
+    """Make a controller a voter (3.9)."""
+
+    name = "add a voter"
+
+    def __init__(
+        self, voter_id: int, directory_id: uuid.UUID, endpoints: Sequence[QuorumEndpoint], cluster_id: str | None
+    ) -> None:
+        self.lookup = AnyNode()
+        self._voter_id = voter_id
+        self._directory_id = directory_id
+        self._endpoints = endpoints
+        self._cluster_id = cluster_id
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.add_raft_voter import AddRaftVoterRequest
+
+        versions.require(AddRaftVoterRequest, 0, "adding a voter")
+        Listener = AddRaftVoterRequest.Listener
+        return AddRaftVoterRequest(
+            cluster_id=self._cluster_id,
+            timeout_ms=deadline.left_ms(),
+            voter_id=self._voter_id,
+            voter_directory_id=self._directory_id,
+            listeners=[Listener(name=item.name, host=item.host, port=item.port) for item in self._endpoints],
+        )
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, None]
+    ) -> None:
+        progress.settle(ALL, response.error_code, response.error_message, None)
+
+
+class RemoveVoter(Call[str, None]):
+    """Make a voter an observer (3.9)."""
+
+    name = "remove a voter"
+
+    def __init__(self, voter_id: int, directory_id: uuid.UUID, cluster_id: str | None) -> None:
+        self.lookup = AnyNode()
+        self._voter_id = voter_id
+        self._directory_id = directory_id
+        self._cluster_id = cluster_id
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
+
+        versions.require(RemoveRaftVoterRequest, 0, "removing a voter")
+        return RemoveRaftVoterRequest(
+            cluster_id=self._cluster_id, voter_id=self._voter_id, voter_directory_id=self._directory_id
+        )
+
+    interpret = AddVoter.interpret
+
+
+class UnregisterBroker(Call[int, None]):
+    """Broker id -> forgotten by the cluster; for brokers that are gone for good (KRaft)."""
+
+    name = "unregister broker"
+    per_request = 1
+
+    def __init__(self) -> None:
+        self.lookup = Controller()
+
+    def build(self, keys: list[int], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.unregister_broker import UnregisterBrokerRequest
+
+        versions.require(UnregisterBrokerRequest, 0, "unregistering a broker")
+        return UnregisterBrokerRequest(broker_id=keys[0])
+
+    def interpret(
+        self, keys: list[int], response: Any, version: int, node: Node, progress: Progress[int, None]
+    ) -> None:
+        progress.settle(keys[0], response.error_code, response.error_message, None)

@@ -1,0 +1,121 @@
+"""Partition reassignments (KIP-455, Kafka 2.4): start, cancel, list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.calls.records import by_topic
+from kafka_tools.admin.driver import ALL, Call, Progress
+from kafka_tools.admin.lookups import Controller
+from kafka_tools.clock import Deadline
+from kafka_tools.net.broker_errors import broker_error, error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node, TopicPartition
+
+IN_ZOOKEEPER = "before Kafka 2.4 reassignments go through ZooKeeper: use that release's own tool"
+
+
+class Reassignment(NamedTuple):
+    """A reassignment that is running: broker ids of all replicas, and which of them come and go."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+
+
+class AlterReassignments(Call[TopicPartition, None]):
+    """Partition -> its new replicas, the preferred leader first; None cancels a running reassignment."""
+
+    name = "alter partition reassignments"
+
+    def __init__(
+        self, wanted: Mapping[TopicPartition, Sequence[int] | None], allow_replication_factor_change: bool
+    ) -> None:
+        self.lookup = Controller()
+        self._wanted = wanted
+        self._allow_change = allow_replication_factor_change
+
+    def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+
+        versions.require(AlterPartitionReassignmentsRequest, 0, "reassigning partitions", IN_ZOOKEEPER)
+        if not self._allow_change:
+            versions.require(AlterPartitionReassignmentsRequest, 1, "refusing changes of the replication factor")
+        Topic = AlterPartitionReassignmentsRequest.ReassignableTopic
+        topics = []
+        for name, numbers in by_topic(keys).items():
+            partitions = []
+            for number in numbers:
+                replicas = self._wanted[TopicPartition(name, number)]
+                partitions.append(
+                    Topic.ReassignablePartition(
+                        partition_index=number, replicas=None if replicas is None else list(replicas)
+                    )
+                )
+            topics.append(Topic(name=name, partitions=partitions))
+        return AlterPartitionReassignmentsRequest(
+            topics=topics, timeout_ms=deadline.left_ms(), allow_replication_factor_change=self._allow_change
+        )
+
+    def interpret(
+        self,
+        keys: list[TopicPartition],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[TopicPartition, None],
+    ) -> None:
+        if response.error_code != error_codes.NONE:
+            for key in keys:
+                progress.settle(key, response.error_code, response.error_message, None)
+            return
+        for topic in response.responses:
+            for item in topic.partitions:
+                key = TopicPartition(topic.name, item.partition_index)
+                progress.settle(key, item.error_code, item.error_message, None)
+
+
+class ListReassignments(Call[str, dict[TopicPartition, Reassignment]]):
+    """The reassignments that are running, of some partitions or (None) of all."""
+
+    name = "list partition reassignments"
+
+    def __init__(self, partitions: Sequence[TopicPartition] | None) -> None:
+        self.lookup = Controller()
+        self._partitions = partitions
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+
+        versions.require(ListPartitionReassignmentsRequest, 0, "listing partition reassignments", IN_ZOOKEEPER)
+        topics = None
+        if self._partitions is not None:
+            Topic = ListPartitionReassignmentsRequest.Topics
+            topics = [Topic(name=name, partition_indexes=found) for name, found in by_topic(self._partitions).items()]
+        return ListPartitionReassignmentsRequest(topics=topics, timeout_ms=deadline.left_ms())
+
+    def interpret(
+        self,
+        keys: list[str],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[str, dict[TopicPartition, Reassignment]],
+    ) -> None:
+        error = error_of(response.error_code, response.error_message)
+        if error is not None and error.code.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
+            progress.failed[ALL] = broker_error(error.code.code, response.error_message)
+            return
+        if error is not None:
+            progress.refuse(ALL, error)
+            return
+        progress.completed[ALL] = {
+            TopicPartition(topic.name, item.partition_index): Reassignment(
+                tuple(item.replicas), tuple(item.adding_replicas), tuple(item.removing_replicas)
+            )
+            for topic in response.topics
+            for item in topic.partitions
+        }

@@ -1,0 +1,192 @@
+"""Delegation tokens (KIP-48, KIP-373): create, renew, expire, describe."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.driver import ALL, Call, Progress
+from kafka_tools.admin.lookups import AnyNode
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import InputError
+from kafka_tools.net.broker_errors import error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node
+
+BROKERS_MAXIMUM = -1
+"""As lifetime: as long as the broker allows. As renewal: as long as the broker renews."""
+AT_ONCE = -1
+"""As expiry: the token ends now."""
+
+
+class Principal(NamedTuple):
+    """A principal such as ``User:alice``."""
+
+    type: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.type}:{self.name}"
+
+
+def parse_principal(text: str) -> Principal:
+    """The principal of ``Type:name``; InputError for other texts."""
+    kind, colon, name = text.partition(":")
+    if not colon or not kind or not name:
+        raise InputError(f"'{text}' is no principal: User:name is expected")
+    return Principal(kind, name)
+
+
+class DelegationToken(NamedTuple):
+    """A token; times in ms since the epoch. Its HMAC is a password and stays out of repr."""
+
+    token_id: str
+    hmac: bytes
+    owner: Principal
+    requester: Principal | None
+    issued_ms: int
+    expires_ms: int
+    max_ms: int
+    renewers: tuple[Principal, ...]
+
+    @property
+    def hmac_text(self) -> str:
+        """The HMAC in base64: what a client logs in with."""
+        return base64.b64encode(self.hmac).decode("ascii")
+
+    def __repr__(self) -> str:
+        return f"DelegationToken({self.token_id}, owner={self.owner}, hmac=***)"
+
+
+def parse_hmac(text: str) -> bytes:
+    """The bytes of an HMAC in base64; InputError, without the text, for anything else."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        raise InputError("the HMAC is no base64 text") from None
+
+
+class CreateToken(Call[str, DelegationToken]):
+    """A new token for the one who asks, or for ``owner`` (3.3)."""
+
+    name = "create delegation token"
+
+    def __init__(self, renewers: Sequence[Principal], owner: Principal | None, max_lifetime_ms: int) -> None:
+        self.lookup = AnyNode()
+        self._renewers = tuple(renewers)
+        self._owner = owner
+        self._max_lifetime_ms = max_lifetime_ms
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
+
+        if self._owner is not None:
+            versions.require(CreateDelegationTokenRequest, 3, "a token for another owner")
+        Renewer = CreateDelegationTokenRequest.CreatableRenewers
+        request = CreateDelegationTokenRequest(
+            renewers=[Renewer(principal_type=item.type, principal_name=item.name) for item in self._renewers],
+            max_lifetime_ms=self._max_lifetime_ms,
+        )
+        if self._owner is not None:
+            request.owner_principal_type, request.owner_principal_name = self._owner
+        return request
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, DelegationToken]
+    ) -> None:
+        token = DelegationToken(
+            response.token_id,
+            bytes(response.hmac),
+            Principal(response.principal_type, response.principal_name),
+            Principal(response.token_requester_principal_type, response.token_requester_principal_name)
+            if version >= 3
+            else None,
+            response.issue_timestamp_ms,
+            response.expiry_timestamp_ms,
+            response.max_timestamp_ms,
+            self._renewers,
+        )
+        progress.settle(ALL, response.error_code, None, token)
+
+
+class RenewToken(Call[str, int]):
+    """The new expiry, in ms since the epoch."""
+
+    name = "renew delegation token"
+
+    def __init__(self, hmac: bytes, period_ms: int) -> None:
+        self.lookup = AnyNode()
+        self._hmac = hmac
+        self._period_ms = period_ms
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
+
+        return RenewDelegationTokenRequest(hmac=self._hmac, renew_period_ms=self._period_ms)
+
+    def interpret(self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, int]) -> None:
+        progress.settle(ALL, response.error_code, None, response.expiry_timestamp_ms)
+
+
+class ExpireToken(Call[str, int]):
+    """The new expiry, in ms since the epoch; AT_ONCE ends the token."""
+
+    name = "expire delegation token"
+
+    def __init__(self, hmac: bytes, period_ms: int) -> None:
+        self.lookup = AnyNode()
+        self._hmac = hmac
+        self._period_ms = period_ms
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
+
+        return ExpireDelegationTokenRequest(hmac=self._hmac, expiry_time_period_ms=self._period_ms)
+
+    interpret = RenewToken.interpret
+
+
+class DescribeTokens(Call[str, list[DelegationToken]]):
+    """Tokens of some owners; None means all that the principal may see, an empty list is no owner at all."""
+
+    name = "describe delegation tokens"
+
+    def __init__(self, owners: Sequence[Principal] | None) -> None:
+        self.lookup = AnyNode()
+        self._owners = owners
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
+
+        owners = None
+        if self._owners is not None:
+            Owner = DescribeDelegationTokenRequest.Owner
+            owners = [Owner(principal_type=item.type, principal_name=item.name) for item in self._owners]
+        return DescribeDelegationTokenRequest(owners=owners)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, list[DelegationToken]]
+    ) -> None:
+        error = error_of(response.error_code)
+        if error is not None:
+            progress.refuse(ALL, error)
+            return
+        progress.completed[ALL] = [_token(item, version) for item in response.tokens]
+
+
+def _token(item: Any, version: int) -> DelegationToken:
+    requester = None
+    if version >= 3:
+        requester = Principal(item.token_requester_principal_type, item.token_requester_principal_name)
+    return DelegationToken(
+        item.token_id,
+        bytes(item.hmac),
+        Principal(item.principal_type, item.principal_name),
+        requester,
+        item.issue_timestamp,
+        item.expiry_timestamp,
+        item.max_timestamp,
+        tuple(Principal(renewer.principal_type, renewer.principal_name) for renewer in item.renewers),
+    )

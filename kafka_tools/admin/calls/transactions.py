@@ -1,0 +1,241 @@
+"""Transactions (KIP-664): list, describe, the producers of a partition, abort a hanging one, fence (KIP-360)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.calls.records import by_topic
+from kafka_tools.admin.driver import Call, KeysRefused, Progress
+from kafka_tools.admin.lookups import TRANSACTION, Coordinator, GivenNode, Itself, Lookup, PartitionLeader
+from kafka_tools.clock import Deadline
+from kafka_tools.net.broker_errors import broker_error
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node, TopicPartition
+
+
+class TransactionListing(NamedTuple):
+    """One transactional id."""
+
+    transactional_id: str
+    producer_id: int
+    state: str
+
+
+class TransactionDescription(NamedTuple):
+    """A transactional id's state. ``start_time_ms`` is None while no transaction is open."""
+
+    coordinator_id: int
+    state: str
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    start_time_ms: int | None
+    partitions: tuple[TopicPartition, ...]
+
+
+class ProducerState(NamedTuple):
+    """A producer that wrote to a partition; the last two are None where there is none."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp: int
+    coordinator_epoch: int | None
+    current_transaction_start_offset: int | None
+
+
+class AbortSpec(NamedTuple):
+    """Which transaction of a partition is to be aborted, as ``describe_producers`` tells it."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+
+
+class ListTransactions(Call[Node, list[TransactionListing]]):
+    """Node -> the transactional ids it coordinates; durations in ms, pattern a regular expression (4.1)."""
+
+    name = "list transactions"
+
+    def __init__(
+        self, states: Sequence[str], producer_ids: Sequence[int], longer_than_ms: int | None, pattern: str | None
+    ) -> None:
+        self.lookup = Itself()
+        self._states = states
+        self._producer_ids = producer_ids
+        self._longer_than_ms = longer_than_ms
+        self._pattern = pattern
+
+    def build(self, keys: list[Node], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.list_transactions import ListTransactionsRequest
+
+        versions.require(ListTransactionsRequest, 0, "listing transactions")
+        if self._longer_than_ms is not None:
+            versions.require(ListTransactionsRequest, 1, "listing transactions by duration")
+        if self._pattern is not None:
+            versions.require(ListTransactionsRequest, 2, "listing transactions by a pattern of their ids")
+        return ListTransactionsRequest(
+            state_filters=list(self._states),
+            producer_id_filters=list(self._producer_ids),
+            duration_filter=-1 if self._longer_than_ms is None else self._longer_than_ms,
+            transactional_id_pattern=self._pattern,
+        )
+
+    def interpret(
+        self,
+        keys: list[Node],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[Node, list[TransactionListing]],
+    ) -> None:
+        found = [
+            TransactionListing(item.transactional_id, item.producer_id, item.transaction_state)
+            for item in response.transaction_states
+        ]
+        for key in keys:
+            progress.take(key, response.error_code, None, found)
+
+
+class DescribeTransactions(Call[str, TransactionDescription]):
+    """Transactional id -> its state, from its coordinator."""
+
+    name = "describe transactions"
+
+    def __init__(self) -> None:
+        self.lookup = Coordinator(TRANSACTION)
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.describe_transactions import DescribeTransactionsRequest
+
+        versions.require(DescribeTransactionsRequest, 0, "describing transactions")
+        return DescribeTransactionsRequest(transactional_ids=keys)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, TransactionDescription]
+    ) -> None:
+        for item in response.transaction_states:
+            partitions = sorted(
+                TopicPartition(topic.topic, number) for topic in item.topics for number in topic.partitions
+            )
+            description = TransactionDescription(
+                node.id,
+                item.transaction_state,
+                item.producer_id,
+                item.producer_epoch,
+                item.transaction_timeout_ms,
+                item.transaction_start_time_ms if item.transaction_start_time_ms >= 0 else None,
+                tuple(partitions),
+            )
+            progress.take(item.transactional_id, item.error_code, None, description)
+
+
+class DescribeProducers(Call[TopicPartition, list[ProducerState]]):
+    """Partition -> its producers, as the leader or one given broker knows them."""
+
+    name = "describe producers"
+
+    def __init__(self, broker_id: int | None) -> None:
+        self.lookup: Lookup[TopicPartition] = PartitionLeader() if broker_id is None else GivenNode(lambda _: broker_id)
+
+    def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.describe_producers import DescribeProducersRequest
+
+        versions.require(DescribeProducersRequest, 0, "describing producers")
+        Topic = DescribeProducersRequest.TopicRequest
+        topics = [Topic(name=name, partition_indexes=numbers) for name, numbers in by_topic(keys).items()]
+        return DescribeProducersRequest(topics=topics)
+
+    def interpret(
+        self,
+        keys: list[TopicPartition],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[TopicPartition, list[ProducerState]],
+    ) -> None:
+        for topic in response.topics:
+            for item in topic.partitions:
+                key = TopicPartition(topic.name, item.partition_index)
+                producers = [_producer(state) for state in item.active_producers]
+                progress.take(key, item.error_code, item.error_message, producers)
+
+
+def _producer(state: Any) -> ProducerState:
+    return ProducerState(
+        state.producer_id,
+        state.producer_epoch,
+        state.last_sequence,
+        state.last_timestamp,
+        state.coordinator_epoch if state.coordinator_epoch >= 0 else None,
+        state.current_txn_start_offset if state.current_txn_start_offset >= 0 else None,
+    )
+
+
+class AbortTransactions(Call[TopicPartition, None]):
+    """Partition -> the transaction to abort there, by writing its end marker to the leader."""
+
+    name = "abort transactions"
+
+    def __init__(self, specs: Mapping[TopicPartition, AbortSpec]) -> None:
+        self.lookup = PartitionLeader()
+        self._specs = specs
+
+    def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
+
+        Marker = WriteTxnMarkersRequest.WritableTxnMarker
+        markers = []
+        for key in keys:
+            spec = self._specs[key]
+            topic = Marker.WritableTxnMarkerTopic(name=key.topic, partition_indexes=[key.partition])
+            markers.append(
+                Marker(
+                    producer_id=spec.producer_id,
+                    producer_epoch=spec.producer_epoch,
+                    coordinator_epoch=spec.coordinator_epoch,
+                    transaction_result=False,
+                    topics=[topic],
+                )
+            )
+        return WriteTxnMarkersRequest(markers=markers)
+
+    def interpret(
+        self,
+        keys: list[TopicPartition],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[TopicPartition, None],
+    ) -> None:
+        for marker in response.markers:
+            for topic in marker.topics:
+                for item in topic.partitions:
+                    progress.take(TopicPartition(topic.name, item.partition_index), item.error_code, None, None)
+
+
+class FenceProducers(Call[str, tuple[int, int]]):
+    """Transactional id -> the producer id and epoch that fence all producers that use it now."""
+
+    name = "fence producers"
+    per_request = 1
+
+    def __init__(self) -> None:
+        self.lookup = Coordinator(TRANSACTION)
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
+
+        if not keys[0]:
+            error = broker_error(error_codes.INVALID_REQUEST, "a transactional id must not be empty")
+            raise KeysRefused({keys[0]: error})
+        # The transaction that this opens must be able to outlive nothing: 1 ms is the least brokers take.
+        return InitProducerIdRequest(transactional_id=keys[0], transaction_timeout_ms=1)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, tuple[int, int]]
+    ) -> None:
+        progress.take(keys[0], response.error_code, None, (response.producer_id, response.producer_epoch))

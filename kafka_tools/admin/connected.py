@@ -1,0 +1,76 @@
+"""What all operations of the admin client stand on: settings, connections made on first use, deadlines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from kafka_tools.admin import driver
+from kafka_tools.admin.driver import Call
+from kafka_tools.admin.lookups import Cluster
+from kafka_tools.admin.metadata import ClusterMetadata
+from kafka_tools.admin.outcomes import Outcomes
+from kafka_tools.clock import Clock, Deadline, SystemClock
+from kafka_tools.net.config import ClientConfig
+from kafka_tools.net.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kafka_tools.net.trace import Trace
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Connected:
+    """Connects on the first call. ``warn`` gets lines for the operator, such as that a change cannot be atomic."""
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        timeout_s: float | None = None,
+        clock: Clock | None = None,
+        trace: Trace | None = None,
+        warn: Callable[[str], object] | None = None,
+    ) -> None:
+        config.require_bootstrap()
+        self.config = config
+        self._clock: Clock = clock or SystemClock()
+        self._timeout_s = config.number("default.api.timeout.ms") / 1000 if timeout_s is None else timeout_s
+        self._trace = trace
+        self.warn = warn
+        self._cluster: Cluster | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        if self._cluster is not None:
+            self._cluster.exchange.close()
+            self._cluster = None
+
+    @property
+    def cluster(self) -> Cluster:
+        """The connections and what is known of the cluster; made on first use."""
+        if self._cluster is None:
+            exchange = Exchange(self.config, clock=self._clock, trace=self._trace)
+            self._cluster = Cluster(exchange, ClusterMetadata(exchange))
+        return self._cluster
+
+    def deadline(self, timeout_s: float | None = None) -> Deadline:
+        """A deadline for several calls together."""
+        return Deadline(self._clock, self._timeout_s if timeout_s is None else timeout_s)
+
+    def run(
+        self, call: Call[K, V], keys: Iterable[K], timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[K, V]:
+        """Run any call over keys."""
+        return driver.run(call, keys, self.cluster, deadline or self.deadline(timeout_s))
+
+    def ask(self, call: Call[str, V], timeout_s: float | None = None, deadline: Deadline | None = None) -> V:
+        """Run a call that has one answer; raises its error."""
+        return driver.ask(call, self.cluster, deadline or self.deadline(timeout_s))

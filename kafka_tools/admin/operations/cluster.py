@@ -1,0 +1,206 @@
+"""Operations on the cluster and its nodes: versions, log directories, transactions, features, the quorum."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.admin.connected import Connected
+from kafka_tools.admin.outcomes import Outcomes
+from kafka_tools.clock import Deadline
+from kafka_tools.values import Node, TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.cluster import ClusterDescription
+    from kafka_tools.admin.calls.features import Features, FeatureUpdate
+    from kafka_tools.admin.calls.log_dirs import LogDirs, ReplicaPlace
+    from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint
+    from kafka_tools.admin.calls.transactions import (
+        AbortSpec,
+        ProducerState,
+        TransactionDescription,
+        TransactionListing,
+    )
+    from kafka_tools.net.session import VersionRange
+
+
+class ClusterOperations(Connected):
+    """See the module."""
+
+    def describe_cluster(
+        self, *, include_fenced_brokers: bool = False, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> ClusterDescription:
+        """Cluster id, controller and nodes: brokers, or controllers with bootstrap controllers."""
+        from kafka_tools.admin.calls.cluster import DescribeCluster
+
+        call = DescribeCluster(controllers=self.config.is_controllers, include_fenced_brokers=include_fenced_brokers)
+        return self.ask(call, timeout_s, deadline)
+
+    def nodes(self, *, timeout_s: float | None = None, deadline: Deadline | None = None) -> list[Node]:
+        """Every live node, by id."""
+        return list(self.describe_cluster(timeout_s=timeout_s, deadline=deadline).nodes)
+
+    def api_versions(
+        self, *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[Node, dict[int, VersionRange]]:
+        """Node -> API key -> (oldest, newest version)."""
+        from kafka_tools.admin.calls.cluster import ApiVersions
+
+        deadline = deadline or self.deadline(timeout_s)
+        return self.run(ApiVersions(), self.nodes(deadline=deadline), deadline=deadline)
+
+    # log directories
+
+    def describe_log_dirs(
+        self,
+        broker_ids: Iterable[int] | None = None,
+        partitions: Sequence[TopicPartition] | None = None,
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[int, LogDirs]:
+        """Broker id -> path -> the directory with its replicas; all brokers and partitions unless some are named."""
+        from kafka_tools.admin.calls.log_dirs import DescribeLogDirs
+
+        deadline = deadline or self.deadline(timeout_s)
+        ids = [node.id for node in self.nodes(deadline=deadline)] if broker_ids is None else broker_ids
+        return self.run(DescribeLogDirs(partitions), ids, deadline=deadline)
+
+    def alter_replica_log_dirs(
+        self,
+        paths: Mapping[ReplicaPlace, str],
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[ReplicaPlace, None]:
+        """Move replicas to another log directory (an absolute path) of their broker."""
+        from kafka_tools.admin.calls.log_dirs import AlterReplicaLogDirs
+
+        return self.run(AlterReplicaLogDirs(paths), paths, timeout_s, deadline)
+
+    # transactions
+
+    def list_transactions(
+        self,
+        states: Sequence[str] = (),
+        producer_ids: Sequence[int] = (),
+        *,
+        longer_than_ms: int | None = None,
+        pattern: str | None = None,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[Node, list[TransactionListing]]:
+        """Node -> the transactional ids it coordinates (3.0)."""
+        from kafka_tools.admin.calls.transactions import ListTransactions
+
+        deadline = deadline or self.deadline(timeout_s)
+        call = ListTransactions(states, producer_ids, longer_than_ms, pattern)
+        return self.run(call, self.nodes(deadline=deadline), deadline=deadline)
+
+    def describe_transactions(
+        self, transactional_ids: Iterable[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[str, TransactionDescription]:
+        """Transactional id -> its state (3.0)."""
+        from kafka_tools.admin.calls.transactions import DescribeTransactions
+
+        return self.run(DescribeTransactions(), transactional_ids, timeout_s, deadline)
+
+    def describe_producers(
+        self,
+        partitions: Iterable[TopicPartition],
+        broker_id: int | None = None,
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[TopicPartition, list[ProducerState]]:
+        """Partition -> its producers, as its leader or one given broker knows them (2.8)."""
+        from kafka_tools.admin.calls.transactions import DescribeProducers
+
+        return self.run(DescribeProducers(broker_id), partitions, timeout_s, deadline)
+
+    def abort_transactions(
+        self,
+        specs: Mapping[TopicPartition, AbortSpec],
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[TopicPartition, None]:
+        """End hanging transactions, each on one partition."""
+        from kafka_tools.admin.calls.transactions import AbortTransactions
+
+        return self.run(AbortTransactions(specs), specs, timeout_s, deadline)
+
+    def fence_producers(
+        self, transactional_ids: Iterable[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[str, tuple[int, int]]:
+        """Transactional id -> (producer id, epoch) that fence every producer that uses it now."""
+        from kafka_tools.admin.calls.transactions import FenceProducers
+
+        return self.run(FenceProducers(), transactional_ids, timeout_s, deadline)
+
+    # features and quorum
+
+    def describe_features(
+        self, node_id: int | None = None, *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Features:
+        """Supported and finalized features, as a given node or any tells them."""
+        from kafka_tools.admin.calls.features import DescribeFeatures
+
+        return self.ask(DescribeFeatures(node_id), timeout_s, deadline)
+
+    def update_features(
+        self,
+        updates: Mapping[str, FeatureUpdate],
+        *,
+        validate_only: bool = False,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[str, None]:
+        """Finalize other levels of features."""
+        from kafka_tools.admin.calls.features import UpdateFeatures
+
+        return self.run(UpdateFeatures(updates, validate_only), updates, timeout_s, deadline)
+
+    def describe_quorum(self, *, timeout_s: float | None = None, deadline: Deadline | None = None) -> QuorumDescription:
+        """Leader, voters and observers of the metadata quorum (KRaft, 3.3)."""
+        from kafka_tools.admin.calls.quorum import DescribeQuorum
+
+        return self.ask(DescribeQuorum(), timeout_s, deadline)
+
+    def add_voter(
+        self,
+        voter_id: int,
+        directory_id: uuid.UUID,
+        endpoints: Sequence[QuorumEndpoint],
+        *,
+        cluster_id: str | None = None,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> None:
+        """Make a controller a voter of the metadata quorum (3.9)."""
+        from kafka_tools.admin.calls.quorum import AddVoter
+
+        self.ask(AddVoter(voter_id, directory_id, endpoints, cluster_id), timeout_s, deadline)
+
+    def remove_voter(
+        self,
+        voter_id: int,
+        directory_id: uuid.UUID,
+        *,
+        cluster_id: str | None = None,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> None:
+        """Make a voter of the metadata quorum an observer (3.9)."""
+        from kafka_tools.admin.calls.quorum import RemoveVoter
+
+        self.ask(RemoveVoter(voter_id, directory_id, cluster_id), timeout_s, deadline)
+
+    def unregister_broker(
+        self, broker_id: int, *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> None:
+        """Make the cluster forget a broker that is gone for good (KRaft)."""
+        from kafka_tools.admin.calls.quorum import UnregisterBroker
+
+        self.run(UnregisterBroker(), [broker_id], timeout_s, deadline)[broker_id].get()

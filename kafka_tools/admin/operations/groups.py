@@ -1,0 +1,137 @@
+"""Operations on groups and the offsets they committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.admin.lookups import versions_of
+from kafka_tools.admin.operations.cluster import ClusterOperations
+from kafka_tools.admin.outcomes import Listing, Outcome, Outcomes
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import InputError, UnsupportedVersion
+from kafka_tools.net.broker_errors import has_code
+from kafka_tools.protocol import error_codes
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.groups import GroupDescription, GroupListing
+    from kafka_tools.admin.calls.offsets import CommittedOffset
+
+
+class GroupOperations(ClusterOperations):
+    """See the module."""
+
+    def list_groups(
+        self,
+        states: Sequence[str] = (),
+        types: Sequence[str] = (),
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Listing[GroupListing]:
+        """The groups of every broker, by id; ``errors`` of the result says which brokers could not tell theirs."""
+        from kafka_tools.admin.calls.groups import ListGroups
+
+        deadline = deadline or self.deadline(timeout_s)
+        outcomes = self.run(ListGroups(states, types), self.nodes(deadline=deadline), deadline=deadline)
+        failures = list(outcomes.failures().values())
+        if failures and len(failures) == len(outcomes):
+            raise failures[0]
+        groups = {group.group_id: group for found in outcomes.succeeded().values() for group in found}
+        return Listing((groups[group_id] for group_id in sorted(groups)), failures)
+
+    def describe_groups(
+        self, group_ids: Iterable[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[str, GroupDescription]:
+        """Group -> members and state, of the new and of the classic protocol."""
+        from kafka_tools.admin.calls.groups import DescribeClassicGroups, DescribeConsumerGroups
+        from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+
+        keys = list(dict.fromkeys(group_ids))
+        deadline = deadline or self.deadline(timeout_s)
+        found: dict[str, Outcome[GroupDescription]] = {}
+        if keys and versions_of(self.cluster, deadline).has(ConsumerGroupDescribeRequest):
+            outcomes = self.run(DescribeConsumerGroups(), keys, deadline=deadline)
+            found = {key: outcome for key, outcome in outcomes.items() if not _is_other_kind(outcome)}
+        rest = self.run(DescribeClassicGroups(), [key for key in keys if key not in found], deadline=deadline)
+        return Outcomes((key, found[key] if key in found else rest[key]) for key in keys)
+
+    def delete_groups(
+        self, group_ids: Iterable[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[str, None]:
+        """Delete groups without members, with their offsets."""
+        from kafka_tools.admin.calls.groups import DeleteGroups
+
+        return self.run(DeleteGroups(), group_ids, timeout_s, deadline)
+
+    # offsets
+
+    def list_group_offsets(
+        self,
+        group_id: str,
+        partitions: Sequence[TopicPartition] | None = None,
+        *,
+        require_stable: bool = False,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[TopicPartition, CommittedOffset | None]:
+        """Partition -> what the group committed, None for nothing; all its partitions unless some are named."""
+        outcomes = self.list_groups_offsets(
+            {group_id: partitions}, require_stable=require_stable, timeout_s=timeout_s, deadline=deadline
+        )
+        return outcomes[group_id].get()
+
+    def list_groups_offsets(
+        self,
+        wanted: Mapping[str, Sequence[TopicPartition] | None],
+        *,
+        require_stable: bool = False,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[str, Outcomes[TopicPartition, CommittedOffset | None]]:
+        """The same for many groups at once."""
+        from kafka_tools.admin.calls.offsets import FetchGroupOffsets
+
+        return self.run(FetchGroupOffsets(wanted, require_stable), wanted, timeout_s, deadline)
+
+    def alter_group_offsets(
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, int | CommittedOffset],
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[TopicPartition, None]:
+        """Commit offsets for a group that has no members."""
+        from kafka_tools.admin.calls.offsets import CommitGroupOffsets, CommittedOffset
+
+        if not offsets:
+            return Outcomes(())
+        values = {key: CommittedOffset(value) if isinstance(value, int) else value for key, value in offsets.items()}
+        negative = next((key for key, value in values.items() if value.offset < 0), None)
+        if negative is not None:
+            raise InputError(f"{negative}: offset {values[negative].offset} cannot be committed: it is below 0")
+        return self.run(CommitGroupOffsets(group_id, values), [group_id], timeout_s, deadline)[group_id].get()
+
+    def delete_group_offsets(
+        self,
+        group_id: str,
+        partitions: Sequence[TopicPartition],
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[TopicPartition, None]:
+        """Forget what a group committed for some partitions (2.4)."""
+        from kafka_tools.admin.calls.offsets import DeleteGroupOffsets
+
+        if not partitions:
+            return Outcomes(())
+        call = DeleteGroupOffsets(group_id, partitions)
+        return self.run(call, [group_id], timeout_s, deadline)[group_id].get()
+
+
+def _is_other_kind(outcome: Outcome[Any]) -> bool:
+    """Whether a group is none of the new protocol, or its coordinator does not know that protocol."""
+    other = (error_codes.GROUP_ID_NOT_FOUND, error_codes.UNSUPPORTED_VERSION)
+    return any(has_code(outcome.error, code) for code in other) or isinstance(outcome.error, UnsupportedVersion)

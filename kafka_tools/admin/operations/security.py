@@ -1,0 +1,127 @@
+"""Operations on SCRAM credentials, access control lists and delegation tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.admin.connected import Connected
+from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.clock import Deadline
+from kafka_tools.net.broker_errors import has_code
+from kafka_tools.protocol import error_codes
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.acls import AclBinding, AclFilter
+    from kafka_tools.admin.calls.scram import ScramChange, ScramCredentialInfo
+    from kafka_tools.admin.calls.tokens import DelegationToken, Principal
+
+
+class SecurityOperations(Connected):
+    """See the module."""
+
+    def describe_user_scram_credentials(
+        self, users: Sequence[str] | None = None, *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[str, list[ScramCredentialInfo]]:
+        """User -> mechanisms and iterations; None means every user who has a credential."""
+        from kafka_tools.admin.calls.scram import DescribeScram
+
+        return Outcomes(self.ask(DescribeScram(users), timeout_s, deadline).items())
+
+    def alter_user_scram_credentials(
+        self, changes: Sequence[ScramChange], *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[str, None]:
+        """Store and remove credentials. InputError, before anything is sent, for what brokers would refuse."""
+        from kafka_tools.admin.calls.scram import AlterScram, by_user
+
+        users = by_user(changes)
+        deadline = deadline or self.deadline(timeout_s)
+        outcomes = dict(self.run(AlterScram(users), users, deadline=deadline))
+        for user, outcome in outcomes.items():
+            if len(users[user]) > 1 and has_code(outcome.error, error_codes.DUPLICATE_RESOURCE):
+                # KRaft controllers take one change per user and request, and have done nothing of this one.
+                outcomes[user] = self._alter_one_by_one(user, users[user], deadline)
+        return Outcomes(outcomes.items())
+
+    def _alter_one_by_one(self, user: str, changes: Sequence[ScramChange], deadline: Deadline) -> Outcome[None]:
+        from kafka_tools.admin.calls.scram import AlterScram
+
+        done: list[str] = []
+        for change in changes:
+            outcome = self.run(AlterScram({user: [change]}), [user], deadline=deadline)[user]
+            if outcome.error is not None:
+                if done:
+                    outcome.error.hint = f"done before that for {user}: {', '.join(done)}"
+                return outcome
+            done.append(change.mechanism)
+        return Outcome(None)
+
+    # ACLs
+
+    def describe_acls(
+        self, pattern: AclFilter | None = None, *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> list[AclBinding]:
+        """Entries that match; all of them without a filter."""
+        from kafka_tools.admin.calls.acls import AclFilter, DescribeAcls
+
+        return self.ask(DescribeAcls(pattern or AclFilter()), timeout_s, deadline)
+
+    def create_acls(
+        self, bindings: Iterable[AclBinding], *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[AclBinding, None]:
+        """Add entries; one that is there already is no error."""
+        from kafka_tools.admin.calls.acls import CreateAcls
+
+        return self.run(CreateAcls(), bindings, timeout_s, deadline)
+
+    def delete_acls(
+        self, filters: Iterable[AclFilter], *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[AclFilter, list[tuple[AclBinding, Outcome[None]]]]:
+        """Filter -> the entries that matched, each with what became of it."""
+        from kafka_tools.admin.calls.acls import DeleteAcls
+
+        return self.run(DeleteAcls(), filters, timeout_s, deadline)
+
+    # delegation tokens
+
+    def create_delegation_token(
+        self,
+        renewers: Sequence[Principal] = (),
+        *,
+        owner: Principal | None = None,
+        max_lifetime_ms: int = -1,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> DelegationToken:
+        """A token for the one who asks, or for ``owner`` (3.3); -1: as long as brokers allow."""
+        from kafka_tools.admin.calls.tokens import CreateToken
+
+        return self.ask(CreateToken(renewers, owner, max_lifetime_ms), timeout_s, deadline)
+
+    def renew_delegation_token(
+        self, hmac: bytes, period_ms: int = -1, *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> int:
+        """The new expiry in ms since the epoch; -1: as long as brokers renew."""
+        from kafka_tools.admin.calls.tokens import RenewToken
+
+        return self.ask(RenewToken(hmac, period_ms), timeout_s, deadline)
+
+    def expire_delegation_token(
+        self, hmac: bytes, period_ms: int = -1, *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> int:
+        """The new expiry in ms since the epoch; -1 ends the token at once."""
+        from kafka_tools.admin.calls.tokens import ExpireToken
+
+        return self.ask(ExpireToken(hmac, period_ms), timeout_s, deadline)
+
+    def describe_delegation_tokens(
+        self,
+        owners: Sequence[Principal] | None = None,
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> list[DelegationToken]:
+        """Tokens of some owners; None means all that the principal may see."""
+        from kafka_tools.admin.calls.tokens import DescribeTokens
+
+        return self.ask(DescribeTokens(owners), timeout_s, deadline)

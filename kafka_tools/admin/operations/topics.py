@@ -1,0 +1,166 @@
+"""Operations on topics and their partitions: records, offsets, reassignments, elections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.admin.connected import Connected
+from kafka_tools.admin.lookups import versions_of
+from kafka_tools.admin.outcomes import Outcomes
+from kafka_tools.clock import Deadline
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.offsets import ListedOffset
+    from kafka_tools.admin.calls.reassignments import Reassignment
+    from kafka_tools.admin.calls.topics import (
+        CreatedTopic,
+        NewPartitions,
+        NewTopic,
+        TopicDescription,
+        TopicKey,
+        TopicListing,
+    )
+
+
+class TopicOperations(Connected):
+    """See the module."""
+
+    def list_topics(
+        self, *, include_internal: bool = True, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> list[TopicListing]:
+        """All topics that the principal may see, by name."""
+        from kafka_tools.admin.calls.topics import ListTopics
+
+        return self.ask(ListTopics(include_internal), timeout_s, deadline)
+
+    def describe_topics(
+        self,
+        topics: Iterable[TopicKey],
+        *,
+        page_size: int | None = None,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[TopicKey, TopicDescription]:
+        """Topics by name or id (2.8). ``page_size`` bounds the partitions per response (3.7 and later)."""
+        from kafka_tools.admin.calls.topics import PAGE_PARTITIONS, DescribeTopics
+        from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+
+        keys = list(dict.fromkeys(topics))
+        deadline = deadline or self.deadline(timeout_s)
+        names = [key for key in keys if isinstance(key, str) and key]
+        if not names or not versions_of(self.cluster, deadline).has(DescribeTopicPartitionsRequest):
+            return self.run(DescribeTopics(), keys, deadline=deadline)
+        from kafka_tools.admin.topic_pages import describe_by_pages
+
+        found = describe_by_pages(names, page_size or PAGE_PARTITIONS, self.cluster, deadline)
+        rest = self.run(DescribeTopics(), [key for key in keys if key not in found], deadline=deadline)
+        return Outcomes((key, found[key] if key in found else rest[key]) for key in keys)
+
+    def create_topics(
+        self,
+        topics: Sequence[NewTopic],
+        *,
+        validate_only: bool = False,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[str, CreatedTopic]:
+        """Name -> what was created."""
+        from kafka_tools.admin.calls.topics import CreateTopics, by_name
+
+        named = by_name(topics)
+        return self.run(CreateTopics(named, validate_only), named, timeout_s, deadline)
+
+    def delete_topics(
+        self, topics: Iterable[TopicKey], *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[TopicKey, None]:
+        """Topics by name, or by id (2.8)."""
+        from kafka_tools.admin.calls.topics import DeleteTopics
+
+        return self.run(DeleteTopics(), topics, timeout_s, deadline)
+
+    def create_partitions(
+        self,
+        wanted: Mapping[str, NewPartitions],
+        *,
+        validate_only: bool = False,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[str, None]:
+        """Raise topics to a total number of partitions."""
+        from kafka_tools.admin.calls.topics import CreatePartitions
+
+        return self.run(CreatePartitions(wanted, validate_only), wanted, timeout_s, deadline)
+
+    # records and offsets
+
+    def delete_records(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[TopicPartition, int]:
+        """Delete what is before an offset (-1: before the high watermark); the log start offset afterwards."""
+        from kafka_tools.admin.calls.records import DeleteRecords
+
+        return self.run(DeleteRecords(offsets), offsets, timeout_s, deadline)
+
+    def list_offsets(
+        self,
+        specs: Mapping[TopicPartition, int],
+        *,
+        read_committed: bool = False,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[TopicPartition, ListedOffset]:
+        """Partition -> timestamp in ms, or a constant of ``calls.offsets`` (LATEST, EARLIEST, ...)."""
+        from kafka_tools.admin.calls.offsets import READ_COMMITTED, READ_UNCOMMITTED, ListOffsets
+
+        call = ListOffsets(specs, READ_COMMITTED if read_committed else READ_UNCOMMITTED)
+        return self.run(call, specs, timeout_s, deadline)
+
+    # reassignments and elections
+
+    def alter_partition_reassignments(
+        self,
+        wanted: Mapping[TopicPartition, Sequence[int] | None],
+        *,
+        allow_replication_factor_change: bool = True,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[TopicPartition, None]:
+        """Move partitions to other brokers, the preferred leader first; None cancels a move (2.4)."""
+        from kafka_tools.admin.calls.reassignments import AlterReassignments
+
+        call = AlterReassignments(wanted, allow_replication_factor_change)
+        return self.run(call, wanted, timeout_s, deadline)
+
+    def list_partition_reassignments(
+        self,
+        partitions: Sequence[TopicPartition] | None = None,
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> dict[TopicPartition, Reassignment]:
+        """The moves that are under way, of some partitions or of all (2.4)."""
+        from kafka_tools.admin.calls.reassignments import ListReassignments
+
+        return self.ask(ListReassignments(partitions), timeout_s, deadline)
+
+    def elect_leaders(
+        self,
+        partitions: Sequence[TopicPartition] | None = None,
+        *,
+        unclean: bool = False,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[TopicPartition, None]:
+        """Elect the preferred leaders, or with ``unclean`` replicas that are not in sync (2.2, 2.4).
+
+        ELECTION_NOT_NEEDED is an error of its key. Of all partitions only those with a result are told.
+        """
+        from kafka_tools.admin.calls.elections import PREFERRED, UNCLEAN, ElectLeaders
+
+        return self.ask(ElectLeaders(UNCLEAN if unclean else PREFERRED, partitions), timeout_s, deadline)
