@@ -256,6 +256,7 @@ class _Chunk:
         self.topic_partition = topic_partition
         self.position = offset
         self.exhausted = False
+        self._failure: CorruptBatch | None = None
         self._check_crcs = settings.check_crcs
         self._aborted = _AbortedTransactions(data) if settings.read_committed else None
         self._batches = self._whole_batches(memoryview(data.records or b""))
@@ -264,7 +265,19 @@ class _Chunk:
         self._batch_end = offset
 
     def take(self, limit: int) -> list[ConsumedRecord]:
-        """Up to ``limit`` records of one batch; ``position`` moves past them, and past what is not for consumers."""
+        """Up to ``limit`` records of one batch; ``position`` moves past them, and past what is not for consumers.
+
+        A batch that cannot be read raises CorruptBatch, again each time: nothing is skipped unless someone seeks.
+        """
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return self._take(limit)
+        except CorruptBatch as error:
+            self._failure = error
+            raise
+
+    def _take(self, limit: int) -> list[ConsumedRecord]:
         while self._next >= len(self._records):
             self.position = max(self.position, self._batch_end)
             batch = next(self._batches, None)
