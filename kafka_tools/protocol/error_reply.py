@@ -181,4 +181,19 @@ def _find_coordinator(request: Any, response: Any, version: int, code: int, mess
         ]
 
 
-_SPECIAL = {1: _fetch, 2: _list_offsets, 9: _offset_fetch, 10: _find_coordinator, 11: _join_group, 18: _api_versions}
+def _alter_user_scram_credentials(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
+    """Users are named in two lists of the request, and answered once each."""
+    result = type(response).FIELDS[[f.name for f in response.FIELDS].index("results")].item.item
+    users = dict.fromkeys(entry.name for entry in (*request.deletions, *request.upsertions))
+    response.results = [result(user=user, error_code=code, error_message=message) for user in users]
+
+
+_SPECIAL = {
+    1: _fetch,
+    2: _list_offsets,
+    9: _offset_fetch,
+    10: _find_coordinator,
+    11: _join_group,
+    18: _api_versions,
+    51: _alter_user_scram_credentials,
+}

@@ -1,14 +1,13 @@
 """A broker core without sockets and files, on a clock that only the test moves.
 
-Requests go through the same handlers as in the real broker, and every response is encoded and decoded in
-the version asked for, so a field that this version lacks fails the test.
+Requests go through the real dispatcher as the bytes that a client would send, in the version asked for, and the
+answers come back as bytes: what a version lacks is noticed.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import Any
 
 from kafka_tools.broker_embedded.cluster import Cluster
@@ -18,16 +17,15 @@ from kafka_tools.broker_embedded.coordinators.groups import Groups
 from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.credentials import Credentials
-from kafka_tools.broker_embedded.dispatch import Call, Connection
-from kafka_tools.broker_embedded.purgatory import Parked, Purgatory
+from kafka_tools.broker_embedded.dispatch import Connection, Dispatcher
+from kafka_tools.broker_embedded.purgatory import Purgatory
 from kafka_tools.broker_embedded.quotas import Quotas
+from kafka_tools.broker_embedded.throttling import Throttling
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
-from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import registry
-from kafka_tools.protocol.codec import decode, encode
-from kafka_tools.protocol.error_reply import error_reply
-from kafka_tools.protocol.schema import Stored, Struct
+from kafka_tools.protocol.headers import decode_response, encode_request
+from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
 from kafka_tools.values import Node, TopicPartition
 
@@ -58,10 +56,12 @@ class MemoryCore(Core):
         self.configs = ConfigStore(self)
         self.quotas = Quotas(self)
         self.credentials = Credentials(self)
+        self.throttling = Throttling(self)
         self.groups = Groups(self)
         self.producer_ids = ProducerIds(self)
         self.batches: dict[TopicPartition, list[bytes]] = {}
         self.failing_appends: Exception | None = None
+        self.dispatcher = Dispatcher(self)
 
     def topic_config_changed(self, name: str) -> None:
         pass
@@ -138,24 +138,17 @@ class MemoryBroker:
     ) -> Answer:
         """Handle one request; the answer may still be open."""
         api = registry.api(request.API_KEY)
-        module = import_module(f"kafka_tools.broker_embedded.handlers.{api.stem}")
-        version = min(module.VERSIONS[1], api.request.MAX_VERSION) if version is None else version
-        assert module.VERSIONS[0] <= version <= module.VERSIONS[1], f"{api.name} v{version} is not served"
-        request = decode(api.request, version, encode(request, version))
-        call = Call(self.core, Connection("test", "PLAINTEXT", host), api, version, client_id, request)
+        handler = self.core.dispatcher.handlers[request.API_KEY]
+        version = handler.max_version if version is None else version
+        assert handler.min_version <= version <= handler.max_version, f"{api.name} v{version} is not served"
         answer = Answer()
 
-        def take(response: Struct) -> None:
-            answer.response = decode(api.response, version, encode(response, version))
+        def take(payload: bytes | None) -> None:
+            assert payload is not None
+            answer.response = decode_response(api.response, version, payload)[1]
 
-        try:
-            result = module.handle(call)
-        except BrokerError as error:
-            result = error_reply(request, version, error.code.code, error.broker_message)
-        if isinstance(result, Parked):
-            self.core.purgatory.park(result, take)
-        else:
-            take(result)
+        frame = encode_request(request, version, 1, client_id)
+        self.core.dispatcher.handle_frame(Connection("test", "PLAINTEXT", host), frame, take)
         return answer
 
     def call(self, request: Any, version: int | None = None, **rest: Any) -> Any:

@@ -196,6 +196,7 @@ def test_configs_that_contradict_each_other_are_refused(broker: MemoryBroker) ->
     assert error == (BAD_CONFIG, text)
 
 
+@pytest.mark.req("CFG-34")
 def test_a_resource_named_twice_is_refused_both_times_and_the_others_are_done(broker: MemoryBroker) -> None:
     broker.create_topic("t2")
     Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
@@ -255,6 +256,7 @@ def test_a_topic_follows_the_brokers_configs(broker: MemoryBroker) -> None:
     assert topic.get("retention.ms") == 200_000
 
 
+@pytest.mark.req("CFG-35", "CFG-37")
 def test_a_described_topic_names_source_and_synonyms_as_kafka_does(broker: MemoryBroker) -> None:
     alter(broker, TOPIC, "t1", (SET, "retention.ms", "5000"), (SET, "preallocate", "TRUE"))
     alter(broker, BROKER, "1", (SET, "log.retention.ms", "100000"))
@@ -298,6 +300,7 @@ def test_a_described_broker_tells_static_dynamic_and_read_only(broker: MemoryBro
     ]
 
 
+@pytest.mark.req("CFG-36")
 def test_sensitive_values_are_never_described(broker: MemoryBroker) -> None:
     name = "listener.name.plaintext.ssl.keystore.password"
     alter(broker, BROKER, "1", (SET, name, "hunter2"))

@@ -592,6 +592,23 @@ def test_an_administrator_removes_a_static_member_by_its_instance_id(broker: Mem
 # describing and listing
 
 
+@pytest.mark.req("GC-1")
+def test_a_group_goes_through_kafkas_states(broker: MemoryBroker) -> None:
+    assert state(broker) == "Dead"
+    member_id = join(broker).response.member_id
+    assert state(broker) == "Empty"
+    answer = join(broker, member_id)
+    assert state(broker) == "PreparingRebalance"
+    until(broker, answer)
+    assert state(broker) == "CompletingRebalance"
+    sync(broker, member_id, 1, {})
+    assert state(broker) == "Stable"
+    leave(broker, (member_id, None))
+    assert state(broker) == "Empty"
+    broker.core.groups.delete("g")
+    assert state(broker) == "Dead"
+
+
 @pytest.mark.req("CG-6")
 def test_a_described_group_shows_protocol_and_metadata_only_while_stable(broker: MemoryBroker) -> None:
     _generation, (first, _second) = stable_group(broker)

@@ -140,7 +140,9 @@ def lone_member(broker: MemoryBroker, *topics: str, protocol_type: str = "consum
     answer = broker.send(request, 3)
     broker.advance(0)
     member = str(answer.response.member_id)
-    broker.call(SyncGroupRequest(group_id="g", generation_id=1, member_id=member), 3)
+    sync = SyncGroupRequest(group_id="g", generation_id=1, member_id=member)
+    sync.assignments = [sync.RequestAssignment(member_id=member, assignment=b"assigned")]
+    broker.call(sync, 3)
     return member
 
 
@@ -290,6 +292,16 @@ def test_a_commit_counts_as_a_heartbeat(broker: MemoryBroker) -> None:
     assert broker.call(heartbeat).error_code == codes.NONE
 
 
+@pytest.mark.req("GC-17", "GC-48")
+def test_a_commit_of_several_partitions_is_one_batch_and_the_newest_one_holds(broker: MemoryBroker) -> None:
+    for offset in (1, 2, 3):
+        commit(broker, {("t", 0): (offset, ""), ("t", 1): (offset + 10, "")})
+        assert fetch(broker) == {("t", 0): (offset, -1, "", 0), ("t", 1): (offset + 10, -1, "", 0)}
+    assert sum(len(log) for log in broker.batches.values()) == 3
+    broker.restart()
+    assert fetch(broker) == {("t", 0): (3, -1, "", 0), ("t", 1): (13, -1, "", 0)}
+
+
 # deleting
 
 
@@ -390,6 +402,17 @@ def test_an_old_client_chooses_its_own_retention(broker: MemoryBroker) -> None:
     assert list(fetch(broker)) == [("t", 1)]
 
 
+@pytest.mark.req("GC-25")
+def test_commits_stored_in_version_0_expire_by_the_brokers_retention(broker: MemoryBroker) -> None:
+    value = OffsetCommitValue(offset=7, metadata="", commit_timestamp=broker.clock.now_ms())
+    write(broker, (OFFSET_KEY, encode_versioned(value, 0)))
+    broker.restart()
+    broker.advance(DAY_MS - 1)
+    assert list(fetch(broker)) == [("t", 0)]
+    broker.advance(SWEEP_MS)
+    assert fetch(broker) == {}
+
+
 @pytest.mark.req("GC-30")
 def test_expiry_that_cannot_be_stored_is_tried_again(broker: MemoryBroker) -> None:
     commit(broker, {("t", 0): (1, "")}, version=2, retention_ms=1000)
@@ -433,7 +456,7 @@ def test_commits_are_stored_as_kafka_stores_them(broker: MemoryBroker) -> None:
     assert decode(OffsetCommitValue, 1, old_value[2:]).expire_timestamp == now_ms + 5
 
 
-@pytest.mark.req("GC-39")
+@pytest.mark.req("GC-39", "GC-40")
 def test_groups_are_stored_as_kafka_stores_them(broker: MemoryBroker) -> None:
     member = lone_member(broker, "t")
     leave(broker, member)
@@ -446,7 +469,10 @@ def test_groups_are_stored_as_kafka_stores_them(broker: MemoryBroker) -> None:
     assert gone is None
     assert (created.protocol_type, created.generation, created.members) == ("", 0, [])
     assert (joined.protocol_type, joined.generation, joined.protocol) == ("consumer", 1, "range")
-    assert (joined.leader, [m.client_host for m in joined.members]) == (member, ["/127.0.0.1"])
+    (stored_member,) = joined.members
+    assert (joined.leader, stored_member.member_id, stored_member.client_host) == (member, member, "/127.0.0.1")
+    assert stored_member.subscription == encode_versioned(ConsumerProtocolSubscription(topics=["t"]), 0)
+    assert stored_member.assignment == b"assigned"
     assert (left.generation, left.protocol, left.leader, left.members) == (2, None, None, [])
 
 

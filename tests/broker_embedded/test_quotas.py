@@ -46,6 +46,7 @@ def describe(broker: MemoryBroker, *components: tuple[str, int, str | None], str
     ]
 
 
+@pytest.mark.req("QT-33")
 @pytest.mark.parametrize(
     ("entity", "key", "value", "message"),
     [
@@ -85,6 +86,7 @@ def test_one_bad_entity_does_not_stop_the_others(broker: MemoryBroker) -> None:
     assert describe(broker) == [({"user": "a"}, {"producer_byte_rate": 100.0})]
 
 
+@pytest.mark.req("QT-15")
 def test_changes_are_incremental_and_the_last_removal_ends_the_entity(broker: MemoryBroker) -> None:
     alter(broker, entry({"user": "a", "client-id": None}, producer_byte_rate=100.0, request_percentage=12.5))
     alter(broker, entry({"user": "a", "client-id": None}, producer_byte_rate=None))
@@ -94,6 +96,7 @@ def test_changes_are_incremental_and_the_last_removal_ends_the_entity(broker: Me
     assert describe(broker) == []
 
 
+@pytest.mark.req("QT-14")
 def test_validate_only_changes_nothing(broker: MemoryBroker) -> None:
     assert alter(broker, entry({"user": "a"}, producer_byte_rate=1.0), validate_only=True) == [(OK, None)]
     assert alter(broker, entry({"user": "a"}, nope=1.0), validate_only=True)[0][0] == BAD_REQUEST
@@ -144,7 +147,7 @@ def test_a_filter_that_makes_no_sense_is_refused(
     assert describe(broker, *components) == (code, message)
 
 
-@pytest.mark.req("QT-21", "QT-22")
+@pytest.mark.req("QT-11", "QT-21", "QT-22")
 def test_the_most_specific_of_eight_levels_holds(broker: MemoryBroker) -> None:
     levels: list[Entity] = [
         {"client-id": None},

@@ -153,7 +153,7 @@ def test_without_limits_nobody_is_measured(broker: MemoryBroker, throttling: Thr
     assert throttling._rates == {}
 
 
-@pytest.mark.req("QT-30")
+@pytest.mark.req("QT-30", "QT-32")
 def test_a_muted_connection_is_served_when_the_delay_is_over_even_if_the_client_does_not_wait() -> None:
     with EmbeddedBroker() as broker, WireClient(broker.bootstrap_servers) as client:
         topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
