@@ -1,0 +1,53 @@
+"""AlterPartitionReassignments (45): move partitions to other brokers, or cancel a move (null replicas).
+
+- With one broker the only possible target is where a partition is: that is done at once.
+- Other targets are INVALID_REPLICA_ASSIGNMENT, a cancellation is NO_REASSIGNMENT_IN_PROGRESS.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.topics import check_assignment
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse
+
+VERSIONS = (0, 1)
+AUTHORIZE = (("ALTER", "CLUSTER"),)
+
+TopicResponse = AlterPartitionReassignmentsResponse.ReassignableTopicResponse
+
+
+def handle(call: Call) -> AlterPartitionReassignmentsResponse:
+    request = call.request
+    response = AlterPartitionReassignmentsResponse(
+        error_message=None, allow_replication_factor_change=request.allow_replication_factor_change
+    )
+    for topic in request.topics:
+        answers = []
+        for wanted in topic.partitions:
+            answer = TopicResponse.ReassignablePartitionResponse(
+                partition_index=wanted.partition_index, error_message=None
+            )
+            try:
+                _check(call, topic.name, wanted.partition_index, wanted.replicas)
+            except BrokerError as error:
+                answer.error_code, answer.error_message = error.code.code, error.broker_message
+            answers.append(answer)
+        response.responses.append(TopicResponse(name=topic.name, partitions=answers))
+    return response
+
+
+def _check(call: Call, topic: str, number: int, replicas: list[int] | None) -> None:
+    core = call.broker
+    if core.cluster.partition(topic, number) is None:
+        raise refuse(
+            error_codes.UNKNOWN_TOPIC_OR_PARTITION,
+            "This server does not host this topic-partition.",
+        )
+    if replicas is None:
+        raise refuse(
+            error_codes.NO_REASSIGNMENT_IN_PROGRESS,
+            "No partition reassignment is in progress.",
+        )
+    check_assignment(core, [replicas])

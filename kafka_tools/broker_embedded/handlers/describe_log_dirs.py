@@ -1,0 +1,51 @@
+"""DescribeLogDirs (35): the log directories with the partitions in them and their sizes.
+
+- No topics (null) means all partitions.
+- offset_lag is 0: one replica is never behind its own high watermark, and there are no future logs.
+- v3: an error of the whole request is told; before it is an empty list. v4: size and free space of the volume.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsResponse
+
+VERSIONS = (0, 5)
+AUTHORIZE = (("DESCRIBE", "CLUSTER"),)
+
+log = logging.getLogger(__name__)
+
+Result = DescribeLogDirsResponse.Result
+
+
+def handle(call: Call) -> DescribeLogDirsResponse:
+    logs = call.broker.logs
+    wanted = call.request.topics
+    names = None if wanted is None else {topic.topic: set(topic.partitions) for topic in wanted}
+    return DescribeLogDirsResponse(results=[_directory(call, path, names) for path in logs.dirs.paths])
+
+
+def _directory(call: Call, path: str, names: dict[str, set[int]] | None) -> DescribeLogDirsResponse.Result:
+    result = Result(log_dir=path)
+    topics: dict[str, DescribeLogDirsResponse.Result.Topic] = {}
+    for partition in sorted(call.broker.logs, key=lambda partition: partition.id):
+        topic, number = partition.id
+        if partition.log_dir != path or (names is not None and number not in names.get(topic, ())):
+            continue
+        entry = topics.get(topic)
+        if entry is None:
+            entry = topics[topic] = Result.Topic(name=topic)
+            result.topics.append(entry)
+        entry.partitions.append(Result.Topic.Partition(partition_index=number, partition_size=partition.log.size_bytes))
+    if call.version >= 4:
+        try:
+            usage = shutil.disk_usage(path)
+        except OSError as error:
+            log.error("the log directory %s cannot be read: %s", path, error)
+            return Result(log_dir=path, error_code=error_codes.KAFKA_STORAGE_ERROR)
+        result.total_bytes, result.usable_bytes = usage.total, usage.free
+    return result

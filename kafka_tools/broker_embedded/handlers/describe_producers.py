@@ -1,0 +1,47 @@
+"""DescribeProducers (61): what the logs of partitions know of their producers (KIP-664)."""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.describe_producers import DescribeProducersResponse
+
+VERSIONS = (0, 0)
+AUTHORIZE = (("READ", "TOPIC"),)
+
+Answer = DescribeProducersResponse.TopicResponse.PartitionResponse
+
+
+def handle(call: Call) -> DescribeProducersResponse:
+    response = DescribeProducersResponse()
+    for topic in call.request.topics:
+        answers = []
+        for number in topic.partition_indexes:
+            answer = Answer(partition_index=number)
+            try:
+                if not call.allowed("READ", "TOPIC", topic.name):
+                    raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+                answer.active_producers = _producers(call, topic.name, number)
+            except BrokerError as error:
+                answer.error_code, answer.error_message = error.code.code, error.broker_message
+            answers.append(answer)
+        response.topics.append(DescribeProducersResponse.TopicResponse(name=topic.name, partitions=answers))
+    return response
+
+
+def _producers(
+    call: Call, topic: str, number: int
+) -> list[DescribeProducersResponse.TopicResponse.PartitionResponse.ProducerState]:
+    partition = call.broker.logs.led(topic, number)
+    return [
+        Answer.ProducerState(
+            producer_id=producer_id,
+            producer_epoch=entry.epoch,
+            last_sequence=entry.last_sequence,
+            last_timestamp=entry.last_timestamp,
+            coordinator_epoch=entry.coordinator_epoch,
+            current_txn_start_offset=entry.transaction_start,
+        )
+        for producer_id, entry in partition.log.producers.entries.items()
+    ]

@@ -1,0 +1,13 @@
+"""ListPartitionReassignments (46): reassignments under way. With one broker there is nowhere to move to: none."""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
+
+VERSIONS = (0, 0)
+AUTHORIZE = (("DESCRIBE", "CLUSTER"),)
+
+
+def handle(call: Call) -> ListPartitionReassignmentsResponse:
+    return ListPartitionReassignmentsResponse(error_message=None)

@@ -1,0 +1,92 @@
+"""What operators ask of a running broker: log directories, producers, elections, reassignments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from kafka_tools.protocol.messages.describe_producers import DescribeProducersRequest
+from kafka_tools.protocol.messages.elect_leaders import ElectLeadersRequest
+from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from tests.broker_embedded.disk_broker import DiskBroker
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> DiskBroker:
+    made = DiskBroker(tmp_path / "a", {"log.dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}"})
+    made.create("t", 2)
+    return made
+
+
+@pytest.mark.req("LD-2", "LD-3")
+@pytest.mark.parametrize("version", range(6))
+def test_log_directories_list_partitions_with_sizes(broker: DiskBroker, version: int) -> None:
+    batch = broker.batch(b"x")
+    broker.produce("t", batch, partition=1)
+    (result,) = broker.call(DescribeLogDirsRequest(topics=None), version).results
+    assert (result.error_code, result.log_dir) == (0, str(broker.path))
+    (topic,) = result.topics
+    assert [(p.partition_index, p.partition_size, p.offset_lag, p.is_future_key) for p in topic.partitions] == [
+        (0, 0, 0, False),
+        (1, len(batch), 0, False),
+    ]
+    if version >= 4:
+        assert 0 < result.usable_bytes <= result.total_bytes
+    Topic = DescribeLogDirsRequest.DescribableLogDirTopic
+    (some,) = broker.call(DescribeLogDirsRequest(topics=[Topic(topic="t", partitions=[1])]), version).results
+    assert [p.partition_index for p in some.topics[0].partitions] == [1]
+    (none,) = broker.call(DescribeLogDirsRequest(topics=[]), version).results
+    assert none.topics == []
+
+
+@pytest.mark.req("LD-7")
+def test_without_permission_there_is_an_empty_list(broker: DiskBroker) -> None:
+    broker.core.authorizer = lambda *question: False
+    assert broker.call(DescribeLogDirsRequest(topics=None), 1).results == []
+    response = broker.call(DescribeLogDirsRequest(topics=None), 3)
+    assert (response.error_code, response.results) == (codes.CLUSTER_AUTHORIZATION_FAILED, [])
+
+
+def test_producers_of_a_partition_are_described(broker: DiskBroker) -> None:
+    broker.produce("t", broker.batch(b"a", b"b", producer_id=5, producer_epoch=2, base_sequence=0))
+    Topic = DescribeProducersRequest.TopicRequest
+    (topic,) = broker.call(DescribeProducersRequest(topics=[Topic(name="t", partition_indexes=[0, 9])]), 0).topics
+    known, unknown = topic.partitions
+    (producer,) = known.active_producers
+    assert (producer.producer_id, producer.producer_epoch, producer.last_sequence) == (5, 2, 1)
+    assert (producer.current_txn_start_offset, producer.coordinator_epoch) == (-1, -1)
+    assert unknown.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_a_partition_led_by_its_only_replica_needs_no_election(broker: DiskBroker, version: int) -> None:
+    Topic = ElectLeadersRequest.TopicPartitions
+    request = ElectLeadersRequest(topic_partitions=[Topic(topic="t", partitions=[0, 7])])
+    (result,) = broker.call(request, version).replica_election_results
+    assert [p.error_code for p in result.partition_result] == [
+        codes.ELECTION_NOT_NEEDED,
+        codes.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+    assert broker.call(ElectLeadersRequest(topic_partitions=None), version).replica_election_results == []
+    if version >= 1:
+        assert broker.call(ElectLeadersRequest(election_type=5), version).error_code == codes.INVALID_REQUEST
+
+
+def test_reassignments_to_where_a_partition_is_are_done_at_once(broker: DiskBroker) -> None:
+    Topic = AlterPartitionReassignmentsRequest.ReassignableTopic
+
+    def move(number: int, replicas: list[int] | None) -> int:
+        wanted = Topic.ReassignablePartition(partition_index=number, replicas=replicas)
+        request = AlterPartitionReassignmentsRequest(topics=[Topic(name="t", partitions=[wanted])])
+        return int(broker.call(request, 0).responses[0].partitions[0].error_code)
+
+    assert move(0, [1]) == 0
+    assert move(0, [1, 2]) == codes.INVALID_REPLICA_ASSIGNMENT
+    assert move(0, []) == codes.INVALID_REPLICA_ASSIGNMENT
+    assert move(0, None) == codes.NO_REASSIGNMENT_IN_PROGRESS
+    assert move(9, [1]) == codes.UNKNOWN_TOPIC_OR_PARTITION
+    assert broker.call(ListPartitionReassignmentsRequest(topics=None), 0).topics == []
