@@ -30,6 +30,7 @@ from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest
 from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
+from kafka_tools.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.offset_delete import OffsetDeleteRequest
@@ -441,6 +442,13 @@ def configs_of(peer: Peer, kind: int, name: str) -> Any:
     }  # fmt: skip
 
 
+def listed(peer: Peer, version: int, types: Iterable[int] = ()) -> Any:
+    """What ListConfigResources tells of this test's resources and of brokers."""
+    response = peer.call(ListConfigResourcesRequest(resource_types=list(types)), version)
+    found = {(entry.resource_type, entry.resource_name) for entry in response.config_resources}
+    return response.error_code, sorted(entry for entry in found if entry[1] in (NAME, peer.node_id))
+
+
 def test_changes_are_refused_with_the_same_code_and_text(peers: tuple[Peer, Peer]) -> None:
     def script(peer: Peer) -> list[Any]:
         out = []
@@ -462,6 +470,9 @@ def test_topics_groups_and_client_metrics_are_described_alike(peers: tuple[Peer,
         yield altered(peer, TOPIC, NAME, (0, "min.cleanable.dirty.ratio", "1e-1"), (1, "nope", None))
         yield altered(peer, GROUP, NAME, (0, "consumer.session.timeout.ms", "50000"))
         yield altered(peer, CLIENT_METRICS, NAME, (0, "interval.ms", "1000"), (0, "metrics", "a,b"))
+        yield lambda: listed(peer, 0)
+        for types in ([GROUP, CLIENT_METRICS], [BROKER, 8], [TOPIC], [7], []):
+            yield lambda types=types: listed(peer, 1, types)
         for kind in (TOPIC, GROUP, CLIENT_METRICS):
             yield lambda kind=kind: configs_of(peer, kind, NAME)
             yield configs_of(peer, kind, "")

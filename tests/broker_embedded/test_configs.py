@@ -13,6 +13,7 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.alter_configs import AlterConfigsRequest
 from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from kafka_tools.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from tests.broker_embedded.memory_broker import MemoryBroker
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -357,6 +358,21 @@ def test_what_cannot_be_described_has_its_own_error(
     bad, good = broker.call(DescribeConfigsRequest(resources=resources)).results
     assert (bad.error_code, bad.error_message, bad.configs) == (code, message, [])
     assert (good.error_code, len(good.configs)) == (OK, 1)
+
+
+def test_resources_are_listed_by_type(broker: MemoryBroker) -> None:
+    alter(broker, GROUP, "g1", (SET, "consumer.session.timeout.ms", "50000"))
+    alter(broker, CLIENT_METRICS, "m1", (SET, "interval.ms", "1000"))
+
+    def listed(version: int, *types: int) -> list[tuple[int, str]]:
+        response = broker.call(ListConfigResourcesRequest(resource_types=list(types)), version)
+        return [(found.resource_type, found.resource_name) for found in response.config_resources]
+
+    assert listed(0) == [(CLIENT_METRICS, "m1")]
+    assert listed(1, GROUP, TOPIC) == [(GROUP, "g1"), (TOPIC, "t1")]
+    assert listed(1) == [(TOPIC, "t1"), (BROKER, "1"), (8, "1"), (CLIENT_METRICS, "m1"), (GROUP, "g1")]
+    refused = broker.call(ListConfigResourcesRequest(resource_types=[TOPIC, 7]))
+    assert (refused.error_code, refused.config_resources) == (error_codes.UNSUPPORTED_VERSION, [])
 
 
 def test_listeners_cannot_change_while_the_broker_runs(broker: MemoryBroker) -> None:

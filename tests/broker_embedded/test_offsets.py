@@ -31,6 +31,8 @@ from tests.corpus.golden import case, cases, golden_root
 
 DAY_MS = 24 * 3600 * 1000
 SWEEP_MS = 600_000
+HALF_HOUR_MS = 1_800_000
+"""The longest session that the defaults allow."""
 Committed = tuple[int, int, str, int]
 """(offset, leader epoch, metadata, error code)"""
 
@@ -130,11 +132,11 @@ def delete_groups(broker: MemoryBroker, *groups: str) -> dict[str, int]:
     return {result.group_id: result.error_code for result in response.results}
 
 
-def lone_member(broker: MemoryBroker, *topics: str, protocol_type: str = "consumer") -> str:
+def lone_member(broker: MemoryBroker, *topics: str, protocol_type: str = "consumer", session_ms: int = 10_000) -> str:
     """A stable group of one member, generation 1."""
     metadata = encode_versioned(ConsumerProtocolSubscription(topics=list(topics)), 0)
     request = JoinGroupRequest(
-        group_id="g", session_timeout_ms=10_000, rebalance_timeout_ms=60_000, protocol_type=protocol_type
+        group_id="g", session_timeout_ms=session_ms, rebalance_timeout_ms=60_000, protocol_type=protocol_type
     )
     request.protocols = [request.RequestProtocol(name="range", metadata=metadata)]
     answer = broker.send(request, 3)
@@ -370,11 +372,11 @@ def test_offsets_of_a_simple_group_expire_after_their_commit(broker: MemoryBroke
 
 
 def test_offsets_of_a_group_with_members_stay_and_expire_after_the_last_one_left(broker: MemoryBroker) -> None:
-    member = lone_member(broker, "t")
+    member = lone_member(broker, "t", session_ms=HALF_HOUR_MS)
     commit(broker, {("t", 0): (1, "")}, generation=1, member=member)
     heartbeat = HeartbeatRequest(group_id="g", generation_id=1, member_id=member)
-    for _ in range(3 * DAY_MS // 9_000):
-        broker.advance(9_000)
+    for _ in range(3 * DAY_MS // HALF_HOUR_MS):
+        broker.advance(HALF_HOUR_MS - 1)
         assert broker.call(heartbeat).error_code == codes.NONE
     assert list(fetch(broker)) == [("t", 0)]
     leave(broker, member)
@@ -386,11 +388,11 @@ def test_offsets_of_a_group_with_members_stay_and_expire_after_the_last_one_left
 
 def test_a_stable_group_keeps_only_offsets_of_topics_it_reads(broker: MemoryBroker) -> None:
     broker.create_topic("u")
-    member = lone_member(broker, "t")
+    member = lone_member(broker, "t", session_ms=HALF_HOUR_MS)
     commit(broker, {("t", 0): (1, ""), ("u", 0): (1, "")}, generation=1, member=member)
     heartbeat = HeartbeatRequest(group_id="g", generation_id=1, member_id=member)
-    for _ in range((DAY_MS + 2 * SWEEP_MS) // 9_000):
-        broker.advance(9_000)
+    for _ in range(2 * DAY_MS // HALF_HOUR_MS):
+        broker.advance(HALF_HOUR_MS - 1)
         broker.call(heartbeat)
     assert list(fetch(broker)) == [("t", 0)]
 

@@ -1,0 +1,36 @@
+"""ListConfigResources (74): the names of what has, or can have, configs (KIP-1142).
+
+v0 (as ListClientMetricsResources): client metrics subscriptions only. v1: by type; no types means all.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.config_store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.list_config_resources import ListConfigResourcesResponse
+
+VERSIONS = (0, 1)
+AUTHORIZE = (("DESCRIBE_CONFIGS", "CLUSTER"),)
+
+_ALL = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
+
+
+def handle(call: Call) -> ListConfigResourcesResponse:
+    types = (CLIENT_METRICS,) if call.version == 0 else dict.fromkeys(call.request.resource_types or _ALL)
+    unknown = [kind for kind in types if kind not in _ALL]
+    if unknown:
+        raise refuse(error_codes.UNSUPPORTED_VERSION, f"resource types {unknown} cannot be listed")
+    response = ListConfigResourcesResponse()
+    for kind in types:
+        for name in _names(call, kind):
+            response.config_resources.append(response.ConfigResource(resource_name=name, resource_type=kind))
+    return response
+
+
+def _names(call: Call, kind: int) -> list[str]:
+    if kind == TOPIC:
+        return sorted(call.broker.cluster.topics)
+    if kind in (BROKER, BROKER_LOGGER):
+        return [str(node_id) for node_id in sorted(call.broker.cluster.nodes)]
+    return call.broker.configs.names(kind)
