@@ -22,7 +22,8 @@ class ClusterStore(Protocol):
     def replay(self) -> Iterator[Stored]:
         """Every record appended so far, oldest first."""
 
-    def close(self) -> None: ...
+    def close(self, *, clean: bool = True) -> None:
+        """Let go of files; without ``clean`` they stay as a killed process leaves them."""
 
 
 class MemoryStore:
@@ -37,5 +38,5 @@ class MemoryStore:
     def replay(self) -> Iterator[Stored]:
         yield from list(self.records)
 
-    def close(self) -> None:
+    def close(self, *, clean: bool = True) -> None:
         pass

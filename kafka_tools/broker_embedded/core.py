@@ -166,8 +166,8 @@ class Core:
     def close(self, *, clean: bool = True) -> None:
         """Close logs and store. ``clean=False`` leaves the files as a killed process would."""
         self.logs.close(clean=clean)
+        self.store.close(clean=clean)
         if clean:
-            self.store.close()
             self.dirs.mark_clean()
         self.dirs.unlock()
 

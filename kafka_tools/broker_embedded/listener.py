@@ -31,6 +31,9 @@ _WAITING_REQUESTS = 64
 
 _IDLE_CHECK_MS = 10_000
 
+_DRAIN_STEPS, _DRAIN_STEP_S = 100, 0.01
+"""How long a stop waits for clients to take the answers that are already written: a second at most."""
+
 
 class ClientConnection(asyncio.Protocol):
     """One accepted socket."""
@@ -224,7 +227,10 @@ class Server:
             server.close()
         for connection in list(self.connections):
             connection.close()
-        await asyncio.sleep(0)
+        for _ in range(_DRAIN_STEPS):
+            if not self.connections:
+                break
+            await asyncio.sleep(_DRAIN_STEP_S)
         for connection in list(self.connections):
             connection.close(abort=True)
         await asyncio.sleep(0)

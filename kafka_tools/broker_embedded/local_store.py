@@ -46,8 +46,8 @@ class LocalStore:
                 if record.value is not None:
                     yield decode_record(record.value, f"{self._log.directory} at offset {record.offset}")
 
-    def close(self) -> None:
-        self._log.close()
+    def close(self, *, clean: bool = True) -> None:
+        self._log.close(clean=clean)
 
 
 def encode_record(record: Stored) -> bytes:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _CHECKPOINT_MS = 60_000
+_NEVER_MS = 2**63 - 1
 _METADATA_FILE = "partition.metadata"
 
 
@@ -173,6 +174,7 @@ class Logs:
             segment_index_bytes=configs.integer("segment.index.bytes"),
             index_interval_bytes=configs.integer("index.interval.bytes"),
             flush_messages=configs.integer("flush.messages"),
+            flush_ms=configs.integer("flush.ms"),
             retention_ms=configs.integer("retention.ms"),
             retention_bytes=configs.integer("retention.bytes"),
             delete="delete" in policy,
@@ -212,8 +214,23 @@ class Logs:
             self.write_checkpoints()
             timers.call_later(_CHECKPOINT_MS, checkpoints)
 
+        def syncs() -> None:
+            self.sync_due()
+            timers.call_later(sync_every_ms, syncs)
+
+        sync_every_ms = broker.integer("log.flush.scheduler.interval.ms")
+        if sync_every_ms < _NEVER_MS:
+            timers.call_later(sync_every_ms, syncs)
         timers.call_later(min(30_000, broker.integer("log.retention.check.interval.ms")), retention)
         timers.call_later(_CHECKPOINT_MS, checkpoints)
+
+    def sync_due(self) -> None:
+        """Force the logs to the disk whose flush.ms has passed (on log.flush.scheduler.interval.ms, as in Kafka)."""
+        for partition in self._partitions.values():
+            try:
+                partition.log.sync_if_due()
+            except OSError as error:
+                log.error("syncing %s failed, it is offline now: %s", partition.id, error)
 
     def enforce_retention(self) -> None:
         """Delete what every topic's retention has given up, and forget producers that fell silent."""

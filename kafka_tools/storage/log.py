@@ -44,6 +44,7 @@ class LogConfig(NamedTuple):
     segment_index_bytes: int = 10485760
     index_interval_bytes: int = 4096
     flush_messages: int = _NEVER
+    flush_ms: int = _NEVER
     retention_ms: int = 604800000
     retention_bytes: int = -1
     delete: bool = True
@@ -88,6 +89,7 @@ class PartitionLog:
         self.producers = ProducerStates()
         self.offline: str | None = None
         self._unflushed = 0
+        self.synced_ms = clock.now_ms()
         self._retired: list[LogSegment] = []
 
     @classmethod
@@ -170,8 +172,7 @@ class PartitionLog:
                 self.note_producer(view, self.active)
             self._unflushed += next_offset - base_offset
             if self._unflushed >= self.config.flush_messages:
-                os.fdatasync(self.active.fd)
-                self._unflushed = 0
+                self.sync()
         except OSError as error:
             self.offline = str(error)
             raise
@@ -376,6 +377,22 @@ class PartitionLog:
     def flush(self) -> None:
         """Hand buffered index entries to the kernel."""
         self.active.flush_indexes()
+
+    def sync(self) -> None:
+        """Force what was appended to the disk. Raises OSError: then nothing more may be acknowledged."""
+        if self._unflushed:
+            os.fdatasync(self.active.fd)
+        self._unflushed = 0
+        self.synced_ms = self.clock.now_ms()
+
+    def sync_if_due(self) -> None:
+        """``sync`` if ``flush_ms`` have passed since the last one; a failure takes the log offline."""
+        if not self.offline and self.clock.now_ms() - self.synced_ms >= self.config.flush_ms:
+            try:
+                self.sync()
+            except OSError as error:
+                self.offline = str(error)
+                raise
 
     def close(self, *, clean: bool = True) -> None:
         """Close the files. ``clean`` completes indexes, writes the producer snapshot and syncs, as at a

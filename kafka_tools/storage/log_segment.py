@@ -151,8 +151,7 @@ class LogSegment:
 
     def sync(self) -> None:
         """Force log and indexes to the disk."""
-        os.fsync(self.fd)
-        for path in (self.index_path, self.time_index_path):
+        for path in (self.path, self.index_path, self.time_index_path):
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 os.fsync(fd)

@@ -17,7 +17,7 @@ from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage.indexes import read_offset_index, read_time_index
 from kafka_tools.storage.leader_epochs import LeaderEpochs
-from kafka_tools.storage.log import LogConfig, OffsetOutOfRange, PartitionLog
+from kafka_tools.storage.log import LogConfig, LogOffline, OffsetOutOfRange, PartitionLog
 from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -405,6 +405,32 @@ def test_a_failed_write_leaves_no_part_of_the_batch(
     assert log.offline
     log.close(clean=False)
     assert reopen(clean=False).log_end_offset == 1
+
+
+def test_what_is_to_be_synced_is_synced_before_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = ManualClock()
+    config = LogConfig(flush_messages=2, flush_ms=1000)
+    log = PartitionLog.open(str(tmp_path / "t-0"), config, clock, clean=True)
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", lambda fd: synced.append(log.log_end_offset))
+    for at in range(5):
+        log.append(batch(1, at), leader_epoch=0)
+    assert synced == [2, 4]
+    log.sync_if_due()
+    assert synced == [2, 4]
+    clock.advance(1)
+    log.sync_if_due()
+    assert synced == [2, 4, 5]
+
+    def broken(fd: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fdatasync", broken)
+    log.append(batch(1, 5), leader_epoch=0)
+    with pytest.raises(OSError):
+        log.append(batch(1, 6), leader_epoch=0)
+    with pytest.raises(LogOffline):  # a failed sync is final: the kernel may have dropped the pages
+        log.append(batch(1, 6), leader_epoch=0)
 
 
 def test_an_aborted_transaction_is_listed_and_holds_back_the_stable_offset(
