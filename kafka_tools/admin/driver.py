@@ -9,6 +9,7 @@ have heard of it yet. Source of the scheme: Kafka's ``AdminApiDriver``; the rule
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -96,7 +97,7 @@ class Progress(Generic[K, V]):
         (self.again if error.code.retriable else self.failed)[key] = error
 
 
-class Call(Generic[K, V]):
+class Call(ABC, Generic[K, V]):
     """One operation over keys. ``name`` stands in messages; ``lookup`` says to which node a key goes."""
 
     name = "call"
@@ -104,13 +105,13 @@ class Call(Generic[K, V]):
     per_request = 0
     """Keys that fit into one request; 0 for any number."""
 
+    @abstractmethod
     def build(self, keys: list[K], versions: NodeVersions, deadline: Deadline) -> Request | tuple[Request, int]:
         """The request for these keys to a node of these versions. Raises UnsupportedVersion, KeysRefused."""
-        raise NotImplementedError
 
+    @abstractmethod
     def interpret(self, keys: list[K], response: Any, version: int, node: Node, progress: Progress[K, V]) -> None:
         """Put every key of the request into ``progress``."""
-        raise NotImplementedError
 
 
 def run(call: Call[K, V], keys: Iterable[K], cluster: Cluster, deadline: Deadline) -> Outcomes[K, V]:

@@ -310,7 +310,7 @@ def test_failed_node_is_left_alone_for_the_backoff(free_port):
 
 def test_backoff_doubles_up_to_its_maximum_with_jitter():
     with exchange("a:1", reconnect_backoff_ms=50, reconnect_backoff_max_ms=1000) as client:
-        delays = [client._backoff_s(failures) * 1000 for failures in (1, 2, 3, 4, 5, 6, 60)]
+        delays = [client._pool._backoff_s(failures) * 1000 for failures in (1, 2, 3, 4, 5, 6, 60)]
         for delay, middle in zip(delays, (50, 100, 200, 400, 800, 1000, 1000), strict=True):
             assert 0.8 * middle <= delay <= 1.2 * middle
 
