@@ -258,15 +258,15 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     from kafka_tools.output import kafka_group_text
     from kafka_tools.output.rows import Rows, show
 
+    groups = _groups(admin, given)
+    mode = next(name for name in MODES if given[name] not in (None, False))
+    plan, errors = _resets.prepare(admin, groups, mode, given)
     if not (given["dry_run"] or given["execute"]):
         _run.note(
             "WARN: No action will be performed as the --execute option is missing. In version 5.0, this command will "
             "require either --dry-run or --execute to be specified. You should add the --dry-run option explicitly if "
             "you are scripting this command and want to keep the current default behavior without prompting."
         )
-    groups = _groups(admin, given)
-    mode = next(name for name in MODES if given[name] not in (None, False))
-    plan, errors = _resets.prepare(admin, groups, mode, given)
     if given["execute"]:
         errors += _resets.commit(admin, plan)
     if output_format is not None:
