@@ -77,7 +77,7 @@ def test_scram_credentials_have_optional_iterations() -> None:
     assert parse_scram("SCRAM-SHA-512", "password=a,b=c")[1:] == (4096, "a,b=c")
     assert parse_scram("SCRAM-SHA-512", "iterations=-1,password=x")[1:] == (4096, "x")
     with pytest.raises(
-        KafkaToolsError, match="^Iterations 4095 is less than the minimum 4096 required for SCRAM-SHA-256$"
+        KafkaToolsError, match=r"^Iterations 4095 is less than the minimum 4096 required for SCRAM-SHA-256$"
     ):
         parse_scram("SCRAM-SHA-256", "iterations=4095,password=x")
 

@@ -82,7 +82,7 @@ def test_a_plan_of_one_group_has_three_fields_and_of_several_four() -> None:
     "text", ["orders,0", "orders,x,1", "orders,0,-1", "orders,0,1\norders,0,2", "orders,0,99999999999999999999"]
 )
 def test_a_wrong_row_is_named_with_its_line(text) -> None:
-    with pytest.raises(InputError, match="^p.csv, line"):
+    with pytest.raises(InputError, match=r"^p\.csv, line"):
         read_plan(text, "p.csv", ["g"])
 
 
