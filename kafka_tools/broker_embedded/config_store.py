@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,7 @@ def check_properties(properties: Mapping[str, str]) -> None:
             check(name, row, text)
 
 
-class View:
+class View(ABC):
     """Typed values of one resource by config name. Parsed once; the store drops the cache on a change."""
 
     def __init__(self) -> None:
@@ -98,8 +99,9 @@ class View:
     def forget(self) -> None:
         self._cache.clear()
 
+    @abstractmethod
     def _find(self, name: str) -> Value:
-        raise NotImplementedError
+        """The value of a config that is not in the cache."""
 
 
 class BrokerView(View):
