@@ -67,10 +67,36 @@ def open_exchange(config: ClientConfig, trace: bool) -> Exchange:
     return Exchange(config, clock=clock, trace=Trace(sys.stderr.write, clock))
 
 
-def stop_on_sigterm() -> None:
-    """Let SIGTERM end the command as Ctrl-C does: records are flushed, the group is left; exit status 143."""
-    signal.signal(signal.SIGTERM, _stop)
+class Signals:
+    """SIGINT and SIGTERM end the command by an exception (exit status 130 or 143), so that it can tidy up.
+
+    Inside ``with signals:`` the first one waits for the end of the block; a second one does not.
+    """
+
+    def __init__(self) -> None:
+        self._holding = False
+        self._held: int | None = None
+
+    def install(self) -> Signals:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._receive)
+        return self
+
+    def __enter__(self) -> None:
+        self._holding = True
+
+    def __exit__(self, *_: object) -> None:
+        self._holding = False
+        if self._held is not None:
+            _end(self._held)
+
+    def _receive(self, number: int, _: FrameType | None) -> None:
+        if not self._holding or self._held is not None:
+            _end(number)
+        self._held = number
 
 
-def _stop(_: int, __: FrameType | None) -> NoReturn:
+def _end(number: int) -> NoReturn:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
     raise SystemExit(TERMINATED)

@@ -18,6 +18,7 @@ from kafka_tools.commands._options import CONNECTION, OUTPUT, Command, key_value
 if TYPE_CHECKING:
     from kafka_tools.clients.consumer import Consumer
     from kafka_tools.clients.fetcher import ConsumedRecord
+    from kafka_tools.commands._console import Signals
     from kafka_tools.commands._record_text import Formatter
     from kafka_tools.errors import KafkaToolsError
     from kafka_tools.net.config import ClientConfig
@@ -140,7 +141,7 @@ def command(**options: Any) -> int:
     Reads until interrupted, or until --max-messages or --timeout-ms says stop; then 'Processed a total of N messages'
     is on stderr.
     """
-    from kafka_tools.commands._console import open_exchange, pick_renamed, stop_on_sigterm
+    from kafka_tools.commands._console import Signals, open_exchange, pick_renamed
     from kafka_tools.commands._record_text import make_formatter
 
     _check(options)
@@ -152,9 +153,9 @@ def command(**options: Any) -> int:
 
     from kafka_tools.clients.consumer import Consumer
 
-    stop_on_sigterm()
+    signals = Signals().install()
     consumer = Consumer(config, exchange=open_exchange(config, options["trace"]))
-    return _Session(consumer, formatter, options).run()
+    return _Session(consumer, formatter, signals, options).run()
 
 
 def main() -> NoReturn:
@@ -233,9 +234,10 @@ def _config(options: Mapping[str, Any], file: str | None, properties: dict[str, 
 class _Session:
     """A consumer into standard output, until something ends it."""
 
-    def __init__(self, consumer: Consumer, formatter: Formatter, options: Mapping[str, Any]) -> None:
+    def __init__(self, consumer: Consumer, formatter: Formatter, signals: Signals, options: Mapping[str, Any]) -> None:
         self._consumer = consumer
         self._formatter = formatter
+        self._signals = signals
         self._options = options
         self._limit = options["max_messages"] if options["max_messages"] is not None else -1
         timeout_ms = options["timeout_ms"]
@@ -294,7 +296,9 @@ class _Session:
             records = self._consumer.poll(self._timeout_s)
             if not records:
                 return  # --timeout-ms passed
-            self._print(records, len(records) if self._limit < 0 else self._limit - self._count, out)
+            # Ctrl-C does not come between a record's text and its count.
+            with self._signals:
+                self._print(records, len(records) if self._limit < 0 else self._limit - self._count, out)
 
     def _print(self, records: Sequence[ConsumedRecord], limit: int, out: BinaryIO) -> None:
         """Print up to ``limit`` records. Those that were not printed do not count as consumed."""

@@ -15,6 +15,7 @@ from kafka_tools.commands._options import CONNECTION, OUTPUT, Command, key_value
 
 if TYPE_CHECKING:
     from kafka_tools.clients.producer import Producer
+    from kafka_tools.commands._console import Signals
     from kafka_tools.commands._line_reader import LineReader
     from kafka_tools.errors import KafkaToolsError
 
@@ -168,7 +169,7 @@ def command(**options: Any) -> int:
     With --reader-property parse.key=true a line is KEY<tab>VALUE; with parse.headers=true the headers come first, as
     h1:v1,h2:v2<tab>.
     """
-    from kafka_tools.commands._console import client_config, open_exchange, pick_renamed, stop_on_sigterm
+    from kafka_tools.commands._console import Signals, client_config, open_exchange, pick_renamed
     from kafka_tools.commands._line_reader import LineReader
 
     if options["line_reader"] not in (JAVA_READER, "kafka.tools.ConsoleProducer$LineMessageReader"):
@@ -189,9 +190,9 @@ def command(**options: Any) -> int:
 
     from kafka_tools.clients.producer import Producer
 
-    stop_on_sigterm()
+    signals = Signals().install()
     with open_exchange(config, options["trace"]) as exchange:
-        session = _Session(Producer(config, exchange=exchange), reader, options["topic"], options["sync"])
+        session = _Session(Producer(config, exchange=exchange), reader, signals, options["topic"], options["sync"])
         return session.run()
 
 
@@ -211,9 +212,10 @@ def _reader_settings(path: str | None, properties: dict[str, str]) -> dict[str, 
 class _Session:
     """Standard input into a producer, until it ends."""
 
-    def __init__(self, producer: Producer, reader: LineReader, topic: str, sync: bool) -> None:
+    def __init__(self, producer: Producer, reader: LineReader, signals: Signals, topic: str, sync: bool) -> None:
         self._producer = producer
         self._reader = reader
+        self._signals = signals
         self._topic = topic
         self._sync = sync
         self._failed = 0
@@ -243,8 +245,15 @@ class _Session:
                 print(">", end="", flush=True)
             self._wait_for_input(descriptor)
             data = os.read(descriptor, READ_BYTES)
-            for line in splitter.feed(data) if data else splitter.end():
-                self._send(line)
+            lines = splitter.feed(data) if data else splitter.end()
+            if self._sync:
+                for line in lines:
+                    self._send(line)
+            else:
+                # Ctrl-C does not lose lines that were read.
+                with self._signals:
+                    for line in lines:
+                        self._send(line)
             if not data:
                 return
 
