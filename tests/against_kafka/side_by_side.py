@@ -80,6 +80,8 @@ def produce(kafka: RealKafka, topic: str, count: int) -> None:
         *("--topic", topic, "--reader-property", "parse.key=true", "--reader-property", "key.separator=:"),
         stdin=lines,
         release=RELEASE,
+        # The producer is closed, and so flushed, when its JVM ends.
+        fresh=True,
     )
     assert produced.returncode == 0, produced
 
