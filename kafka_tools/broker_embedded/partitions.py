@@ -114,7 +114,9 @@ class Logs:
             topic = cluster.topics.get(topic_name)
             topic_id = _read_topic_id(path)
             number = int(number_text) if number_text.isdigit() else -1
-            if topic is not None and number in topic.partitions and topic_id == topic.id:
+            if topic is not None and number in topic.partitions and topic_id in (topic.id, None):
+                if topic_id is None:  # a crash came between making the directory and this file
+                    _write_topic_id(path, topic.id)
                 places[name] = log_dir
             elif topic_id in cluster.removed_ids:
                 remove_directory(path)
