@@ -1,0 +1,98 @@
+"""kafka-delete-records, kafka-broker-api-versions and kafka-cluster beside Kafka 4.3.1's tools on real clusters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.against_kafka.harness import RealKafka
+from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, produce, same, theirs, write
+
+
+def document(*entries: tuple[str, int, int]) -> str:
+    listed = [{"topic": topic, "partition": partition, "offset": offset} for topic, partition, offset in entries]
+    return json.dumps({"partitions": listed, "version": 1})
+
+
+@pytest.mark.req("DR-1", "DR-13", "DR-14", "DR-16")
+@pytest.mark.parametrize("name", ["kafka_43", "kafka_39", "kafka_22", "kafka_11"])
+def test_records_are_deleted_and_reported_the_same(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    kafka: RealKafka = request.getfixturevalue(name)
+    topic = fresh("trim")
+    done(ours(kafka, "topics", "--create", "--topic", topic, "--partitions", 2, "--replication-factor", 1))
+    if name == "kafka_11":
+        main, lines = "kafka.tools.ConsoleProducer", "".join(f"{number}\n" for number in range(20))
+        arguments = ("--broker-list", kafka.bootstrap_servers, "--topic", topic)
+        assert kafka.tool(main, *arguments, stdin=lines, connect=False, fresh=True).returncode == 0
+    else:
+        produce(kafka, topic, 20)
+    path = write(tmp_path, document((topic, 0, 2), (topic, 1, -1)))
+    our = done(ours(kafka, "delete-records", "--offset-json-file", path))
+    assert our.startswith("Executing records delete operation\nRecords delete operation completed:\n")
+    assert f"partition: {topic}-0\tlow_watermark: 2\n" in our
+    their = kafka.tool(
+        "kafka.admin.DeleteRecordsCommand"
+        if name in ("kafka_11", "kafka_22")
+        else "org.apache.kafka.tools.DeleteRecordsCommand",
+        *("--offset-json-file", path),
+    )
+    assert_equal(our, their.stdout, sort=True)
+
+
+def test_a_partition_that_fails_is_named_and_exits_1(kafka_43: RealKafka, tmp_path: Path) -> None:
+    topic = fresh("trim")
+    done(ours(kafka_43, "topics", "--create", "--topic", topic, "--partitions", 2))
+    path = write(tmp_path, document((topic, 0, 300), (topic, 1, 0)))
+    our = ours(kafka_43, "delete-records", "--offset-json-file", path)
+    assert our.returncode == 1
+    assert f"partition: {topic}-1\tlow_watermark: 0\n" in our.stdout
+    assert f"{topic}-0: OFFSET_OUT_OF_RANGE" in our.stderr
+    reported = json.loads(ours(kafka_43, "delete-records", "--offset-json-file", path, "-o", "json").stdout)
+    assert [row["low_watermark"] for row in reported["data"]] == [None, 0]
+    assert reported["errors"][0]["error"] == "OFFSET_OUT_OF_RANGE"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "{}",
+        '{"version": 2}',
+        '{"partitions": [{"topic": "a", "partition": 0, "offset": 1}, {"topic": "a", "partition": 0, "offset": 2}]}',
+    ],
+)
+def test_a_wrong_document_is_refused_in_kafkas_words(kafka_43: RealKafka, tmp_path: Path, text: str) -> None:
+    path = write(tmp_path, text)
+    our = ours(kafka_43, "delete-records", "--offset-json-file", path)
+    their = theirs(kafka_43, "delete-records", "--offset-json-file", path)
+    assert (our.returncode, our.stdout) == (1, "")
+    assert our.stderr.splitlines()[0] == f"kafka-tools: {their.stderr.splitlines()[0]}"
+
+
+@pytest.mark.parametrize("name", ["kafka_43", "kafka_39"])
+def test_api_versions_are_the_same(name: str, request: pytest.FixtureRequest) -> None:
+    kafka: RealKafka = request.getfixturevalue(name)
+    same(kafka, "broker-api-versions")
+
+
+def test_api_versions_of_an_old_broker_are_shown(kafka_11: RealKafka) -> None:
+    text = done(ours(kafka_11, "broker-api-versions"))
+    assert "\tProduce(0): 0 to 5 [usable: 5],\n" in text
+    assert "\tDescribeCluster(60): UNSUPPORTED,\n" in text
+
+
+def test_cluster_id_and_endpoints_are_the_same(kafka_43: RealKafka) -> None:
+    assert same(kafka_43, "cluster", "cluster-id").startswith("Cluster ID: ")
+    same(kafka_43, "cluster", "list-endpoints")
+    same(kafka_43, "cluster", "list-endpoints", "--include-fenced-brokers")
+
+
+def test_endpoints_of_three_brokers_are_the_same(kafka_43_three: RealKafka) -> None:
+    same(kafka_43_three, "cluster", "list-endpoints")
+    same(kafka_43_three, "broker-api-versions", sort=True)
+
+
+def test_an_old_cluster_has_an_id(kafka_11: RealKafka) -> None:
+    assert done(ours(kafka_11, "cluster", "cluster-id")).startswith("Cluster ID: ")
