@@ -175,6 +175,13 @@ class Coordinator:
         from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 
         found: Found[str] = Found()
+        for key in keys:
+            if key is None:  # callers without types, and files with a hole in them
+                text = "The given group id 'null' cannot be represented in a request."
+                found.failed[key] = broker_error(error_codes.INVALID_GROUP_ID, text)
+        keys = [key for key in keys if key not in found.failed]
+        if not keys:
+            return found
         node = cluster.metadata.any_node(deadline)
         versions = cluster.exchange.node_versions(node, deadline)
         version = versions.newest(FindCoordinatorRequest)

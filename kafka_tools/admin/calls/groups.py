@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kafka_tools.admin.driver import Call, KeysRefused, Progress
+from kafka_tools.admin.driver import Call, Progress
 from kafka_tools.admin.lookups import Coordinator, Itself
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import WireError
@@ -126,7 +126,6 @@ class DescribeClassicGroups(Call[str, GroupDescription]):
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
 
-        refuse_empty_ids(keys)
         return DescribeGroupsRequest(groups=keys)
 
     def interpret(
@@ -192,7 +191,6 @@ class DescribeConsumerGroups(Call[str, GroupDescription]):
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 
-        refuse_empty_ids(keys)
         versions.require(ConsumerGroupDescribeRequest, 0, "describing groups of the new protocol")
         return ConsumerGroupDescribeRequest(group_ids=keys)
 
@@ -255,7 +253,6 @@ class DeleteGroups(Call[str, None]):
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 
-        refuse_empty_ids(keys)
         return DeleteGroupsRequest(groups_names=keys)
 
     def interpret(
@@ -271,11 +268,3 @@ class DeleteGroups(Call[str, None]):
 def not_found(group_id: str) -> Any:
     """The error for a group that no broker has."""
     return broker_error(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-
-
-def refuse_empty_ids(keys: Sequence[str]) -> None:
-    """KeysRefused for group ids that no request can carry (a group of the empty name can hold offsets, no more)."""
-    missing = [key for key in keys if key is None]
-    if missing:
-        text = "The given group id 'null' cannot be represented in a request."
-        raise KeysRefused({key: broker_error(error_codes.INVALID_GROUP_ID, text) for key in missing})

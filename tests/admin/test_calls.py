@@ -1,0 +1,231 @@
+"""Single calls: what older versions cannot say, precedence of quotas, merged configurations, odd answers."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_tools.admin.calls.acls import AclBinding, AclFilter, operations_of
+from kafka_tools.admin.calls.configs import ConfigChange, ConfigEntry, ConfigResource, merge_changes
+from kafka_tools.admin.calls.groups import decode_assignment
+from kafka_tools.admin.calls.offsets import EARLIEST_LOCAL, LATEST, MAX_TIMESTAMP
+from kafka_tools.admin.calls.quotas import SOURCES, effective, quota_entity
+from kafka_tools.admin.calls.tokens import parse_hmac, parse_principal
+from kafka_tools.errors import InputError, UnsupportedVersion, WireError
+from kafka_tools.protocol.codec import encode_versioned
+from kafka_tools.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
+from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from kafka_tools.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment
+from kafka_tools.values import TopicPartition
+from tests.net.peers import all_versions
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+@pytest.mark.req("QT-2", "QT-21", "QT-22")
+@pytest.mark.parametrize("strongest", range(8))
+def test_most_specific_quota_wins(strongest):
+    levels = [
+        {"user": "u", "client-id": "c"},
+        {"user": "u", "client-id": None},
+        {"user": "u"},
+        {"user": None, "client-id": "c"},
+        {"user": None, "client-id": None},
+        {"user": None},
+        {"client-id": "c"},
+        {"client-id": None},
+    ]
+    quotas = {quota_entity(level): {"producer_byte_rate": float(number)} for number, level in enumerate(levels)}
+    for level in levels[:strongest]:
+        del quotas[quota_entity(level)]
+    found = effective(quotas, "u", "c")["producer_byte_rate"]
+    assert (found.value, found.source, found.source_text) == (float(strongest), strongest, SOURCES[strongest])
+
+
+@pytest.mark.req("QT-4", "QT-33")
+def test_entities_are_the_same_whatever_their_order_and_refused_when_impossible():
+    assert quota_entity({"client-id": "c", "user": "u"}) == quota_entity([("user", "u"), ("client-id", "c")])
+    for parts in ({}, {"topic": "t"}, {"ip": "1.2.3.4", "user": "u"}):
+        with pytest.raises(InputError, match=r"no quota can be set for"):
+            quota_entity(parts)
+
+
+def entry(name, value, source="DYNAMIC_TOPIC_CONFIG", sensitive=False):
+    return ConfigEntry(name, value, source, sensitive, False)
+
+
+TOPIC = ConfigResource("topic", "t")
+names = st.sampled_from(["a", "b", "c", "d"])
+texts = st.text("xyz", max_size=3)
+
+
+@pytest.mark.req("CFG-29")
+@given(
+    st.dictionaries(names, texts),
+    st.lists(st.builds(ConfigChange, names, st.sampled_from(["set", "delete"]), texts), max_size=6),
+)
+def test_merged_configuration_keeps_what_no_change_names(current, changes):
+    merged = merge_changes(TOPIC, [entry(name, value) for name, value in current.items()], changes)
+    named = {change.name for change in changes}
+    for name in "abcd":
+        if name not in named:
+            assert merged.get(name) == current.get(name)
+        else:
+            last = [change for change in changes if change.name == name][-1]
+            assert merged.get(name) == (last.value if last.operation == "set" else None)
+
+
+def test_merged_lists_append_and_subtract():
+    current = [entry("l", "a,b"), entry("d", "x", "DEFAULT_CONFIG")]
+    changes = [
+        ConfigChange("l", "append", "b,c"),
+        ConfigChange("l", "subtract", "a"),
+        ConfigChange("d", "append", "y"),
+    ]
+    assert merge_changes(TOPIC, current, changes) == {"l": "b,c", "d": "x,y"}
+
+
+def test_defaults_are_not_written_back():
+    assert merge_changes(TOPIC, [entry("d", "x", "DEFAULT_CONFIG")], [ConfigChange("a", "set", "1")]) == {"a": "1"}
+
+
+def test_sensitive_value_that_would_be_lost_refuses_the_change():
+    current = [entry("secret", None, sensitive=True), entry("a", "1")]
+    with pytest.raises(InputError, match=r"topic t: .* would drop secret"):
+        merge_changes(TOPIC, current, [ConfigChange("a", "set", "2")])
+    assert merge_changes(TOPIC, current, [ConfigChange("secret", "delete")]) == {"a": "1"}
+    assert merge_changes(TOPIC, current, [ConfigChange("secret", "set", "n")]) == {"secret": "n", "a": "1"}
+
+
+def test_other_types_cannot_be_replaced():
+    with pytest.raises(InputError, match=r"brokers before 2\.3 cannot change this"):
+        merge_changes(ConfigResource("group", "g"), [], [])
+
+
+@pytest.mark.req("AC-9")
+def test_offsets_that_an_old_broker_cannot_tell_fail_alone(scripted):
+    cluster, admin = scripted(versions=all_versions({2: (0, 7)}))
+    cluster.leaders = {T0: 1, T1: 1, TopicPartition("t", 2): 1}
+    Topic = ListOffsetsResponse.TopicResponse
+    cluster.handlers[ListOffsetsRequest] = lambda request, version, node: ListOffsetsResponse(
+        topics=[
+            Topic(
+                name="t",
+                partitions=[
+                    Topic.PartitionResponse(partition_index=item.partition_index, offset=9, leader_epoch=3)
+                    for item in request.topics[0].partitions
+                ],
+            )
+        ]
+    )
+    specs = {T0: LATEST, T1: EARLIEST_LOCAL, TopicPartition("t", 2): MAX_TIMESTAMP}
+    outcomes = admin.list_offsets(specs)
+    assert isinstance(outcomes[T1].error, UnsupportedVersion)
+    assert [offset.offset for offset in outcomes.succeeded().values()] == [9, 9]
+    [(_, request, version)] = cluster.sent(ListOffsetsRequest)
+    assert (len(request.topics[0].partitions), version) == (2, 7)
+
+
+def test_offsets_of_many_groups_go_in_one_request_or_one_each(scripted):
+    for newest, requests in ((10, 1), (9, 1), (8, 1), (7, 3), (1, 3)):
+        cluster, admin = scripted(versions=all_versions({9: (0, newest)}))
+
+        def answer(request, version, node):
+            if version >= 8:
+                Group = OffsetFetchResponse.ResponseGroup
+                return OffsetFetchResponse(groups=[Group(group_id=group.group_id) for group in request.groups])
+            return OffsetFetchResponse()
+
+        cluster.handlers[OffsetFetchRequest] = answer
+        wanted = {"a": [T0], "b": [T0], "c": [T1]}
+        assert list(admin.list_groups_offsets(wanted).raise_any()) == ["a", "b", "c"]
+        assert len(cluster.sent(OffsetFetchRequest)) == requests
+        # v10 names topics by id, which a client of names does not have.
+        assert {version for _, _, version in cluster.sent(OffsetFetchRequest)} == {min(newest, 9)}
+
+
+def test_groups_by_state_and_type_on_old_brokers(scripted):
+    cluster, admin = scripted(versions=all_versions({16: (0, 3), 60: (0, -1)}))
+    cluster.handlers[ListGroupsRequest] = lambda request, version, node: ListGroupsResponse(
+        groups=[ListGroupsResponse.ListedGroup(group_id="g", protocol_type="consumer")]
+    )
+    assert [group.group_id for group in admin.list_groups(types=["classic", "consumer"])] == ["g"]
+    with pytest.raises(UnsupportedVersion, match=r"listing groups of type share"):
+        admin.list_groups(types=["share"])
+    with pytest.raises(UnsupportedVersion, match=r"listing groups by state"):
+        admin.list_groups(states=["Empty"])
+
+
+@pytest.mark.req("ACL-4")
+def test_acls_before_pattern_types(scripted):
+    cluster, admin = scripted(versions=all_versions({29: (0, 0), 30: (0, 0)}))
+    cluster.handlers[CreateAclsRequest] = lambda request, version, node: CreateAclsResponse(
+        results=[CreateAclsResponse.AclCreationResult() for _ in request.creations]
+    )
+    cluster.handlers[DescribeAclsRequest] = lambda request, version, node: DescribeAclsResponse()
+    literal = AclBinding("TOPIC", "t", "LITERAL", "User:a", "*", "READ", "ALLOW")
+    admin.create_acls([literal]).raise_any()
+    with pytest.raises(UnsupportedVersion, match=r"a prefixed pattern"):
+        admin.create_acls([literal._replace(pattern_type="PREFIXED")]).raise_any()
+    assert admin.describe_acls() == []
+    with pytest.raises(UnsupportedVersion, match=r"pattern type MATCH"):
+        admin.describe_acls(AclFilter(pattern_type="MATCH"))
+    with pytest.raises(InputError, match=r"'FLY' is no operation of an ACL"):
+        admin.create_acls([literal._replace(operation="FLY")]).raise_any()
+
+
+@pytest.mark.req("LD-7")
+def test_empty_answer_about_log_dirs_is_a_refusal(scripted):
+    cluster, admin = scripted(versions=all_versions({35: (0, 2)}))
+    cluster.handlers[DescribeLogDirsRequest] = lambda request, version, node: DescribeLogDirsResponse()
+    outcome = admin.describe_log_dirs([1])[1]
+    assert "may lack DESCRIBE on the cluster" in str(outcome.error)
+
+
+def test_operations_of_a_bit_field():
+    assert operations_of(-(2**31)) is None
+    assert operations_of((1 << 3) | (1 << 11)) == ("READ", "ALTER_CONFIGS")
+
+
+@pytest.mark.req("AC-36")
+def test_assignment_bytes():
+    Topic = ConsumerProtocolAssignment.TopicPartition
+    assignment = ConsumerProtocolAssignment(assigned_partitions=[Topic(topic="t", partitions=[1, 0])])
+    data = encode_versioned(assignment, 1)
+    assert decode_assignment(b"") == ()
+    assert decode_assignment(data) == (T0, T1)
+    assert decode_assignment(b"\x00\x09" + data[2:] + b"newer fields") == (T0, T1)
+    for cut in range(1, len(data) - 4):
+        with pytest.raises(WireError):
+            decode_assignment(data[:cut])
+
+
+def test_texts_of_tokens():
+    assert str(parse_principal("User:a:b")) == "User:a:b"
+    for text in ("alice", ":alice", "User:"):
+        with pytest.raises(InputError, match=r"User:name is expected"):
+            parse_principal(text)
+    assert parse_hmac("AAEC") == b"\x00\x01\x02"
+    with pytest.raises(InputError) as caught:
+        parse_hmac("not base64 secret")
+    assert "secret" not in str(caught.value)
+
+
+def test_imports_stay_light():
+    # ssl, hashlib and asyncio cost more than everything a plain listing needs.
+    heavy = ["ssl", "hashlib", "asyncio", "logging", "dataclasses", "numpy", "cryptography"]
+    program = (
+        "import sys; from kafka_tools.admin.client import AdminClient; from kafka_tools.net.config import ClientConfig;"
+        "admin = AdminClient(ClientConfig.load('127.0.0.1:1'), timeout_s=5)\n"
+        "try: admin.list_topics()\n"
+        "except Exception as error: assert 'refused' in str(error), error\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True)
+    assert run.stdout.strip() == "[]"
