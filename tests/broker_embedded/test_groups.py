@@ -708,6 +708,17 @@ def test_a_replaced_static_member_is_replaced_after_a_restart_too(broker: Memory
     assert sync(broker, new_id, 1, instance="b").response.assignment == b"for b"
 
 
+@pytest.mark.req("GC-26")
+def test_when_the_offsets_topic_is_deleted_all_groups_go_and_waiting_members_are_told(broker: MemoryBroker) -> None:
+    member_id, waiting = new_member(broker)
+    broker.delete_topic("__consumer_offsets")
+    broker.batches.clear()
+    assert (waiting.response.error_code, waiting.response.member_id) == (codes.NOT_COORDINATOR, member_id)
+    assert broker.call(ListGroupsRequest()).groups == []
+    broker.advance(REBALANCE_MS)
+    stable_group(broker)
+
+
 def test_a_group_that_cannot_be_written_is_not_made(broker: MemoryBroker) -> None:
     broker.create_topic("__consumer_offsets")
     broker.core.failing_appends = OSError("disk full")

@@ -212,5 +212,16 @@ class Groups:
 
     def _apply_remove_topic(self, record: RemoveTopicRecord) -> None:
         name = self._topic_names.pop(record.topic_id, None)
-        if name is not None and self._loaded and name != GROUPS_TOPIC:
-            self.offsets.forget_topic(name)
+        if name is not None and self._loaded:
+            if name == GROUPS_TOPIC:
+                self._unload()
+            else:
+                self.offsets.forget_topic(name)
+
+    def _unload(self) -> None:
+        """The log is gone, and all groups with it: whoever waits must look for a coordinator again."""
+        log.info("unloading %d groups", len(self._groups))
+        for group in self._groups.values():
+            self.membership.unloaded(group)
+        self._groups.clear()
+        self.offsets.drop_all()

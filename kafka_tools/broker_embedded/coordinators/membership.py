@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.classic_group import (
     COMPLETING_REBALANCE,
+    DEAD,
     EMPTY,
     PREPARING_REBALANCE,
     STABLE,
@@ -378,6 +379,19 @@ class Membership:
             self._expect_heartbeat(group, member)
         if len(group.members) > self._core.configs.broker.integer("group.max.size"):
             self._prepare_rebalance(group, "group.max.size is below the number of members")
+
+    def unloaded(self, group: ClassicGroup) -> None:
+        """The group is given up: answer who waits, stop its timers."""
+        group.to(DEAD, self._core.clock.now_ms())
+        for member in list(group.members.values()):
+            group.answer_join(member, _join_error(error_codes.NOT_COORDINATOR, member.id))
+            group.answer_sync(member, SyncGroupResponse(error_code=error_codes.NOT_COORDINATOR))
+            group.remove(member.id)
+        for member_id in list(group.pending_join):
+            group.forget_pending(member_id)
+        for timer in (group.join_timer, group.sync_timer):
+            if timer:
+                timer.cancel()
 
     def _expect_heartbeat(self, group: ClassicGroup, member: Member, timeout_ms: int | None = None) -> None:
         if member.heartbeat:

@@ -160,6 +160,10 @@ class Offsets:
         """The group is gone, and its tombstones are written."""
         self._by_group.pop(group_id, None)
 
+    def drop_all(self) -> None:
+        """The log is gone."""
+        self._by_group.clear()
+
     def _write_tombstones(self, group_id: str, partitions: Sequence[TopicPartition]) -> None:
         self._groups.write(group_id, [offset_tombstone(group_id, partition) for partition in partitions])
         for partition in partitions:
