@@ -28,7 +28,7 @@ from tests.against_kafka.tool_server import run_tool
 HERE = Path(__file__).parent
 
 # Two groups of about equal length, each run by one process: no cluster is started twice, and two cores are used.
-OLD_RELEASES = ("kafka_39_zk", "kafka_28", "kafka_22", "kafka_11", "zookeeper")
+OLD_RELEASES = ("kafka_39_zk", "kafka_28", "kafka_22", "kafka_11", "zookeeper", "2.2", "1.1")
 
 SETUPS = {
     "kafka_43": Setup("4.3.1"),
@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("xdist_group") is None:
             parameters = getattr(item, "callspec", None)
             asked = [*getattr(item, "fixturenames", ()), *(parameters.params.values() if parameters else ())]
-            old = any(isinstance(name, str) and name in OLD_RELEASES for name in asked)
+            old = any(isinstance(name, str) and name.startswith(OLD_RELEASES) for name in asked)
             item.add_marker(pytest.mark.xdist_group("old releases" if old else "new releases"))
 
 

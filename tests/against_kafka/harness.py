@@ -302,7 +302,12 @@ class RealZooKeeper:
         config = folder / "zoo.cfg"
         config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
         main = "org.apache.zookeeper.server.ZooKeeperServerMain"
-        options = ["-Xmx256m", "-XX:+UseSerialGC", f"-Dlog4j.configuration=file:{log4j(folder, 'INFO')}"]
+        options = [
+            "-Xmx128m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            f"-Dlog4j.configuration=file:{log4j(folder, 'INFO')}",
+        ]
         server = Server("ZooKeeper", [executable, *options, "-cp", jars, main, str(config)], folder / "zookeeper.log")
         zookeeper = cls(folder, ports, server, port)
         try:

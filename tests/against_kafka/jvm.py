@@ -16,8 +16,9 @@ from pathlib import Path
 from tests.against_kafka.jars import ENVIRONMENT, class_path, java
 
 # Tools live for a second: the first compiler and the plain collector start fastest.
-TOOL_OPTIONS = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
-SERVER_OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"]
+TOOL_OPTIONS = ["-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
+# A dozen servers may live at once on two cores: little memory each, and no second compiler at work.
+SERVER_OPTIONS = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError"]
 QUIET = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-Dlog4j2.level=ERROR", "-Dfile.encoding=UTF-8"]
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 30.0
