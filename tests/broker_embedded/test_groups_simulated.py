@@ -46,7 +46,9 @@ class Client:
             group_instance_id=self.instance,
             protocol_type="consumer",
         )
-        request.protocols = [request.RequestProtocol(name="range", metadata=b"\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff")]
+        request.protocols = [
+            request.RequestProtocol(name="range", metadata=b"\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff")
+        ]
         self.joining, self.assignment = self.broker.send(request), None
 
     def sync(self) -> None:
