@@ -138,7 +138,7 @@ def command(
         max_bytes,
     )
     with Output() as output:
-        dump = Dump(options, output.write)
+        dump = Dump(options, output.write, output.write_bytes)
         try:
             for file in java_split(files):
                 if not dump.file(file):
@@ -198,6 +198,10 @@ class Output:
         self._size += len(text)
         if self._size > 1 << 20:
             self.flush()
+
+    def write_bytes(self, data: bytes) -> None:
+        self.flush()
+        sys.stdout.buffer.write(data)
 
     def flush(self) -> None:
         data = "".join(self._parts).encode("utf-8", "replace")

@@ -93,8 +93,20 @@ def field_decoder(name: str) -> FieldDecoder:
     return decode
 
 
+def plain_text(offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
+    """The decoder of keys and values that are text."""
+    return None if key is None else java_text(key), None if value is None else java_text(value)
+
+
+def is_plain_text(decoder: Decoder) -> bool:
+    """Whether keys and values are shown as the bytes they are."""
+    return decoder is plain_text
+
+
 def plain(key_decoder: FieldDecoder, value_decoder: FieldDecoder) -> Decoder:
     """Keys and values as the given decoders show them."""
+    if key_decoder is java_text and value_decoder is java_text:
+        return plain_text
 
     def decode(offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
         return (

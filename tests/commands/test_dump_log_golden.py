@@ -14,6 +14,7 @@ import pytest
 
 from kafka_tools.commands import _run
 from kafka_tools.commands.dump_log import PROGRAM, command
+from kafka_tools.output import dump_files
 from tests.corpus.golden import Case, Run, cases
 
 TOOL = "4.3.1"
@@ -87,9 +88,12 @@ def difference(ours: bytes, theirs: bytes) -> str:
 
 
 @pytest.mark.req("DL-5", "DL-6", "DL-10", "DL-11", "REC-1", "REC-5", "REC-6", "REC-12", "REC-13")
+@pytest.mark.parametrize("way", ["scalar", "columns"])
 @pytest.mark.parametrize("case", [case for case in cases() if runs(case)], ids=lambda case: case.id)
-def test_output_is_kafkas_to_the_byte(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_is_kafkas_to_the_byte(case: Case, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(case.cwd)
+    monkeypatch.setattr(dump_files, "FAST_FROM_BYTES", 0 if way == "columns" else 1 << 60)
+    monkeypatch.setattr(dump_files, "WINDOW_BYTES", 3000)
     for run in runs(case):
         status, stdout, stderr = replay(run)
         assert stdout == run.stdout, f"{run.id} {' '.join(run.args)}: {difference(stdout, run.stdout)}\n{stderr}"
