@@ -20,7 +20,7 @@ TOOL_OPTIONS = ["-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xsh
 # A dozen servers may live at once on two cores: little memory each, and no second compiler at work.
 SERVER_OPTIONS = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError"]
 QUIET = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-Dlog4j2.level=ERROR", "-Dfile.encoding=UTF-8"]
-START_TIMEOUT_S = 120.0
+START_TIMEOUT_S = 240.0
 STOP_TIMEOUT_S = 30.0
 
 LOG4J = """\
