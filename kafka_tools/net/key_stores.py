@@ -1,20 +1,23 @@
 """Certificates and keys from Java's settings (``ssl.keystore.*``, ``ssl.truststore.*``) as PEM text.
 
-PEM files and PEM text in the settings themselves (KIP-651) need nothing; PKCS12 needs the optional ``cryptography``
-package; JKS is not read. Which of them a file is shows in its first bytes, as in Java's keytool. No message repeats
-key material or a password.
+PEM files and PEM text in the settings themselves (KIP-651) and JKS stores need nothing; PKCS12 needs the optional
+``cryptography`` package. Which of them a file is shows in its first bytes, as in Java's keytool. No message repeats key
+material or a password.
 """
 
 from __future__ import annotations
 
+import base64
 import re
+import textwrap
 from typing import NamedTuple
 
 from kafka_tools.errors import ConfigError
+from kafka_tools.net.jks import MAGIC as JKS_MAGIC
+from kafka_tools.net.jks import read_jks
 
 _KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----.*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY-----", re.DOTALL)
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
-_JKS_MAGIC = b"\xfe\xed\xfe\xed"
 _MAX_STORE_BYTES = 16 * 1024 * 1024
 
 
@@ -48,6 +51,8 @@ def read_key_store(path: str, password: str | None, key_password: str | None) ->
     if _is_pem(data):
         text = _pem_text(data, source)
         return pem_key_material(text, text, key_password or password, source)
+    if data.startswith(JKS_MAGIC):
+        return _jks_key_material(data, password, key_password, source)
     key, certificate, others = _pkcs12(data, password, source)
     if key is None or certificate is None:
         raise ConfigError(f"{source}: no private key with its certificate is in this store")
@@ -60,11 +65,31 @@ def read_trust_store(path: str, password: str | None) -> str:
     data = _read(path, source)
     if _is_pem(data):
         return pem_certificates(_pem_text(data, source), source)
+    if data.startswith(JKS_MAGIC):
+        certificates = read_jks(data, source, password, None).certificates
+        if not certificates:
+            raise ConfigError(f"{source}: no trusted certificate is in this store")
+        return "".join(_as_pem("CERTIFICATE", each) for each in certificates)
     _, certificate, others = _pkcs12(data, password, source)
     found = ([certificate] if certificate else []) + others
     if not found:
         raise ConfigError(f"{source}: no certificate is in this store")
     return "".join(found)
+
+
+def _jks_key_material(data: bytes, password: str | None, key_password: str | None, source: str) -> KeyMaterial:
+    if not (password or key_password):
+        raise ConfigError(f"{source}: ssl.keystore.password is not set, and a JKS store is opened with it")
+    keys = read_jks(data, source, password, key_password).keys
+    if len(keys) != 1:
+        raise ConfigError(f"{source}: exactly one private key is expected, {len(keys)} are in this store")
+    chain = "".join(_as_pem("CERTIFICATE", each) for each in keys[0].chain)
+    return KeyMaterial(chain, _as_pem("PRIVATE KEY", keys[0].key), None)
+
+
+def _as_pem(label: str, der: bytes) -> str:
+    body = "\n".join(textwrap.wrap(base64.b64encode(der).decode("ascii"), 64))
+    return f"-----BEGIN {label}-----\n{body}\n-----END {label}-----\n"
 
 
 def pem_certificates(text: str, source: str) -> str:
@@ -99,13 +124,8 @@ def _pem_text(data: bytes, source: str) -> str:
 
 def _pkcs12(data: bytes, password: str | None, source: str) -> tuple[str | None, str | None, list[str]]:
     """(key, its certificate, further certificates) as PEM."""
-    if data.startswith(_JKS_MAGIC):
-        raise ConfigError(
-            f"{source}: this is a JKS store, which is not supported",
-            hint="convert it: keytool -importkeystore -srckeystore OLD -destkeystore NEW -deststoretype PKCS12",
-        )
     if not data.startswith(b"\x30"):
-        raise ConfigError(f"{source}: neither PEM text nor a PKCS12 store")
+        raise ConfigError(f"{source}: neither PEM text nor a PKCS12 or JKS store")
     try:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.serialization import pkcs12

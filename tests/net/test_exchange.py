@@ -1,5 +1,6 @@
 """Connections as a user meets them: versions, faults, time limits, several servers; against scripted peers."""
 
+import base64
 import contextlib
 import random
 import socket
@@ -21,6 +22,8 @@ from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVe
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.messages.produce import ProduceRequest
+from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafka_tools.values import Node
 from tests.net.peers import HANG_UP, SILENCE, ScriptedNode, all_versions, versions_response
 
@@ -370,3 +373,49 @@ def test_api_versions_error_is_a_clear_end():
     with ScriptedNode(answer) as node, exchange(node.bootstrap) as client:
         with pytest.raises(ConnectFailed, match=r"refused to tell its API versions: INVALID_REQUEST"):
             client.bootstrap(deadline())
+
+
+def test_trace_hides_secrets_in_settings_and_credentials():
+    from kafka_tools.net.trace import Trace
+    from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
+    from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+
+    Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    configs = [
+        Resource.AlterableConfig(name="listener.name.tls.ssl.keystore.password", value="planted-secret"),
+        Resource.AlterableConfig(name="sasl.jaas.config", value="planted-secret"),
+        Resource.AlterableConfig(name="retention.ms", value="shown"),
+    ]
+    alter = IncrementalAlterConfigsRequest(resources=[Resource(resource_name="1", configs=configs)])
+    Upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion
+    scram = AlterUserScramCredentialsRequest(upsertions=[Upsertion(name="u", salted_password=b"planted-secret")])
+    lines = []
+    trace = Trace(lines.append, SystemClock())
+    trace.message("request.sent", "node", alter, 1, 1)
+    trace.message("request.sent", "node", scram, 0, 2)
+    text = "".join(lines)
+    assert "shown" in text
+    assert "planted-secret" not in text
+    assert base64.b64encode(b"planted-secret").decode() not in text
+
+
+def test_connection_is_replaced_before_its_login_expires():
+    def answer(request, version, state):
+        if isinstance(request, SaslHandshakeRequest):
+            return SaslHandshakeResponse(mechanisms=["PLAIN"])
+        if isinstance(request, SaslAuthenticateRequest):
+            return SaslAuthenticateResponse(session_lifetime_ms=300)
+        return metadata(request, version, state)
+
+    login = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": 'PlainLoginModule required username="u" password="p";',
+    }
+    with ScriptedNode(answer) as node, Exchange(ClientConfig({"bootstrap.servers": node.bootstrap} | login)) as client:
+        client.call(node.node, MetadataRequest(), deadline())
+        client.call(node.node, MetadataRequest(), deadline())
+        assert node.connections == 1
+        SystemClock().sleep(0.3)
+        client.call(node.node, MetadataRequest(), deadline())
+        assert node.connections == 2

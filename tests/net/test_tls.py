@@ -1,6 +1,7 @@
 """TLS as client.properties describes it: stores, verification, host names, client certificates, wrong ports."""
 
 import ssl
+from pathlib import Path
 
 import pytest
 import trustme
@@ -12,11 +13,14 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 from cryptography.x509 import load_pem_x509_certificate
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kafka_tools.clock import Deadline, SystemClock
 from kafka_tools.errors import ConfigError, ConnectFailed, Disconnected, TlsFailed
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.jks import read_jks
 from kafka_tools.net.tls import _openssl_name, client_settings, server_settings
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from tests.net.peers import HANG_UP, ScriptedNode
@@ -169,7 +173,7 @@ def test_trust_in_a_single_certificate_is_enough(material):
     [
         ({"ssl.truststore.location": "/absent"}, r"/absent: No such file"),
         ({"ssl.truststore.certificates": "rubbish"}, r"no certificate in PEM form"),
-        ({"ssl.truststore.location": "{jks}"}, r"JKS store, which is not supported"),
+        ({"ssl.truststore.location": "{jks}"}, r"damaged: the JKS store ends too early"),
         ({"ssl.truststore.location": "{text}"}, r"neither PEM text nor a PKCS12"),
         ({"ssl.truststore.location": "{p12}", "ssl.truststore.password": "wrong"}, r"wrong password"),
         ({"ssl.keystore.location": "{ca}"}, r"exactly one private key"),
@@ -245,3 +249,45 @@ def test_broken_connection_under_tls_is_no_traceback(material):
             node.answer = lambda *_: HANG_UP
             with pytest.raises(Disconnected, match=r"closed the connection|broke"):
                 client.call(node.node, MetadataRequest(topics=[]), deadline)
+
+
+JKS = Path(__file__).parent / "jks"
+STORE = {"ssl.keystore.location": str(JKS / "key.jks"), "ssl.keystore.password": PASSWORD}
+TRUST = {"ssl.truststore.location": str(JKS / "trust.jks"), "ssl.truststore.password": PASSWORD}
+
+
+def test_jks_stores_of_both_sides():
+    keys = STORE | {"ssl.key.password": "key-is-secret"}
+    with tls_node(server_settings(keys | TRUST | {"ssl.client.auth": "required"}).context) as node:
+        assert ask(node, **{key.replace(".", "_"): value for key, value in (keys | TRUST).items()}) == "secure"
+
+
+def test_jks_trust_store_opens_without_a_password():
+    client_settings({"ssl.truststore.location": TRUST["ssl.truststore.location"]})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (TRUST | {"ssl.truststore.password": "wrong"}, r"trust\.jks: cannot be opened: wrong password"),
+        (STORE | {"ssl.keystore.password": "wrong"}, r"key\.jks: cannot be opened: wrong password"),
+        (STORE | {"ssl.key.password": "wrong"}, r"cannot be opened: wrong ssl\.key\.password"),
+        (STORE | {"ssl.keystore.password": ""}, r"ssl\.keystore\.password is not set"),
+        (STORE | {"ssl.keystore.location": TRUST["ssl.truststore.location"]}, r"exactly one private key .* 0 are"),
+        ({"ssl.truststore.location": STORE["ssl.keystore.location"]}, r"no trusted certificate"),
+    ],
+)
+def test_jks_stores_that_do_not_open(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        client_settings(settings)
+
+
+@given(st.integers(0, 900), st.integers(0, 255))
+def test_damaged_jks_stores_are_one_error(position, value):
+    data = bytearray((JKS / "key.jks").read_bytes())
+    data[position % len(data)] = value
+    for damaged in (bytes(data), bytes(data[: position % len(data)])):
+        try:
+            read_jks(b"\xfe\xed\xfe\xed" + damaged[4:], "store", None, "key-is-secret")
+        except ConfigError as error:
+            assert "secret" not in str(error)
