@@ -191,7 +191,7 @@ class Groups:
             if group_id not in self._groups:
                 self.create_simple(group_id)
         for group in self._groups.values():
-            self.membership.loaded(group)
+            self.membership.rebalances.loaded(group)
         self._loaded = True
         self._schedule_expiry()
 
@@ -222,6 +222,6 @@ class Groups:
         """The log is gone, and all groups with it: whoever waits must look for a coordinator again."""
         log.info("unloading %d groups", len(self._groups))
         for group in self._groups.values():
-            self.membership.unloaded(group)
+            self.membership.rebalances.unloaded(group)
         self._groups.clear()
         self.offsets.drop_all()

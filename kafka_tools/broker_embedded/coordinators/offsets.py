@@ -67,7 +67,7 @@ class Offsets:
             group = self._groups.create_simple(group_id)
         else:
             _check_commit(group, generation, member_id, instance_id)
-            self._groups.membership.keep_alive(group, member_id)
+            self._groups.membership.rebalances.keep_alive(group, member_id)
         longest = self._core.configs.broker.integer("offset.metadata.max.bytes")
         codes = {}
         accepted = {}
