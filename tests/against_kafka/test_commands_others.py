@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,29 @@ def test_endpoints_of_three_brokers_are_the_same(kafka_43_three: RealKafka) -> N
 
 def test_an_old_cluster_has_an_id(kafka_11: RealKafka) -> None:
     assert done(ours(kafka_11, "cluster", "cluster-id")).startswith("Cluster ID: ")
+
+
+def test_controllers_are_listed_by_asking_one(kafka_43_three: RealKafka) -> None:
+    arguments = ("list-endpoints", "--bootstrap-controller", kafka_43_three.bootstrap_controllers)
+    main = "org.apache.kafka.tools.ClusterTool"
+    their = kafka_43_three.tool(main, *arguments, connect=False).stdout
+    our = subprocess.run(
+        [sys.executable, "-m", "kafka_tools", "cluster", *arguments], capture_output=True, encoding="utf-8", timeout=60
+    )
+    assert_equal(done(our), their, sort=True)
+    assert "controller" in our.stdout
+
+
+def test_what_an_old_broker_lacks_is_named(kafka_11: RealKafka) -> None:
+    for command, arguments in (
+        ("configs", ("--describe", "--user", "alice")),
+        ("configs", ("--alter", "--user", "alice", "--add-config", "producer_byte_rate=1")),
+        ("configs", ("--alter", "--user", "alice", "--add-config", "SCRAM-SHA-256=[password=x]")),
+        ("configs", ("--describe", "--broker-logger", 1)),
+        ("consumer-groups", ("--list", "--state", "Stable")),
+        ("topics", ("--create", "--topic", "without-numbers")),
+    ):
+        refused = ours(kafka_11, command, *arguments)
+        assert (refused.returncode, refused.stdout) == (1, ""), refused
+        assert "Kafka" in refused.stderr or "too old" in refused.stderr, refused
+        assert "Traceback" not in refused.stderr
