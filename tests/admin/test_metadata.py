@@ -1,0 +1,146 @@
+"""When the admin client asks the cluster again, and what it keeps of an answer."""
+
+import pytest
+
+from kafka_tools.admin.metadata import ClusterMetadata
+from kafka_tools.clock import Deadline, ManualClock
+from kafka_tools.errors import AuthenticationFailed, ConnectFailed
+from kafka_tools.net.config import ClientConfig
+from kafka_tools.protocol.messages.metadata import MetadataResponse
+from kafka_tools.values import Node
+
+A, B = Node(1, "a", 1), Node(2, "b", 2)
+BOOTSTRAP = Node(-1, "boot", 9)
+
+
+class FakeExchange:
+    """Answers Metadata from ``nodes``; nothing is connected unless a test says so."""
+
+    def __init__(self, clock, **settings):
+        values = {"bootstrap.servers": "boot:9", "retry.backoff.ms": "100", "metadata.max.age.ms": "60000"}
+        self.config = ClientConfig(values | settings)
+        self.clock = clock
+        self.nodes = [A, B]
+        self.controller = 1
+        self.asked = 0
+        self.bootstraps = 0
+        self.connectable = set()
+        self.bootstrap_error = None
+        self.error = None
+
+    def is_connected(self, node):
+        return False
+
+    def bootstrap(self, deadline):
+        self.bootstraps += 1
+        if self.bootstrap_error is not None:
+            raise self.bootstrap_error
+        return BOOTSTRAP
+
+    def connected(self, node, deadline):
+        if node not in self.connectable:
+            raise ConnectFailed(f"cannot connect to {node}")
+
+    def call(self, node, request, deadline):
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        Broker = MetadataResponse.ResponseBroker
+        brokers = [Broker(node_id=item.id, host=item.host, port=item.port) for item in self.nodes]
+        return MetadataResponse(brokers=brokers, controller_id=self.controller, cluster_id="c")
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def exchange(clock):
+    return FakeExchange(clock)
+
+
+@pytest.fixture
+def metadata(exchange):
+    return ClusterMetadata(exchange)
+
+
+@pytest.fixture
+def deadline(clock):
+    return Deadline(clock, 1000)
+
+
+@pytest.mark.req("AM-3", "AM-6")
+def test_known_cluster_is_not_asked_again_until_it_is_too_old(exchange, metadata, clock, deadline):
+    assert metadata.nodes(deadline) == [A, B]
+    clock.advance(59.9)
+    metadata.nodes(deadline)
+    assert exchange.asked == 1
+    clock.advance(0.2)
+    metadata.nodes(deadline)
+    assert exchange.asked == 2
+
+
+@pytest.mark.req("AM-2", "AM-3", "AC-20")
+def test_requested_update_waits_for_the_backoff_since_the_last_attempt(exchange, metadata, clock, deadline):
+    metadata.nodes(deadline)
+    metadata.request_update()
+    assert metadata.delay_s() == pytest.approx(0.1)
+    before = clock.monotonic_s()
+    metadata.nodes(deadline)
+    assert exchange.asked == 2
+    assert clock.monotonic_s() - before == pytest.approx(0.1)
+    clock.advance(1)
+    metadata.request_update()
+    assert metadata.delay_s() == 0.0
+
+
+@pytest.mark.req("AM-4", "AM-5")
+def test_failed_fetch_counts_as_an_attempt_and_authentication_is_told(exchange, metadata, deadline):
+    exchange.error = AuthenticationFailed("no")
+    with pytest.raises(AuthenticationFailed):
+        metadata.nodes(deadline)
+    assert metadata.delay_s() > 0
+    exchange.error = None
+    assert metadata.nodes(deadline) == [A, B]
+
+
+@pytest.mark.req("AM-6")
+def test_answer_without_nodes_changes_nothing(exchange, metadata, deadline):
+    metadata.nodes(deadline)
+    exchange.nodes, exchange.controller = [], -1
+    metadata.request_update()
+    assert metadata.nodes(deadline) == [A, B]
+    assert metadata.controller(deadline) == A
+
+
+@pytest.mark.req("AM-8")
+def test_cleared_controller_is_asked_for_and_the_nodes_stay(exchange, metadata, deadline):
+    assert metadata.controller(deadline) == A
+    exchange.controller = 2
+    assert metadata.controller(deadline) == A
+    metadata.clear_controller()
+    assert metadata._nodes == {1: A, 2: B}
+    assert metadata.controller(deadline) == B
+
+
+@pytest.mark.req("AM-7")
+def test_bootstrap_addresses_are_no_nodes_of_the_cluster(metadata, deadline):
+    assert metadata.any_node(deadline) == BOOTSTRAP
+    assert BOOTSTRAP not in metadata.nodes(deadline)
+
+
+def test_known_nodes_help_when_the_bootstrap_servers_are_gone(exchange, metadata, deadline):
+    metadata.nodes(deadline)
+    exchange.bootstrap_error = ConnectFailed("cannot connect to boot:9")
+    with pytest.raises(ConnectFailed, match=r"boot:9"):
+        metadata.any_node(deadline)
+    exchange.connectable = {B}
+    assert metadata.any_node(deadline) == B
+
+
+def test_unknown_node_id_asks_once_more(exchange, metadata, deadline):
+    metadata.nodes(deadline)
+    exchange.nodes = [A, B, Node(3, "c", 3)]
+    assert metadata.node(3, deadline) == Node(3, "c", 3)
+    assert metadata.node(9, deadline) is None
