@@ -85,9 +85,14 @@ class KafkaClasses:
         rows = (tuple(map(int, line.split())) for line in self._ask(b"H").decode().splitlines())
         return {(key, version): (request, response) for key, version, request, response in rows}
 
+    def errors(self) -> set[tuple[int, str, bool, bool]]:
+        """(code, name, retriable, refreshes metadata) of every error."""
+        rows = (line.split() for line in self._ask(b"E").decode().splitlines())
+        return {(int(code), name, retriable == "true", refresh == "true") for code, name, retriable, refresh in rows}
+
     def _ask(self, letter: bytes, name: str = "", numbers: bytes = b"", body: bytes | None = None) -> bytes:
         question = letter
-        if letter != b"H":
+        if letter not in (b"H", b"E"):
             full = self.names[name].encode()
             question += struct.pack(">i", len(full)) + full + numbers
         if body is not None:

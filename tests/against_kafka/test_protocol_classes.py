@@ -20,7 +20,7 @@ import pytest
 
 import kafka_tools.protocol.stored as stored_package
 from kafka_tools.errors import EncodeError
-from kafka_tools.protocol import as_json, headers, registry
+from kafka_tools.protocol import as_json, error_codes, headers, registry
 from kafka_tools.protocol.codec import decode, encode
 from kafka_tools.protocol.schema import Field, Message, Stored, Struct, nested_structs
 from tests.against_kafka.conftest import unavailable
@@ -252,3 +252,8 @@ def test_every_message_class_of_kafka_has_a_definition_here(release: str, classe
     ours |= {RENAMED_SINCE_3_9[name] for name in ours & set(RENAMED_SINCE_3_9)} | NEVER_RELEASED
     assert theirs
     assert sorted(theirs - ours) == []
+
+
+def test_error_codes_are_those_of_kafka(classes: Classes) -> None:
+    ours = {(row.code, row.name, row.retriable, row.refresh_metadata) for row in error_codes.all_codes()}
+    assert ours == classes("4.3.1").errors()

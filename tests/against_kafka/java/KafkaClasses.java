@@ -12,8 +12,11 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
+import org.apache.kafka.common.errors.InvalidMetadataException;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.message.ApiMessageType;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
+import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
 
@@ -28,6 +31,7 @@ import org.apache.kafka.common.protocol.ObjectSerializationCache;
  * W class version bytes        -> JSON text of what was read, with record batches given by their size
  * J class version json         -> bytes of what Kafka's JSON converter reads
  * H                            -> text, per line "key version requestHeader responseHeader"
+ * E                            -> text, per line "code name retriable refreshesMetadata" of every error
  * </pre>
  *
  * An answer is 0 and the result, or 1 and the text of the exception.
@@ -48,10 +52,12 @@ public final class KafkaClasses {
             }
             byte[] result;
             int status = 0;
-            String className = letter == 'H' ? "" : text(in);
-            short version = letter == 'V' || letter == 'H' ? 0 : in.readShort();
+            boolean hasClass = letter != 'H' && letter != 'E';
+            boolean hasBody = hasClass && letter != 'V';
+            String className = hasClass ? text(in) : "";
+            short version = hasBody ? in.readShort() : 0;
             short target = letter == 'T' ? in.readShort() : version;
-            byte[] body = letter == 'V' || letter == 'H' ? new byte[0] : bytes(in);
+            byte[] body = hasBody ? bytes(in) : new byte[0];
             try {
                 result = answer(letter, className, version, target, body);
             } catch (InvocationTargetException e) {
@@ -88,6 +94,8 @@ public final class KafkaClasses {
             }
             case 'H':
                 return headers().getBytes(StandardCharsets.UTF_8);
+            case 'E':
+                return errors().getBytes(StandardCharsets.UTF_8);
             default:
                 throw new IllegalArgumentException("no such question: " + (char) letter);
         }
@@ -122,6 +130,16 @@ public final class KafkaClasses {
                     .append(type.requestHeaderVersion(version)).append(' ')
                     .append(type.responseHeaderVersion(version)).append('\n');
             }
+        }
+        return lines.toString();
+    }
+
+    private static String errors() {
+        StringBuilder lines = new StringBuilder();
+        for (Errors error : Errors.values()) {
+            lines.append(error.code()).append(' ').append(error.name()).append(' ')
+                .append(error.exception() instanceof RetriableException).append(' ')
+                .append(error.exception() instanceof InvalidMetadataException).append('\n');
         }
         return lines.toString();
     }
