@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.spark.damage import SEVERITIES
+from kafka_tools.spark.damage import SEVERITIES, WARNING
 from kafka_tools.spark.options import DEFAULT_RANGE_BYTES
-from kafka_tools.spark.plan import Range, cut, pack, segments
+from kafka_tools.spark.plan import Range, cut, indexes_without_log, pack, partitions, segments_of
 from kafka_tools.spark.summary import AuditFinding, Summary, compare_edges, summarise
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from kafka_tools.storage.layout import PartitionFiles
 
 Key = tuple[str, str, int]
 """Log directory, topic, partition: a partition directory."""
@@ -57,7 +60,12 @@ def audit(
     ``topics`` are glob patterns, empty for all; ``range_bytes`` is what one task reads. InputError for a directory
     that cannot be read.
     """
-    found = [segment for log_dir in dict.fromkeys(log_dirs) for segment in segments(log_dir, tuple(topics))]
+    found: list[Range] = []
+    orphans: list[AuditFinding] = []
+    for log_dir in dict.fromkeys(log_dirs):
+        for partition in partitions(log_dir, tuple(topics)):
+            found += segments_of(log_dir, partition)
+            orphans += map(partial(_orphan, partition), indexes_without_log(partition))
     tasks = pack((part for segment in found for part in cut(segment, range_bytes)), range_bytes)
     context = spark.sparkContext
     summaries: dict[Key, Summary] = {}
@@ -66,7 +74,12 @@ def audit(
         reducers = min(len(tasks), context.defaultParallelism)
         counted = context.parallelize(tasks, len(tasks)).flatMap(_summaries)
         summaries = dict(counted.reduceByKey(Summary.add, reducers).collect())
-    return _result(found, summaries)
+    return _result(found, summaries, orphans)
+
+
+def _orphan(partition: PartitionFiles, path: str) -> AuditFinding:
+    text = "an index file without its log: the broker removes it when it starts"
+    return AuditFinding(WARNING, "log-missing", partition.topic, partition.partition, path, None, None, None, text)
 
 
 def _summaries(ranges: Iterable[Range]) -> Iterator[tuple[Key, Summary]]:
@@ -79,19 +92,19 @@ def _summaries(ranges: Iterable[Range]) -> Iterator[tuple[Key, Summary]]:
     return iter(totals.items())
 
 
-def _result(found: Sequence[Range], summaries: dict[Key, Summary]) -> Audit:
-    partitions: dict[Key, PartitionAudit] = {}
+def _result(found: Sequence[Range], summaries: dict[Key, Summary], orphans: Sequence[AuditFinding]) -> Audit:
+    rows: dict[Key, PartitionAudit] = {}
     for segment in found:
         key = (segment.log_dir, segment.topic, segment.partition)
-        before = partitions.get(key) or PartitionAudit(0, 0, summaries[key])
-        partitions[key] = before._replace(segments=before.segments + 1, size_bytes=before.size_bytes + segment.size)
-    counts: Counter[tuple[str, str]] = Counter()
-    findings: list[AuditFinding] = []
-    for partition in partitions.values():
+        before = rows.get(key) or PartitionAudit(0, 0, summaries[key])
+        rows[key] = before._replace(segments=before.segments + 1, size_bytes=before.size_bytes + segment.size)
+    counts = Counter((finding.severity, finding.kind) for finding in orphans)
+    findings = list(orphans)
+    for partition in rows.values():
         compare_edges(partition.summary)
         counts += partition.summary.finding_counts
         findings += partition.summary.findings
     findings.sort(key=attrgetter("place"))
     findings.sort(key=lambda finding: -SEVERITIES.index(finding.severity))
-    ordered = sorted(partitions, key=lambda key: (key[1], key[2], key[0]))
-    return Audit([partitions[key] for key in ordered], findings, counts)
+    ordered = sorted(rows, key=lambda key: (key[1], key[2], key[0]))
+    return Audit([rows[key] for key in ordered], findings, counts)

@@ -82,14 +82,28 @@ def segments(log_dir: str, topics: tuple[str, ...]) -> Iterator[Range]:
     InputError if the directory cannot be read.
     """
     for found in partitions(log_dir, topics):
-        logs = [(segment.base_offset, segment.log) for segment in found.segments if segment.log]
-        for base_offset, path in logs:
-            try:
-                size = os.stat(path).st_size
-            except FileNotFoundError:
-                continue  # removed by the broker's retention since the directory was listed
-            is_last = base_offset == logs[-1][0]
-            yield Range(found.topic, found.partition, log_dir, path, base_offset, 0, size, size, is_last)
+        yield from segments_of(log_dir, found)
+
+
+def segments_of(log_dir: str, found: PartitionFiles) -> Iterator[Range]:
+    """Every segment of one partition directory, each as one range."""
+    logs = [(segment.base_offset, segment.log) for segment in found.segments if segment.log]
+    for base_offset, path in logs:
+        try:
+            size = os.stat(path).st_size
+        except FileNotFoundError:
+            continue  # removed by the broker's retention since the directory was listed
+        is_last = base_offset == logs[-1][0]
+        yield Range(found.topic, found.partition, log_dir, path, base_offset, 0, size, size, is_last)
+
+
+def indexes_without_log(found: PartitionFiles) -> Iterator[str]:
+    """Index files of a partition directory whose segment has no log file, if they are still there."""
+    for segment in found.segments:
+        if segment.log is None:
+            for path in (segment.offset_index, segment.time_index, segment.txn_index):
+                if path is not None and os.path.exists(path):
+                    yield path
 
 
 def partitions(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]:

@@ -15,6 +15,7 @@ import numpy as np
 from kafka_tools.records.compression import NAMES
 from kafka_tools.spark.damage import ERROR, INFO, KINDS, SOUND
 from kafka_tools.spark.headers import PREFIX_BYTES
+from kafka_tools.spark.index_check import Batches, check_indexes
 from kafka_tools.spark.scan import Row, Run, scan_range
 
 if TYPE_CHECKING:
@@ -201,17 +202,59 @@ class Summary:
 
 
 def summarise(range_: Range) -> Summary:
-    """Read one range and count what is in it; every CRC is checked."""
+    """Read one range and count what is in it; every CRC is checked, and every index entry about it."""
     summary = Summary(range_.log_dir, range_.topic, range_.partition)
+    seen = _Seen()
     for part in scan_range(range_, check_crc=True, count_legacy=True):
         if isinstance(part, Run):
             summary.add_run(part, range_.file)
+            seen.add_run(part)
         else:
             for row in part:
                 summary.add_row(row)
+                seen.add_row(row)
+    try:
+        for wrong in check_indexes(range_, seen.batches(), seen.sound_to):
+            place = range_.topic, range_.partition, wrong.file, wrong.position, None, wrong.offset
+            summary.find(AuditFinding(wrong.severity, wrong.kind, *place, wrong.detail))
+    except OSError as error:
+        text = f"an index cannot be read: {error.strerror}"
+        file = str(error.filename or range_.file)
+        summary.find(AuditFinding(ERROR, "unreadable", range_.topic, range_.partition, file, None, None, None, text))
     if summary.first_offset is not None and summary.last_offset is not None:
         summary.edges.append(Edge(range_.file, range_.start, summary.first_offset, summary.last_offset))
     return summary
+
+
+class _Seen:
+    """Where the batches of a range are, for the check of the indexes."""
+
+    def __init__(self) -> None:
+        self._parts: list[Batches] = []
+        self.sound_to: int = 2**63 - 1
+        """Where the first stretch that is no batch begins."""
+
+    def add_run(self, run: Run) -> None:
+        fields = run.headers.fields
+        first = fields["base_offset"].astype(np.int64)
+        last = first + fields["last_offset_delta"]
+        self._parts.append(Batches(run.headers.positions, first, last, fields["max_timestamp"].astype(np.int64)))
+
+    def add_row(self, row: Row) -> None:
+        if row.get("magic") is None:
+            if row["position"] is not None:
+                self.sound_to = min(self.sound_to, row["position"])
+            return
+        first = row.get("base_offset")
+        time_ms = row.get("max_timestamp_ms")
+        values = row["position"], row["last_offset"] if first is None else first, row["last_offset"]
+        columns = [np.array([value], np.int64) for value in (*values, -1 if time_ms is None else time_ms)]
+        self._parts.append(Batches(*columns))
+
+    def batches(self) -> Batches:
+        if not self._parts:
+            return Batches(*(np.empty(0, np.int64) for _ in Batches._fields))
+        return Batches(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
 
 
 def compare_edges(summary: Summary) -> None:

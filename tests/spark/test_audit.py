@@ -1,0 +1,158 @@
+"""The audit job and its command: what Spark adds up, what is printed, which exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the Spark packages are not installed")
+
+from click.testing import CliRunner
+
+from kafka_tools.commands import audit as audit_command
+from kafka_tools.errors import InputError
+from kafka_tools.spark.audit import audit
+from tests.corpus.golden import case, golden_root
+from tests.spark.test_summary import GOLDEN_DIRS, summaries
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def numbers(summary: Any) -> dict[str, Any]:
+    """The values of a summary that two ways of counting share."""
+    values = dict(vars(summary))
+    values["codecs"] = {name: (c.batches, c.records, c.size_bytes) for name, c in summary.codecs.items()}
+    values["edges"] = sorted(summary.edges)
+    values["findings"] = sorted(summary.findings, key=lambda finding: finding.place)
+    return values
+
+
+def test_spark_adds_up_what_one_process_counts(spark: SparkSession) -> None:
+    dirs = [golden_root() / name / "data" for name in GOLDEN_DIRS]
+    result = audit(spark, [str(path) for path in dirs], range_bytes=2048)
+    found = {(row.summary.log_dir, row.summary.topic, row.summary.partition): row for row in result.partitions}
+    assert len(found) == len(result.partitions) > 150
+    counted = 0
+    for log_dir in dirs:
+        for (topic, partition), expected in summaries(log_dir, 2048).items():
+            row = found[str(log_dir), topic, partition]
+            assert numbers(row.summary) == numbers(expected)
+            folder = log_dir / f"{topic}-{partition}"
+            logs = [path for path in folder.glob("*.log") if path.name[:20].isdigit()]
+            assert (row.segments, row.size_bytes) == (len(logs), sum(path.stat().st_size for path in logs))
+            counted += 1
+    assert counted == len(found)
+    assert result.worst == "error"
+    order = ["error", "warning", "info"]
+    severities = [order.index(finding.severity) for finding in result.findings]
+    assert severities == sorted(severities)
+
+
+@pytest.mark.parametrize(
+    "name", ["logdir-clean-43", "logdir-killed-43", "mixed-22", "txn-43", "metadata-39", "m0-lz4-11"]
+)
+def test_nothing_is_wrong_in_what_kafka_left(spark: SparkSession, name: str) -> None:
+    result = audit(spark, [str(case(name).cwd if name.startswith("logdir") else golden_root() / name / "data")])
+    assert result.partitions
+    assert result.worst in (None, "info")
+    # Kafka's preallocated indexes of the metadata log are not in the archive.
+    assert {finding.topic for finding in result.findings} <= {"__cluster_metadata"}
+
+
+def test_a_directory_without_partitions_has_nothing_to_report(spark: SparkSession, tmp_path: Path) -> None:
+    result = audit(spark, [str(tmp_path)])
+    assert (result.partitions, result.findings, result.worst) == ([], [], None)
+
+
+def test_a_directory_that_is_missing_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="missing"):
+        audit(spark, [str(tmp_path / "missing")])
+
+
+def invoke(spark: SparkSession, *arguments: str) -> Any:
+    """The command inside of this process, on the Spark that runs already."""
+    return CliRunner().invoke(audit_command.command, list(arguments), standalone_mode=False)
+
+
+def test_json_holds_partitions_findings_and_counts(spark: SparkSession) -> None:
+    damaged = str(case("corrupt-flip-crc-none43").cwd)
+    answer = invoke(spark, damaged, "-o", "json")
+    assert answer.return_value == 1
+    document = json.loads(answer.stdout)
+    assert document["schema"] == "kafka-tools/audit/v1"
+    (partition,) = document["data"]["partitions"]
+    assert (partition["topic"], partition["segments"], partition["corrupt"]) == ("orders-none", 1, 1)
+    assert partition["codecs"]["none"]["batches"] == partition["batches"] - 1
+    (finding,) = document["data"]["findings"]
+    assert (finding["severity"], finding["kind"], finding["position"], finding["offset"]) == (
+        "error",
+        "crc-mismatch",
+        3662,
+        31,
+    )
+    assert document["data"]["finding_counts"] == [{"severity": "error", "kind": "crc-mismatch", "count": 1}]
+
+
+def test_the_table_has_a_row_per_partition_and_the_findings(spark: SparkSession) -> None:
+    answer = invoke(spark, str(case("corrupt-flip-crc-none43").cwd))
+    lines = answer.stdout.splitlines()
+    assert lines[0].split()[:5] == ["TOPIC", "PARTITION", "SEGMENTS", "BATCHES", "RECORDS"]
+    assert lines[1].split()[0] == "orders-none"
+    assert lines[3].split()[:3] == ["SEVERITY", "KIND", "TOPIC"]
+    assert lines[4].split()[:2] == ["error", "crc-mismatch"]
+    assert lines[-1] == "1 partitions, findings: 1 error."
+
+
+@pytest.mark.parametrize(
+    ("name", "fail_on", "status"),
+    [
+        ("txn-43", "info", 0),
+        ("corrupt-truncated-batch-none43", "error", 0),
+        ("corrupt-truncated-batch-none43", "warning", 1),
+        ("corrupt-flip-crc-none43", "error", 1),
+        ("corrupt-flip-crc-none43", "never", 0),
+    ],
+)
+def test_the_exit_status_follows_the_worst_finding(spark: SparkSession, name: str, fail_on: str, status: int) -> None:
+    log_dir = golden_root() / name / "data"
+    assert invoke(spark, str(log_dir), "--fail-on", fail_on).return_value == status
+
+
+def test_topics_are_chosen_by_pattern(spark: SparkSession) -> None:
+    answer = invoke(spark, str(case("logdir-clean-43").cwd), "--topics", "orders-*,idem", "-o", "json")
+    topics = {row["topic"] for row in json.loads(answer.stdout)["data"]["partitions"]}
+    assert topics == {"orders-gzip", "orders-lz4", "orders-none", "orders-snappy", "orders-zstd", "idem"}
+
+
+def test_the_command_runs_alone_and_says_nothing_else(java: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kafka_tools", "audit", str(case("m2-zstd-43").cwd)],
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("\n1 partitions, nothing wrong.\n")
+
+
+def test_a_missing_directory_is_one_line_before_spark_starts(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kafka_tools", "audit", str(tmp_path / "nowhere")],
+        env=os.environ | {"PATH": "", "JAVA_HOME": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"log directory {tmp_path}/nowhere does not exist" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,92 @@
+"""Index files against the log: each planted fault in its place, nothing in what Kafka wrote, at any range size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("numpy")
+
+from kafka_tools.records.build import build_batch
+from kafka_tools.spark.plan import cut, indexes_without_log, partitions, segments
+from kafka_tools.spark.summary import AuditFinding, summarise
+from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY
+from tests.corpus.golden import case, golden_root
+
+
+def found_in(log_dir: Path, range_bytes: int = 1 << 20) -> list[AuditFinding]:
+    ranges = [part for segment in segments(str(log_dir), ()) for part in cut(segment, range_bytes)]
+    return [finding for part in ranges for finding in summarise(part).findings]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("index-wrong-position-none43", [("error", "index-mismatch", 0, 30)]),
+        ("index-past-end-none22", [("error", "index-mismatch", 0, 138)]),
+        ("index-past-end-none43", [("error", "index-mismatch", 40, 126)]),
+        ("index-not-monotonic-none43", [("error", "index-order", 8, None)]),
+        ("index-wrong-offset-none43", [("error", "index-order", 8, None)]),
+        ("index-odd-size-none43", [("warning", "index-size", 48, None)]),
+        ("index-zero-padded-none43", []),
+        ("timeindex-mismatch-none43", [("warning", "timeindex-mismatch", 0, 30)]),
+        ("timeindex-not-monotonic-none43", [("warning", "timeindex-order", 12, None)]),
+        ("timeindex-odd-size-none43", [("warning", "timeindex-size", 60, None)]),
+        ("timeindex-wrong-offset-none43", [("warning", "timeindex-mismatch", 0, 32)]),
+        ("no-index-none43", [("info", "index-missing", None, None), ("info", "timeindex-missing", None, None)]),
+    ],
+)
+def test_each_planted_fault_is_found(name: str, expected: list[tuple[str, str, int | None, int | None]]) -> None:
+    found = found_in(case(f"corrupt-{name}").cwd)
+    assert [(each.severity, each.kind, each.position, each.offset) for each in found] == expected
+    assert all("index" in Path(each.file).suffix for each in found)
+
+
+@pytest.mark.parametrize("range_bytes", [1024, 1 << 20])
+def test_nothing_is_wrong_with_the_indexes_of_any_kafka(range_bytes: int) -> None:
+    for folder in sorted(golden_root().iterdir()):
+        if (folder / "data").is_dir() and "corrupt-" not in folder.name:
+            found = [each for each in found_in(folder / "data", range_bytes) if "index" in each.kind]
+            assert [each for each in found if each.severity != "info"] == [], folder.name
+
+
+def test_an_index_without_its_log_is_found() -> None:
+    (partition,) = partitions(str(case("corrupt-no-log-none43").cwd), ())
+    assert [Path(path).suffix for path in indexes_without_log(partition)] == [".index", ".timeindex"]
+
+
+def write(folder: Path, offsets: list[tuple[int, int]], times: list[tuple[int, int]]) -> list[int]:
+    """Ten batches of two records with these index entries; the positions of the batches."""
+    folder.mkdir()
+    data = bytearray()
+    starts = []
+    for number in range(10):
+        starts.append(len(data))
+        data += build_batch([(1000 + number, None, b"v", ())] * 2, base_offset=number * 2)
+    stem = folder / f"{0:020d}"
+    stem.with_suffix(".log").write_bytes(data)
+    stem.with_suffix(".index").write_bytes(b"".join(OFFSET_ENTRY.pack(offset, starts[at]) for offset, at in offsets))
+    stem.with_suffix(".timeindex").write_bytes(b"".join(TIME_ENTRY.pack(*entry) for entry in times))
+    return starts
+
+
+@pytest.mark.parametrize("offset", [4, 5, 7, 19])
+def test_an_entry_may_name_any_offset_that_leads_a_search_to_its_batch(tmp_path: Path, offset: int) -> None:
+    write(tmp_path / "orders-0", [(offset, 2)], [(1002, 5)])
+    assert found_in(tmp_path) == []
+
+
+def test_an_entry_before_its_batch_would_hide_records(tmp_path: Path) -> None:
+    write(tmp_path / "orders-0", [(3, 2)], [(1002, 9)])
+    assert [(each.kind, each.offset) for each in found_in(tmp_path)] == [
+        ("index-mismatch", 3),
+        ("timeindex-mismatch", 9),
+    ]
+
+
+def test_zeros_of_preallocated_index_files_are_no_entries(tmp_path: Path) -> None:
+    write(tmp_path / "orders-0", [], [])
+    for suffix in (".index", ".timeindex"):
+        (tmp_path / "orders-0" / f"{0:020d}{suffix}").write_bytes(bytes(24 * 100))
+    assert found_in(tmp_path) == []
