@@ -54,13 +54,7 @@ class Change(NamedTuple):
 
 def incremental(store: ConfigStore, resource_type: int, resource: str, changes: Sequence[Change]) -> list[ConfigRecord]:
     """The records that apply ``changes`` to a resource; BrokerError if they may not be applied."""
-    _check_keys([change.name for change in changes])
-    missing = [change.name for change in changes if change.operation != DELETE and change.value is None]
-    if missing:
-        raise _bad_request(f"Null value not supported for : {', '.join(missing)}")
-    for change in changes:
-        if not SET <= change.operation <= SUBTRACT:
-            raise _bad_request(f"Unknown operations type {change.operation}")
+    check_changes(changes)
     current = store.dynamic(resource_type, resource)
     wanted = dict(current)
     for change in changes:
@@ -71,6 +65,17 @@ def incremental(store: ConfigStore, resource_type: int, resource: str, changes: 
             wanted[change.name] = value
     validate(store, resource_type, resource, wanted)
     return _records(resource_type, resource, current, wanted)
+
+
+def check_changes(changes: Sequence[Change]) -> None:
+    """BrokerError for a config named twice, a value that is missing, an operation that nobody knows."""
+    _check_keys([change.name for change in changes])
+    missing = [change.name for change in changes if change.operation != DELETE and change.value is None]
+    if missing:
+        raise _bad_request(f"Null value not supported for : {', '.join(missing)}")
+    for change in changes:
+        if not SET <= change.operation <= SUBTRACT:
+            raise _bad_request(f"Unknown operations type {change.operation}")
 
 
 def replacement(

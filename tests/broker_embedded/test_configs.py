@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from kafka_tools.protocol.messages.list_config_resources import ListConfigResour
 from tests.broker_embedded.memory_broker import MemoryBroker
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
+LOGGER = 8
 OK, BAD_REQUEST, BAD_CONFIG = error_codes.NONE, error_codes.INVALID_REQUEST, error_codes.INVALID_CONFIG
 
 
@@ -125,7 +127,15 @@ REFUSED = [
      "value should not be greater than double the current value 8"),
     (BROKER, "", SET, "max.connections.per.ip.overrides", "a:1,x", BAD_REQUEST,
      "Error parsing configuration property 'max.connections.per.ip.overrides': 'x' is not host:connections"),
-    (8, "1", SET, "root", "DEBUG", BAD_REQUEST, "this broker has no loggers to alter"),
+    (LOGGER, "1", SET, "nope", "DEBUG", BAD_CONFIG, "Logger nope does not exist!"),
+    (LOGGER, "1", SET, "root", "LOUD", BAD_CONFIG,
+     "Cannot set the log level of root to LOUD as it is not a supported log level. "
+     "Valid log levels are DEBUG, ERROR, FATAL, INFO, TRACE, WARN"),
+    (LOGGER, "1", DELETE, "root", None, BAD_REQUEST, "Removing the log level of the root logger is not allowed"),
+    (LOGGER, "1", APPEND, "root", "INFO", BAD_REQUEST,
+     "APPEND operation is not allowed for the BROKER_LOGGER resource"),
+    (LOGGER, "x", SET, "root", "INFO", BAD_REQUEST, "Node id must be an integer, but it is: x"),
+    (LOGGER, "2", SET, "root", "INFO", BAD_REQUEST, "Unexpected node id. Expected 1, but received 2"),
     (BROKER, "2", SET, "log.retention.ms", "1", BAD_REQUEST, "Unexpected broker id, expected 1, but received 2"),
     (BROKER, "x", SET, "log.retention.ms", "1", BAD_REQUEST, "Node id must be an integer, but it is: x"),
     (GROUP, "g1", SET, "nope", "1", BAD_CONFIG, "Unknown group config name: nope"),
@@ -346,6 +356,8 @@ def test_a_description_can_be_narrowed_and_version_0_tells_defaults(broker: Memo
         (CLIENT_METRICS, "", BAD_REQUEST, "Client metrics subscription name must not be empty"),
         (BROKER, "2", BAD_REQUEST, "Unexpected broker id, expected 1 or empty string, but received 2"),
         (BROKER, "x", BAD_REQUEST, "Broker id must be an integer, but it is: x"),
+        (LOGGER, "", BAD_REQUEST, "Broker id must not be empty"),
+        (LOGGER, "2", BAD_REQUEST, "Unexpected broker id, expected 1 but received 2"),
     ],
 )
 def test_what_cannot_be_described_has_its_own_error(
@@ -358,6 +370,25 @@ def test_what_cannot_be_described_has_its_own_error(
     bad, good = broker.call(DescribeConfigsRequest(resources=resources)).results
     assert (bad.error_code, bad.error_message, bad.configs) == (code, message, [])
     assert (good.error_code, len(good.configs)) == (OK, 1)
+
+
+def test_log_levels_change_while_the_broker_runs(broker: MemoryBroker) -> None:
+    name = "kafka_tools.broker_embedded.coordinators.groups"
+    logger = logging.getLogger(name)
+    before = logging.getLogger("kafka_tools").level, logger.level
+    try:
+        assert alter(broker, LOGGER, "1", (SET, "root", "ERROR"), (SET, name, "TRACE")) == (OK, None)
+        assert alter(broker, LOGGER, "1", (SET, name, "FATAL"), validate_only=True) == (OK, None)
+        entries = describe(broker, LOGGER, "1")
+        assert (entries["root"].value, entries[name].value) == ("ERROR", "TRACE")
+        assert (entries[name].config_source, entries[name].read_only, entries[name].synonyms) == (6, False, [])
+        assert logger.isEnabledFor(5)
+        assert alter(broker, LOGGER, "1", (DELETE, name, None)) == (OK, None)
+        assert describe(broker, LOGGER, "1", [name])[name].value == "ERROR"
+        assert broker.store.records == broker.store.records[:2]  # the topic: levels are not kept
+    finally:
+        logging.getLogger("kafka_tools").setLevel(before[0])
+        logger.setLevel(before[1])
 
 
 def test_resources_are_listed_by_type(broker: MemoryBroker) -> None:

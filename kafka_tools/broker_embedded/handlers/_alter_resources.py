@@ -50,7 +50,7 @@ def alter_each(call: Call, changes: Callable[[Any], Sequence[Stored]]) -> list[A
 
 
 def _check_allowed(call: Call, kind: int, name: str) -> None:
-    if kind in (BROKER, CLIENT_METRICS):
+    if kind in (BROKER, BROKER_LOGGER, CLIENT_METRICS):
         if not call.allowed("ALTER_CONFIGS", "CLUSTER", "kafka-cluster"):
             raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
     elif kind == TOPIC:
@@ -59,7 +59,5 @@ def _check_allowed(call: Call, kind: int, name: str) -> None:
     elif kind == GROUP:
         if not call.allowed("ALTER_CONFIGS", "GROUP", name):
             raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
-    elif kind == BROKER_LOGGER:
-        raise refuse(error_codes.INVALID_REQUEST, "this broker has no loggers to alter")
     else:
         raise refuse(error_codes.INVALID_REQUEST, f"Unknown resource type {kind}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafka_tools.broker_embedded.broker_loggers import logger_levels
 from kafka_tools.broker_embedded.config_alter import check_topic_name
 from kafka_tools.broker_embedded.config_describe import DEFAULT, describe
 from kafka_tools.broker_embedded.config_store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
@@ -18,6 +19,9 @@ from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRespon
 
 VERSIONS = (0, 4)
 AUTHORIZE: tuple[tuple[str, str], ...] = ()  # per resource, below
+
+DYNAMIC_BROKER_LOGGER = 6
+"""The config source of log levels."""
 
 Result = DescribeConfigsResponse.Result
 
@@ -31,6 +35,9 @@ def _result(call: Call, resource: Any) -> DescribeConfigsResponse.Result:
     result = Result(resource_type=kind, resource_name=name)
     try:
         _check_resource(call, kind, name)
+        if kind == BROKER_LOGGER:
+            result.configs = _loggers(resource.configuration_keys)
+            return result
         for entry in describe(call.broker.configs, kind, name, resource.configuration_keys):
             shown = Result.ResourceResult(
                 name=entry.name,
@@ -54,6 +61,14 @@ def _result(call: Call, resource: Any) -> DescribeConfigsResponse.Result:
     return result
 
 
+def _loggers(names: list[str] | None) -> list[DescribeConfigsResponse.Result.ResourceResult]:
+    return [
+        Result.ResourceResult(name=name, value=level, config_source=DYNAMIC_BROKER_LOGGER)
+        for name, level in logger_levels().items()
+        if not names or name in names
+    ]
+
+
 def _check_resource(call: Call, kind: int, name: str) -> None:
     """Raise for a resource that may not, or cannot, be described."""
     if kind in (BROKER, BROKER_LOGGER, CLIENT_METRICS):
@@ -69,9 +84,11 @@ def _check_resource(call: Call, kind: int, name: str) -> None:
         if call.broker.cluster.topic(name) is None:
             raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, "")
     elif kind == BROKER:
-        _check_node(call, name)
+        _check_node(call, name, " or empty string,")
     elif kind == BROKER_LOGGER:
-        raise refuse(error_codes.INVALID_REQUEST, "this broker has no loggers to describe")
+        if not name:
+            raise refuse(error_codes.INVALID_REQUEST, "Broker id must not be empty")
+        _check_node(call, name, "")
     elif kind == CLIENT_METRICS:
         if not name:
             raise refuse(error_codes.INVALID_REQUEST, "Client metrics subscription name must not be empty")
@@ -82,11 +99,11 @@ def _check_resource(call: Call, kind: int, name: str) -> None:
         raise refuse(error_codes.INVALID_REQUEST, f"Unsupported resource type: {kind}")
 
 
-def _check_node(call: Call, name: str) -> None:
+def _check_node(call: Call, name: str, alternative: str) -> None:
     own = call.broker.configs.node_name
     if name in ("", own):
         return
     if not name.lstrip("+-").isdecimal():
         raise refuse(error_codes.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
-    text = f"Unexpected broker id, expected {own} or empty string, but received {name}"
+    text = f"Unexpected broker id, expected {own}{alternative} but received {name}"
     raise refuse(error_codes.INVALID_REQUEST, text)

@@ -1,11 +1,20 @@
-"""IncrementalAlterConfigs (44): set, delete, append and subtract configs; each resource for itself."""
+"""IncrementalAlterConfigs (44): set, delete, append and subtract configs; each resource for itself.
+
+Log levels (KIP-412) are changed in the running broker only; everything else is kept.
+"""
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.config_alter import Change, incremental
+from collections.abc import Sequence
+from typing import Any
+
+from kafka_tools.broker_embedded.broker_loggers import alter_loggers
+from kafka_tools.broker_embedded.config_alter import Change, check_changes, incremental
+from kafka_tools.broker_embedded.config_store import BROKER_LOGGER
 from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.broker_embedded.handlers._alter_resources import alter_each
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
+from kafka_tools.protocol.schema import Stored
 
 VERSIONS = (0, 1)
 AUTHORIZE: tuple[tuple[str, str], ...] = ()  # per resource
@@ -13,14 +22,17 @@ AUTHORIZE: tuple[tuple[str, str], ...] = ()  # per resource
 
 def handle(call: Call) -> IncrementalAlterConfigsResponse:
     configs = call.broker.configs
-    results = alter_each(
-        call,
-        lambda resource: incremental(
-            configs,
-            resource.resource_type,
-            resource.resource_name,
-            [Change(config.name, config.config_operation, config.value) for config in resource.configs],
-        ),
-    )
+
+    def records_of(resource: Any) -> Sequence[Stored]:
+        kind, name = resource.resource_type, resource.resource_name
+        changes = [Change(config.name, config.config_operation, config.value) for config in resource.configs]
+        if kind == BROKER_LOGGER:
+            check_changes(changes)
+            alter_loggers(configs.node_name, name, changes, validate_only=call.request.validate_only)
+            return []
+        return incremental(configs, kind, name, changes)
+
     entry = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
-    return IncrementalAlterConfigsResponse(responses=[entry(**result._asdict()) for result in results])
+    return IncrementalAlterConfigsResponse(
+        responses=[entry(**result._asdict()) for result in alter_each(call, records_of)]
+    )
