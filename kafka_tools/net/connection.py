@@ -199,7 +199,7 @@ class Connection:
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or "not a valid host name"
             raise ConnectFailed(
-                f"cannot resolve {self.node.host} of {self.node}: {reason}",
+                f"cannot resolve {self.node}: {reason}",
                 node=str(self.node),
                 hint="check the spelling and the name service of this machine",
             ) from error

@@ -241,5 +241,5 @@ def _canonical(nodes: list[Node]) -> list[Node]:
             for *_, address in socket.getaddrinfo(node.host, node.port, type=socket.SOCK_STREAM):
                 names[socket.getnameinfo(address, 0)[0], node.port] = None
         except OSError as error:
-            raise ConnectFailed(f"cannot resolve {node.host} of {node}: {error.strerror or error}") from error
+            raise ConnectFailed(f"cannot resolve {node}: {error.strerror or error}") from error
     return [Node(-1 - number, host, port) for number, (host, port) in enumerate(names)]

@@ -75,10 +75,13 @@ def server_settings(values: Mapping[str, str]) -> TlsSettings:
 
 
 class TlsStream:
-    """TLS over a connected, non-blocking socket. Raises BlockingIOError where a socket would."""
+    """TLS over a connected, non-blocking socket. Raises BlockingIOError where a socket would.
 
-    def __init__(self, sock: socket.socket, settings: TlsSettings, host: str) -> None:
-        self.host = host
+    ``host`` is what the certificate must be for; ``peer`` names the other side in messages.
+    """
+
+    def __init__(self, sock: socket.socket, settings: TlsSettings, host: str, peer: str) -> None:
+        self.peer = peer
         self.wants_write = False
         # Java sends no server name for an address; Python checks the certificate against it either way.
         self.socket = settings.context.wrap_socket(
@@ -99,10 +102,10 @@ class TlsStream:
             self.wants_write = True
             return False
         except ssl.SSLError as error:
-            raise failure(error, self.host) from error
+            raise failure(error, self.peer) from error
         except ConnectionError as error:
             raise TlsFailed(
-                f"TLS handshake with {self.host} failed: the peer closed the connection", hint=_NOT_TLS
+                f"TLS handshake with {self.peer} failed: the peer closed the connection", hint=_NOT_TLS
             ) from error
         return True
 
@@ -114,7 +117,7 @@ class TlsStream:
         except ssl.SSLEOFError:
             return b""  # closed without a TLS goodbye, as many do
         except ssl.SSLError as error:
-            raise failure(error, self.host) from error
+            raise failure(error, self.peer) from error
 
     def write(self, data: memoryview) -> int:
         try:
@@ -122,9 +125,9 @@ class TlsStream:
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
             raise BlockingIOError from error
         except ssl.SSLEOFError as error:
-            raise Disconnected(f"connection to {self.host} broke: closed by the peer", node=self.host) from error
+            raise Disconnected(f"connection to {self.peer} broke: closed by the peer", node=self.peer) from error
         except ssl.SSLError as error:
-            raise failure(error, self.host) from error
+            raise failure(error, self.peer) from error
 
 
 _NOT_TLS = "does this port speak TLS? With security.protocol=PLAINTEXT or SASL_PLAINTEXT none is used"
@@ -134,7 +137,7 @@ _NO_CERTIFICATE = (
 )
 
 
-def failure(error: ssl.SSLError, host: str) -> TlsFailed:
+def failure(error: ssl.SSLError, peer: str) -> TlsFailed:
     """What a TLS error means, with the next step."""
     if isinstance(error, ssl.SSLCertVerificationError):
         reason = error.verify_message.rstrip(".")
@@ -144,15 +147,15 @@ def failure(error: ssl.SSLError, host: str) -> TlsFailed:
             hint = "the broker needs a new certificate; check the clock of this machine too"
         else:
             hint = "set ssl.truststore.location (ssl.truststore.type=PEM) to the authority that signed it"
-        return TlsFailed(f"TLS: the certificate of {host} is not accepted: {reason}", hint=hint)
+        return TlsFailed(f"TLS: the certificate of {peer} is not accepted: {reason}", hint=hint)
     reason = (error.reason or str(error)).lower().replace("_", " ")
     if "wrong version number" in reason or "unexpected eof" in reason or "record layer failure" in reason:
-        return TlsFailed(f"TLS handshake with {host} failed: the answer is not TLS", hint=_NOT_TLS)
+        return TlsFailed(f"TLS handshake with {peer} failed: the answer is not TLS", hint=_NOT_TLS)
     if isinstance(error, ssl.SSLEOFError):
-        return TlsFailed(f"TLS handshake with {host} failed: the peer closed the connection", hint=_NOT_TLS)
+        return TlsFailed(f"TLS handshake with {peer} failed: the peer closed the connection", hint=_NOT_TLS)
     if "alert" in reason and ("certificate" in reason or "unknown ca" in reason or "handshake failure" in reason):
-        return TlsFailed(f"TLS: {host} refused the connection: {reason}", hint=_NO_CERTIFICATE)
-    return TlsFailed(f"TLS with {host} failed: {reason}")
+        return TlsFailed(f"TLS: {peer} refused the connection: {reason}", hint=_NO_CERTIFICATE)
+    return TlsFailed(f"TLS with {peer} failed: {reason}")
 
 
 def _set_up(context: ssl.SSLContext, values: Mapping[str, str]) -> None:

@@ -105,7 +105,8 @@ class SocketTransport:
         if self._tls is None:
             from kafka_tools.net.tls import TlsStream
 
-            self._tls = TlsStream(self._socket, settings, host)
+            port = int(self._peer.rpartition(":")[2])
+            self._tls = TlsStream(self._socket, settings, host, format_address(host, port))
             self._socket = self._tls.socket
         try:
             done = self._tls.handshake()
