@@ -116,29 +116,31 @@ class Accumulator:
         """Batches not acknowledged, in flight included."""
 
     def append(
-        self, topic_partition: TopicPartition, record: PendingRecord, size_bytes: int, now_s: float
+        self, topic_partition: tuple[str, int], record: PendingRecord, size_bytes: int, now_s: float
     ) -> tuple[ProducerBatch, bool]:
         """Add a record of ``size_bytes`` (key, value and headers).
 
-        Returns its batch (it is the last record there) and whether a batch is now full, so that sending may help.
+        Returns its batch (it is the last record there) and whether it filled one up, so that sending may help.
         """
-        queue = self._queues.get(topic_partition)
+        queue = self._queues.get(topic_partition)  # type: ignore[call-overload]
         if queue is None:
-            queue = self._queues[topic_partition] = _Queue()
+            queue = self._queues[TopicPartition(*topic_partition)] = _Queue()
         batches = queue.batches
         size_bytes += _USUAL_OVERHEAD_BYTES
         limit_bytes = self._settings.batch_size_bytes
+        filled = False
         # A batch that was sent before keeps its records: its sequence numbers are given out.
         if batches and not batches[-1].attempts and batches[-1].size_bytes + size_bytes <= limit_bytes:
             batch = batches[-1]
         else:
-            batch = ProducerBatch(topic_partition, now_s)
+            filled = bool(batches)
+            batch = ProducerBatch(TopicPartition(*topic_partition), now_s)
             batches.append(batch)
             self.unfinished += 1
         batch.records.append(record)
         batch.size_bytes += size_bytes
         self.buffered_bytes += size_bytes
-        return batch, len(batches) > 1 or batch.size_bytes >= limit_bytes
+        return batch, filled or batch.size_bytes >= limit_bytes
 
     def waiting(self) -> Iterator[TopicPartition]:
         """The partitions that have batches to send."""

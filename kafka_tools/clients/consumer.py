@@ -172,8 +172,8 @@ class Consumer:
             self._advance()
             if not self._is_rebalancing():
                 records = self._fetcher.records(self.settings.max_poll_records)
+                self._send_fetches()  # the next ones are under way while these are worked on
                 if records:
-                    self._send_fetches()  # so that the next ones are under way while these are worked on
                     self._calls.turn(0)
                     return records
             self._calls.turn(min(deadline.left_s(), self._wait_s()))
@@ -218,7 +218,7 @@ class Consumer:
         deadline = self._deadline(timeout_s)
         while position.offset is None:
             self._check_wakeup()
-            self._advance(fetch=False)
+            self._advance()
             if position.offset is None:
                 _check(deadline, f"the position for partition {topic_partition} could be determined")
                 self._calls.turn(min(deadline.left_s(), self._wait_s()))
@@ -407,8 +407,8 @@ class Consumer:
 
     # The machine
 
-    def _advance(self, fetch: bool = True) -> None:
-        """Start whatever is due: metadata, coordinator and membership, positions, auto-commit, fetches."""
+    def _advance(self) -> None:
+        """Start whatever is due before records can come: metadata, coordinator and membership, positions, commits."""
         self._update_metadata()
         if self._subscribed and self._metadata.is_known:
             self._match_topics()
@@ -419,8 +419,6 @@ class Consumer:
         if not self._is_rebalancing():
             self._look_for_positions()
             self._auto_commit()
-            if fetch:
-                self._send_fetches()
 
     def _advance_group(self, group: GroupClient) -> None:
         membership = group.membership

@@ -37,11 +37,8 @@ class TopicInfo(NamedTuple):
     is_internal: bool
     error: int
     partitions: Mapping[int, PartitionInfo]
-
-    @property
-    def available(self) -> list[int]:
-        """Numbers of the partitions that have a leader, ascending."""
-        return [number for number, partition in sorted(self.partitions.items()) if partition.leader_id != NO_LEADER]
+    available: tuple[int, ...]
+    """Numbers of the partitions that have a leader, ascending."""
 
 
 class ClusterMetadata:
@@ -195,4 +192,5 @@ class ClusterMetadata:
             if found.leader_id == NO_LEADER:
                 self.update_wanted = True
             partitions[partition.partition_index] = found
-        return TopicInfo(name, row.topic_id, row.is_internal, row.error_code, partitions)
+        available = tuple(sorted(number for number, found in partitions.items() if found.leader_id != NO_LEADER))
+        return TopicInfo(name, row.topic_id, row.is_internal, row.error_code, partitions, available)

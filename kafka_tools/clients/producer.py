@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from kafka_tools.clients.accumulator import (
     BATCH_OVERHEAD_BYTES,
@@ -19,6 +19,7 @@ from kafka_tools.clients.accumulator import (
     RECORD_OVERHEAD_BYTES,
     Accumulator,
     Header,
+    PendingRecord,
     ProducerBatch,
     ProducerIdentity,
 )
@@ -43,7 +44,13 @@ MAGIC_2_VERSION = 3
 ZSTD_VERSION = 7
 TOPIC_ID_VERSION = 13
 _SEQUENCE_LOST = (error_codes.OUT_OF_ORDER_SEQUENCE_NUMBER, error_codes.UNKNOWN_PRODUCER_ID)
+_OVERHEAD_BYTES = BATCH_OVERHEAD_BYTES + RECORD_OVERHEAD_BYTES
 _REQUEST_OVERHEAD_BYTES = 512
+_PUMP_AT_LEAST_S, _PUMP_AT_MOST_S = 0.001, 0.05
+"""How often ``send`` looks after what is under way, beside every time that a batch is full."""
+
+
+OnFailure = Callable[[TopicPartition, PendingRecord, KafkaToolsError], None]
 
 
 class RecordMetadata(NamedTuple):
@@ -92,6 +99,7 @@ class Producer:
     """Sends records. Use as a context manager: leaving it without an error flushes.
 
     ``config`` holds the connection; ``settings`` defaults to what ``config`` says (Kafka's names and defaults).
+    ``on_failure(topic_partition, record, error)`` is called for each record that is given up, as ``on_delivery`` is.
     Raises ConfigError for settings that contradict each other.
     """
 
@@ -100,6 +108,7 @@ class Producer:
         config: ClientConfig,
         *,
         settings: ProducerSettings | None = None,
+        on_failure: OnFailure | None = None,
         exchange: Exchange | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
@@ -108,6 +117,7 @@ class Producer:
         self._clock = clock or SystemClock()
         self._exchange = exchange or Exchange(config, clock=self._clock)
         self._random = random or Random()
+        self._on_failure = on_failure
         self._metadata = ClusterMetadata(
             self._exchange,
             self._clock,
@@ -119,6 +129,9 @@ class Producer:
         self._sticky: dict[str, StickyPartitioner] = {}
         self._identity: ProducerIdentity | None = None
         self._in_flight: list[_Sent] = []
+        self._record_limit_bytes = (
+            min(self.settings.max_request_size_bytes, self.settings.buffer_memory_bytes) - _OVERHEAD_BYTES
+        )
         self._next_pump_s = 0.0
         self._closed = False
 
@@ -148,17 +161,21 @@ class Producer:
         info = self._metadata.topics.get(topic)
         if info is None or not info.available:
             info = self._metadata.wait_for_topic(topic, self._deadline(self.settings.max_block_ms))
-        size_bytes = self._size_bytes(key, value, headers)
+        size_bytes = (len(key) if key else 0) + (len(value) if value else 0)
+        if headers:
+            size_bytes += _headers_size_bytes(headers)
+        if size_bytes > self._record_limit_bytes:
+            self._refuse(size_bytes)
         number = self._partition(info, key, partition, size_bytes)
-        now_s = self._clock.monotonic_s()
         if self._accumulator.buffered_bytes + size_bytes > self.settings.buffer_memory_bytes:
             self._wait_for_memory(size_bytes)
+        now_s = self._clock.monotonic_s()
         record = (self._clock.now_ms() if timestamp_ms is None else timestamp_ms, key, value, headers)
-        batch, is_full = self._accumulator.append(TopicPartition(topic, number), record, size_bytes, now_s)
+        batch, filled = self._accumulator.append((topic, number), record, size_bytes, now_s)
         index = len(batch.records) - 1
         if on_delivery is not None:
             batch.callbacks.append((index, _adapted(on_delivery)))
-        if is_full or now_s >= self._next_pump_s:
+        if filled or now_s >= self._next_pump_s:
             self._pump(Deadline(self._clock, 0), hurry=False)
         return Delivery(self, batch, index)
 
@@ -220,21 +237,16 @@ class Producer:
             deadline.check("the record to be acknowledged")
             self._pump(deadline, hurry=True)
 
-    def _size_bytes(self, key: bytes | None, value: bytes | None, headers: Sequence[Header]) -> int:
-        size_bytes = (len(key) if key is not None else 0) + (len(value) if value is not None else 0)
-        for name, content in headers:
-            size_bytes += len(name.encode()) + (len(content) if content is not None else 0) + 10
-        total_bytes = size_bytes + BATCH_OVERHEAD_BYTES + RECORD_OVERHEAD_BYTES
-        for limit_bytes, name in (
-            (self.settings.max_request_size_bytes, "max.request.size"),
-            (self.settings.buffer_memory_bytes, "buffer.memory"),
-        ):
-            if total_bytes > limit_bytes:
-                raise InputError(
-                    f"The message is {total_bytes} bytes when serialized which is larger than {limit_bytes}, "
-                    f"which is the value of the {name} configuration."
-                )
-        return size_bytes
+    def _refuse(self, size_bytes: int) -> NoReturn:
+        """Raise InputError for a record that is too large, naming the setting."""
+        total_bytes = size_bytes + _OVERHEAD_BYTES
+        name, limit_bytes = "buffer.memory", self.settings.buffer_memory_bytes
+        if total_bytes > self.settings.max_request_size_bytes:
+            name, limit_bytes = "max.request.size", self.settings.max_request_size_bytes
+        raise InputError(
+            f"The message is {total_bytes} bytes when serialized which is larger than {limit_bytes}, "
+            f"which is the value of the {name} configuration."
+        )
 
     def _partition(self, info: TopicInfo, key: bytes | None, partition: int | None, size_bytes: int) -> int:
         if partition is not None:
@@ -279,7 +291,9 @@ class Producer:
             self._collect(Deadline(self._clock, wait_s))
         elif self._accumulator.unfinished and not deadline.expired:
             self._clock.sleep(min(deadline.left_s(), self._wake_s(hurry)))
-        self._next_pump_s = self._clock.monotonic_s() + min(self._accumulator.next_event_s(now_s), 0.05)
+        now_s = self._clock.monotonic_s()
+        wait_s = self._accumulator.next_event_s(now_s)
+        self._next_pump_s = now_s + min(max(wait_s, _PUMP_AT_LEAST_S), _PUMP_AT_MOST_S)
 
     def _wake_s(self, hurry: bool) -> float:
         """How long to wait when batches are held back: their next event, but never long, as leaders may appear."""
@@ -473,6 +487,9 @@ class Producer:
     def _fail(self, batch: ProducerBatch, error: KafkaToolsError, *, in_flight: bool = True) -> None:
         batch.error = error
         self._accumulator.finish(batch, in_flight=in_flight)
+        if self._on_failure is not None:
+            for record in batch.records:
+                self._on_failure(batch.topic_partition, record, error)
 
     def _too_old(self, batch: ProducerBatch, last: KafkaToolsError | None = None) -> DeadlineExceeded:
         age_ms = round((self._clock.monotonic_s() - batch.created_s) * 1000)
@@ -500,6 +517,11 @@ _IDEMPOTENT_HINTS = {
     error_codes.CLUSTER_AUTHORIZATION_FAILED: "before Kafka 2.8 an idempotent producer needs IdempotentWrite on the "
     "cluster; enable.idempotence=false does without"
 }
+
+
+def _headers_size_bytes(headers: Sequence[Header]) -> int:
+    """Names and values, with an upper bound of what their lengths take."""
+    return sum(len(name.encode()) + (len(content) if content else 0) + 10 for name, content in headers)
 
 
 def metadata_of(batch: ProducerBatch, index: int) -> RecordMetadata:

@@ -29,8 +29,8 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 class LineRecord(NamedTuple):
     """What one line says; headers in the order of the line."""
 
-    key: bytes | None
     value: bytes | None
+    key: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
 
 
@@ -104,13 +104,13 @@ class LineReader:
         """The record of the next line. InputError, with Kafka's text, when a separator is missing."""
         self.line_number += 1
         if self._is_plain:
-            return LineRecord(None, None if line == self._marker else line, ())
+            return LineRecord(None if line == self._marker else line, None, ())
         headers, start = self._part(self._parse_headers, line, 0, self._delimiter, "headers delimiter")
         key, start = self._part(self._parse_key, line, start, self._key_separator, "key separator")
         value = line[start:]
         return LineRecord(
-            None if key == self._marker else key,
             None if value == self._marker else value,
+            None if key == self._marker else key,
             tuple(self._headers(headers)) if headers is not None and headers != self._marker else (),
         )
 

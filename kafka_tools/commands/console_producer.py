@@ -14,11 +14,14 @@ from kafka_tools.commands import _run
 from kafka_tools.commands._options import CONNECTION, OUTPUT, Command, key_value, option
 
 if TYPE_CHECKING:
+    from kafka_tools.clients.accumulator import PendingRecord
     from kafka_tools.clients.producer import Producer
     from kafka_tools.commands._console import Signals
     from kafka_tools.commands._line_reader import LineReader
     from kafka_tools.errors import KafkaToolsError
+    from kafka_tools.values import TopicPartition
 
+PROGRAM = "kafka-console-producer"
 SENDING = "Sending"
 READING = "Reading"
 JAVA_READER = "org.apache.kafka.tools.LineMessageReader"
@@ -55,7 +58,7 @@ _DEFAULTS = {
 """Where Kafka's tool departs from the producer's own defaults, or names them; a config file or property wins."""
 
 
-@click.command("kafka-console-producer", cls=Command)
+@click.command(PROGRAM, cls=Command)
 @option("--topic", required=True, metavar="TOPIC", help="Topic to write to.")
 @option("--sync", is_flag=True, section=SENDING, help="Wait for each record to be acknowledged before the next.")
 @option(
@@ -191,14 +194,20 @@ def command(**options: Any) -> int:
     from kafka_tools.clients.producer import Producer
 
     signals = Signals().install()
+    failures = _Failures()
     with open_exchange(config, options["trace"]) as exchange:
-        session = _Session(Producer(config, exchange=exchange), reader, signals, options["topic"], options["sync"])
-        return session.run()
+        producer = Producer(config, exchange=exchange, on_failure=failures.note)
+        try:
+            _send_lines(producer, reader, options["topic"], options["sync"], signals)
+        finally:
+            # What was read before an error or Ctrl-C is delivered, as Kafka's tool does.
+            producer.close()
+    return failures.report()
 
 
 def main() -> NoReturn:
     """Entry of the console script."""
-    _run.main(command, "kafka-console-producer")
+    _run.main(command, PROGRAM)
 
 
 def _reader_settings(path: str | None, properties: dict[str, str]) -> dict[str, str]:
@@ -209,87 +218,69 @@ def _reader_settings(path: str | None, properties: dict[str, str]) -> dict[str, 
     return {**read_properties(path, "reader config"), **properties}
 
 
-class _Session:
-    """Standard input into a producer, until it ends."""
+def _send_lines(producer: Producer, reader: LineReader, topic: str, sync: bool, signals: Signals) -> None:
+    """Standard input into the producer, until it ends."""
+    import os
+    import sys
 
-    def __init__(self, producer: Producer, reader: LineReader, signals: Signals, topic: str, sync: bool) -> None:
-        self._producer = producer
-        self._reader = reader
-        self._signals = signals
-        self._topic = topic
-        self._sync = sync
-        self._failed = 0
+    from kafka_tools.commands._line_reader import LineSplitter
 
-    def run(self) -> int:
-        """Send every line; the exit status."""
-        try:
-            self._read_lines()
-        finally:
-            # What was read before an error or Ctrl-C is delivered, as Kafka's tool does.
-            self._producer.close()
-        if self._failed > MAX_COMPLAINTS:
-            _run.complain("kafka-console-producer", f"{self._failed} records were not delivered in all")
-        return _run.FAILED if self._failed else 0
-
-    def _read_lines(self) -> None:
-        import os
-        import sys
-
-        from kafka_tools.commands._line_reader import LineSplitter
-
-        splitter = LineSplitter()
-        descriptor = sys.stdin.fileno()
-        prompts = sys.stdin.isatty() and sys.stdout.isatty()
-        while True:
-            if prompts:
-                print(">", end="", flush=True)
-            self._wait_for_input(descriptor)
-            data = os.read(descriptor, READ_BYTES)
-            lines = splitter.feed(data) if data else splitter.end()
-            if self._sync:
+    splitter = LineSplitter()
+    descriptor = sys.stdin.fileno()
+    prompts = sys.stdin.isatty() and sys.stdout.isatty()
+    while True:
+        if prompts:
+            print(">", end="", flush=True)
+        _wait_for_input(producer, descriptor)
+        data = os.read(descriptor, READ_BYTES)
+        lines = splitter.feed(data) if data else splitter.end()
+        if sync:
+            for line in lines:
+                value, key, headers = reader.parse(line)
+                producer.send(topic, value, key, headers).result()
+        else:
+            # Ctrl-C does not lose lines that were read.
+            with signals:
                 for line in lines:
-                    self._send(line)
-            else:
-                # Ctrl-C does not lose lines that were read.
-                with self._signals:
-                    for line in lines:
-                        self._send(line)
-            if not data:
-                return
-
-    def _wait_for_input(self, descriptor: int) -> None:
-        """Keep the producer going until there is something to read."""
-        import select
-
-        while True:
-            wait_s = self._producer.wait_s()
-            if select.select([descriptor], [], [], 0 if wait_s < float("inf") else None)[0]:
-                return
-            self._producer.poll(min(max(wait_s, 0.001), 0.02) if wait_s else 0.02)
-
-    def _send(self, line: bytes) -> None:
-        record = self._reader.parse(line)
-        delivery = self._producer.send(
-            self._topic,
-            record.value,
-            record.key,
-            record.headers,
-            on_delivery=None if self._sync else lambda _, error: self._note(record.key, record.value, error),
-        )
-        if self._sync:
-            delivery.result()
-
-    def _note(self, key: bytes | None, value: bytes | None, error: KafkaToolsError | None) -> None:
-        if error is None:
+                    value, key, headers = reader.parse(line)
+                    producer.send(topic, value, key, headers)
+        if not data:
             return
-        self._failed += 1
-        if self._failed <= MAX_COMPLAINTS:
+
+
+def _wait_for_input(producer: Producer, descriptor: int) -> None:
+    """Keep the producer going until there is something to read."""
+    import select
+
+    while True:
+        wait_s = producer.wait_s()
+        if select.select([descriptor], [], [], 0 if wait_s < float("inf") else None)[0]:
+            return
+        producer.poll(min(max(wait_s, 0.001), 0.02) if wait_s else 0.02)
+
+
+class _Failures:
+    """Records that were not delivered: the first few are reported one by one, all are counted."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def note(self, topic_partition: TopicPartition, record: PendingRecord, error: KafkaToolsError) -> None:
+        self._count += 1
+        if self._count <= MAX_COMPLAINTS:
+            _, key, value, _ = record
             _run.complain(
-                "kafka-console-producer",
-                f"Error when sending message to topic {self._topic} with key: {_size(key)}, value: {_size(value)} "
-                f"with error: {error}",
+                PROGRAM,
+                f"Error when sending message to topic {topic_partition.topic} with key: {_size(key)}, "
+                f"value: {_size(value)} with error: {error}",
                 error.hint,
             )
+
+    def report(self) -> int:
+        """The exit status; a line with the number when not all were reported."""
+        if self._count > MAX_COMPLAINTS:
+            _run.complain(PROGRAM, f"{self._count} records were not delivered in all")
+        return _run.FAILED if self._count else 0
 
 
 def _size(data: bytes | None) -> str:

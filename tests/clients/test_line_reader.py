@@ -10,8 +10,11 @@ from kafka_tools.commands._line_reader import LineReader, LineRecord, LineSplitt
 from kafka_tools.errors import InputError, UsageError
 
 
-def parse(line: str, **properties: str) -> LineRecord:
-    return LineReader({key.replace("_", "."): value for key, value in properties.items()}).parse(line.encode())
+def parse(line: str, **properties: str) -> tuple[object, ...]:
+    """(key, value, headers) of a line."""
+    reader = LineReader({key.replace("_", "."): value for key, value in properties.items()})
+    record: LineRecord = reader.parse(line.encode())
+    return record.key, record.value, record.headers
 
 
 def split(*chunks: bytes) -> list[bytes]:
