@@ -32,7 +32,9 @@ class Connected:
         clock: Clock | None = None,
         trace: Trace | None = None,
         warn: Callable[[str], object] | None = None,
+        one_deadline: bool = False,
     ) -> None:
+        """``one_deadline``: ``timeout_s`` bounds all calls together, from now on, and not each by itself."""
         config.require_bootstrap()
         self.config = config
         self._clock: Clock = clock or SystemClock()
@@ -40,6 +42,7 @@ class Connected:
         self._trace = trace
         self.warn = warn
         self._cluster: Cluster | None = None
+        self._whole = Deadline(self._clock, self._timeout_s) if one_deadline else None
 
     def __enter__(self) -> Self:
         return self
@@ -63,6 +66,8 @@ class Connected:
 
     def deadline(self, timeout_s: float | None = None) -> Deadline:
         """A deadline for several calls together."""
+        if self._whole is not None and timeout_s is None:
+            return self._whole
         return Deadline(self._clock, self._timeout_s if timeout_s is None else timeout_s)
 
     def run(

@@ -6,7 +6,7 @@ marks a simple group, which only has offsets); Connect and others are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.commands import _run
@@ -15,7 +15,7 @@ from kafka_tools.output.rows import ItemError, Row, Rows
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient, CommittedOffset, GroupDescription
+    from kafka_tools.admin.client import AdminClient, CommittedOffset, GroupDescription, MemberDescription
 
 STATES = (
     "Empty",
@@ -123,48 +123,71 @@ def warn_of_state(group: GroupDescription) -> None:
         _run.note(f"\nWarning: Consumer group '{group.group_id}' is rebalancing.")
 
 
-def offsets(admin: AdminClient, group: GroupDescription) -> Made:
-    """A row per assigned partition, the busiest member first, then one per partition that only has an offset."""
-    committed = admin.list_group_offsets(group.group_id)
-    assigned = {key for member in group.members for key in member.assignment}
-    errors = [ItemError.of(key, each.error) for key, each in committed.items() if each.error]
-    positions = {key: each.value for key, each in committed.items() if each.error is None and each.value is not None}
-    owned = sorted(group.members, key=lambda member: -len(member.assignment))
-    ends, end_errors = _log_ends(admin, {*positions, *assigned})
+def offsets(admin: AdminClient, groups: Sequence[GroupDescription]) -> dict[str, Made]:
+    """A row per assigned partition, the busiest member first, then one per partition that only has an offset.
+
+    All groups are asked for together: one request per coordinator and one per partition leader, however many they are.
+    """
+    fetched = admin.list_groups_offsets({group.group_id: None for group in groups}) if groups else {}
+    committed = {name: outcome.get() for name, outcome in fetched.items() if outcome.error is None}
+    assigned = {group.group_id: {key for member in group.members for key in member.assignment} for group in groups}
+    ends, end_errors = _log_ends(admin, {key for each in (*committed.values(), *assigned.values()) for key in each})
+    made: dict[str, Made] = {}
+    for group in groups:
+        name = group.group_id
+        failure = fetched[name].error
+        if failure is not None:
+            made[name] = ([], [ItemError.of(f"offsets of group '{name}'", failure)])
+            continue
+        outcomes = committed[name]
+        errors = [ItemError.of(key, error) for key, error in outcomes.failures().items()]
+        errors += [end_errors[key] for key in sorted({*outcomes, *assigned[name]} & end_errors.keys())]
+        positions = {key: value for key, value in outcomes.succeeded().items() if value is not None}
+        made[name] = (_offset_rows(group, positions, ends), errors)
+    return made
+
+
+def _offset_rows(
+    group: GroupDescription, positions: Mapping[TopicPartition, CommittedOffset], ends: Mapping[TopicPartition, int]
+) -> list[Row]:
     rows = []
-    for member in owned:
+    for member in sorted(group.members, key=lambda member: -len(member.assignment)):
+        owner = {"consumer_id": member.member_id, "host": member.host, "client_id": member.client_id}
         for key in sorted(member.assignment):
-            row = _offset_row(group.group_id, key, positions.get(key), ends.get(key))
-            rows.append(row | {"consumer_id": member.member_id, "host": member.host, "client_id": member.client_id})
-    for key in sorted(positions.keys() - assigned):
-        row = _offset_row(group.group_id, key, positions[key], ends.get(key))
-        rows.append(row | dict.fromkeys(("consumer_id", "host", "client_id"), None))
-    return rows, errors + end_errors
+            rows.append(_offset_row(group.group_id, key, positions.get(key), ends.get(key)) | owner)
+    nobody = dict.fromkeys(("consumer_id", "host", "client_id"))
+    for key in sorted(positions.keys() - {key for member in group.members for key in member.assignment}):
+        rows.append(_offset_row(group.group_id, key, positions[key], ends.get(key)) | nobody)
+    return rows
 
 
-def members(admin: AdminClient, group: GroupDescription) -> Made:
+def members(admin: AdminClient, groups: Sequence[GroupDescription]) -> dict[str, Made]:
     """A row per member."""
-    rows = [
-        {
-            "group": group.group_id,
-            "consumer_id": member.member_id,
-            "group_instance_id": member.instance_id,
-            "host": member.host,
-            "client_id": member.client_id,
-            "assignment": _by_topic(member.assignment),
-            "current_epoch": member.epoch,
-            "target_epoch": group.assignment_epoch if member.target_assignment is not None else None,
-            "target_assignment": _by_topic(member.target_assignment or ()),
-            "upgraded": member.upgraded,
-        }
-        for member in group.members
-    ]
-    return rows, []
+    return {group.group_id: ([_member_row(group, member) for member in group.members], []) for group in groups}
 
 
-def states(admin: AdminClient, group: GroupDescription) -> Made:
-    """One row: state, coordinator, assignor, number of members."""
-    row = {
+def _member_row(group: GroupDescription, member: MemberDescription) -> Row:
+    return {
+        "group": group.group_id,
+        "consumer_id": member.member_id,
+        "group_instance_id": member.instance_id,
+        "host": member.host,
+        "client_id": member.client_id,
+        "assignment": _by_topic(member.assignment),
+        "current_epoch": member.epoch,
+        "target_epoch": group.assignment_epoch if member.target_assignment is not None else None,
+        "target_assignment": _by_topic(member.target_assignment or ()),
+        "upgraded": member.upgraded,
+    }
+
+
+def states(admin: AdminClient, groups: Sequence[GroupDescription]) -> dict[str, Made]:
+    """One row per group: state, coordinator, assignor, number of members."""
+    return {group.group_id: ([_state_row(group)], []) for group in groups}
+
+
+def _state_row(group: GroupDescription) -> Row:
+    return {
         "group": group.group_id,
         "type": _capital(group.type),
         "state": group.state or "Unknown",
@@ -174,7 +197,6 @@ def states(admin: AdminClient, group: GroupDescription) -> Made:
         "target_assignment_epoch": group.assignment_epoch,
         "members": len(group.members),
     }
-    return [row], []
 
 
 def _offset_row(group: str, key: TopicPartition, committed: CommittedOffset | None, end: int | None) -> Row:
@@ -207,21 +229,22 @@ def _by_topic(keys: Iterable[TopicPartition]) -> dict[str, list[int]]:
     return topics
 
 
-def _log_ends(admin: AdminClient, keys: set[TopicPartition]) -> tuple[dict[TopicPartition, int], list[ItemError]]:
+def _log_ends(
+    admin: AdminClient, keys: set[TopicPartition]
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, ItemError]]:
     """Log end offsets; a partition of a topic that is gone has none, which is shown and no reason to fail the rest."""
     if not keys:
-        return {}, []
+        return {}, {}
     from kafka_tools.admin.calls.offsets import LATEST
 
     outcomes = admin.list_offsets(dict.fromkeys(sorted(keys), LATEST))
-    ends = {key: value.offset for key, value in outcomes.succeeded().items()}
-    errors = []
+    errors = {}
     for key, error in outcomes.failures().items():
         if isinstance(error, NotFound):
             _run.note(f"{key} does not exist any more: its end offset and lag are unknown")
         else:
-            errors.append(ItemError.of(key, error))
-    return ends, errors
+            errors[key] = ItemError.of(key, error)
+    return {key: value.offset for key, value in outcomes.succeeded().items()}, errors
 
 
 def _parse_words(text: str, known: Sequence[str], complaint: str) -> list[str]:

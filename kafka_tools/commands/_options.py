@@ -184,11 +184,11 @@ class Connection:
             raise UsageError("--bootstrap-server is required", hint="for example --bootstrap-server localhost:9092")
 
     def admin(self) -> AdminClient:
-        """An admin client that connects on its first call; use it as a context manager."""
+        """An admin client whose calls share one deadline; it connects on the first. Use it as a context manager."""
         config = self.client_config()
         from kafka_tools.admin.client import AdminClient
 
-        return AdminClient(config, timeout_s=self.timeout_s, trace=self.tracer(), warn=_run.note)
+        return AdminClient(config, timeout_s=self.timeout_s, trace=self.tracer(), warn=_run.note, one_deadline=True)
 
     def tracer(self) -> Trace | None:
         """What writes requests and responses to stderr when ``--trace`` is given, else None."""

@@ -97,9 +97,23 @@ def _report(error: Exception, program: str, debug: bool) -> int:
     return error.exit_status if isinstance(error, KafkaToolsError) else FAILED
 
 
+def emit(text: str) -> None:
+    """Print the text of a result as it is, but on a terminal with control characters escaped.
+
+    A group or client id is whatever some client chose: on a terminal it must not move the cursor or change colours.
+    """
+    if sys.stdout.isatty():
+        from kafka_tools.output.rows import printable
+
+        text = printable(text)
+    sys.stdout.write(text)
+
+
 def complain(program: str, message: str, hint: str | None = None) -> None:
     """One line on stderr that starts with the program's name, and the hint below it."""
-    lines = [f"{program}: {' '.join(message.split())}"]
+    from kafka_tools.output.rows import printable
+
+    lines = [f"{program}: {printable(' '.join(message.split()))}"]
     if hint:
         lines.append(f"  {hint}")
     print("\n".join(lines), file=sys.stderr, flush=True)

@@ -36,7 +36,7 @@ def command(connection: Connection, output_format: str | None) -> int:
         if outcome.error:
             errors.append(ItemError.of(node, outcome.error))
     if output_format is None:
-        print("".join(kafka_text.api_versions(row) for row in rows), end="")
+        _run.emit("".join(kafka_text.api_versions(row) for row in rows))
     elif output_format == "table":
         flat = [{"broker": row["id"]} | api for row in rows for api in row["apis"]]
         columns = ("broker", "key", "name", "min_version", "max_version", "usable")

@@ -34,7 +34,7 @@ def cluster_id(connection: Connection, output_format: str | None) -> int:
     with connection.admin() as admin:
         value = admin.describe_cluster().cluster_id
     if output_format is None:
-        print(kafka_text.cluster_id(value), end="")
+        _run.emit(kafka_text.cluster_id(value))
     else:
         show(Rows("cluster-id", ("cluster_id",), [{"cluster_id": value}]), output_format)
     return 0
@@ -56,7 +56,7 @@ def list_endpoints(include_fenced_brokers: bool, connection: Connection, output_
         cluster = admin.describe_cluster(include_fenced_brokers=include_fenced_brokers)
     rows = [_endpoint(node, cluster, controllers) for node in sorted(cluster.nodes, key=lambda node: node.id)]
     if output_format is None:
-        print(kafka_text.endpoints(rows, controllers), end="")
+        _run.emit(kafka_text.endpoints(rows, controllers))
     else:
         columns = ["id", "host", "port", "rack", "state", "endpoint_type"]
         if controllers:

@@ -81,7 +81,7 @@ def command(context: click.Context, /, connection: Connection, output_format: st
         if given["alter"]:
             _config_alter.apply(admin, chosen, *changes)
             if output_format is None:
-                print(kafka_text.config_updated(chosen[0].type, chosen[0].name or ""), end="", flush=True)
+                _run.emit(kafka_text.config_updated(chosen[0].type, chosen[0].name or ""))
                 if not given["describe"]:
                     return 0
         return _describe(admin, chosen, given["all"], output_format)
@@ -135,11 +135,11 @@ def _describe(admin: AdminClient, chosen: list[Entity], show_all: bool, output_f
 
     result = _config_rows.describe(admin, chosen, show_all)
     if output_format is None:
-        print(_config_rows.as_kafka_text(result, show_all), end="")
+        _run.emit(_config_rows.as_kafka_text(result, show_all))
     elif output_format == "wide":
         from kafka_tools.output.config_table import tables
 
-        print(tables(result.rows), end="")
+        _run.emit(tables(result.rows))
     else:
         show(_config_rows.for_table(result) if output_format == "table" else result, output_format)
     return _run.report_items(result.errors)

@@ -176,7 +176,7 @@ def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) 
         show(result, output_format)
     else:
         text = kafka_group_text.listing(result.rows, given["type"] is not None, given["state"] is not None)
-        print(text, end="")
+        _run.emit(text)
     return _run.report_items(result.errors, "could not list the groups of")
 
 
@@ -198,19 +198,15 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
         "group-states": kafka_group_text.states,
         "group-offsets": kafka_group_text.offsets,
     }[kind]
+    made = make(admin, groups)
+    errors += [error for _, failed in made.values() for error in failed]
     if output_format is not None:
-        rows = []
-        for group in groups:
-            found, failed = make(admin, group)
-            rows += found
-            errors += failed
+        rows = [row for found, _ in made.values() for row in found]
         show(_group_rows.as_rows(kind, rows, errors, verbose), output_format)
         return _run.report_items(errors)
     for group in groups:
-        found, failed = make(admin, group)
-        errors += failed
         _group_rows.warn_of_state(group)
-        print(text(found, verbose), end="", flush=True)
+        _run.emit(text(made[group.group_id][0], verbose))
     return _run.report_items(errors)
 
 
@@ -225,7 +221,7 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
         rows = [{"group": group, "result": "deleted"} for group in deleted]
         show(Rows("changed-groups", ("group", "result"), rows, errors), output_format)
     else:
-        print(kafka_group_text.deleted_groups(deleted, bool(errors)), end="")
+        _run.emit(kafka_group_text.deleted_groups(deleted, bool(errors)))
     return _run.report_items(errors, "could not delete")
 
 
@@ -248,7 +244,7 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
     if output_format is not None:
         show(Rows("deleted-offsets", ("topic", "partition", "error"), rows, errors), output_format)
     else:
-        print(kafka_group_text.deleted_offsets(group, rows), end="")
+        _run.emit(kafka_group_text.deleted_offsets(group, rows))
     return _run.report_items(errors, "could not delete the offset of")
 
 
@@ -279,7 +275,7 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     elif given["export"]:
         print(plan_csv(plan, with_group=len(given["group"]) != 1))
     else:
-        print(kafka_group_text.reset_plan(plan), end="")
+        _run.emit(kafka_group_text.reset_plan(plan))
     return _run.report_items(errors, "could not reset")
 
 

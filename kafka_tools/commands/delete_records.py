@@ -54,7 +54,7 @@ def command(offset_json_file: str, connection: Connection, output_format: str | 
         show(Rows("deleted-records", ("topic", "partition", "low_watermark", "error"), rows, errors), output_format)
     else:
         print("Records delete operation completed:")
-        print("".join(kafka_text.low_watermark_line(row) for row in rows), end="")
+        _run.emit("".join(kafka_text.low_watermark_line(row) for row in rows))
     return _run.report_items(errors, "could not delete records of")
 
 

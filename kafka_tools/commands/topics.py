@@ -127,7 +127,7 @@ def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) 
 
     names = _select(admin, given)
     if output_format is None:
-        print(kafka_text.topic_list(names), end="")
+        _run.emit(kafka_text.topic_list(names))
     else:
         show(Rows("topic-names", ("topic",), [{"topic": name} for name in names]), output_format)
     return 0
@@ -206,9 +206,9 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
     else:
         for topic in result.rows:
             if not filters:
-                print(kafka_text.topic_line(topic), end="")
+                _run.emit(kafka_text.topic_line(topic))
             for partition in topic["partitions"]:
-                print(kafka_text.partition_line(topic["topic"], partition), end="")
+                _run.emit(kafka_text.partition_line(topic["topic"], partition))
     return _run.report_items(result.errors)
 
 

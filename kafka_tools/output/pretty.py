@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
-from kafka_tools.output.rows import Row, cell, heading
+from kafka_tools.output.rows import Row, cell, heading, printable
 from kafka_tools.output.table import is_number_column
 
 
@@ -20,5 +20,5 @@ def write_table(columns: Sequence[str], rows: Sequence[Row], stream: TextIO) -> 
         table.add_column(heading(column), justify="right" if is_number_column(column, rows) else "left")
     for row in rows:
         # Text, not markup: a topic or client id may hold square brackets.
-        table.add_row(*(Text(cell(row.get(column))) for column in columns))
+        table.add_row(*(Text(printable(cell(row.get(column)))) for column in columns))
     Console(file=stream, highlight=False).print(table)

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple, TextIO
 
 Row = dict[str, Any]
 
+# C0 and C1 control characters but tab and newline.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
+
 
 class ItemError(NamedTuple):
     """One item of a call that failed: what it was, the protocol's name of the error (or None), and the text."""
@@ -77,6 +80,11 @@ def cell(value: Any) -> str:
             return ";".join(f"{key}:{cell(each)}" for key, each in value.items())
         return ",".join(f"{key}={cell(each)}" for key, each in value.items()) or "-"
     return str(value)
+
+
+def printable(text: str) -> str:
+    """``text`` with control characters escaped, for a terminal that a name must not be able to command."""
+    return text.translate(_CONTROLS)
 
 
 def heading(column: str) -> str:

@@ -194,3 +194,15 @@ def test_a_group_without_a_subcommand_is_a_usage_error(capsys) -> None:
 
     assert _run.run(command, [], "kafka-group") == 2
     assert capsys.readouterr().err.startswith("kafka-group: Missing command.")
+
+
+def test_a_name_cannot_command_the_terminal(capsys, monkeypatch) -> None:
+    name = "g\x1b]0;owned\x07\x9b31m\n"
+    _run.emit(name)
+    assert capsys.readouterr().out == name
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    _run.emit(name)
+    _run.complain("kafka-x", f"group {name}")
+    out, err = capsys.readouterr()
+    assert out == "g\\x1b]0;owned\\x07\\x9b31m\n"
+    assert err == "kafka-x: group g\\x1b]0;owned\\x07\\x9b31m\n"

@@ -182,8 +182,8 @@ def test_a_terminal_gets_a_table_and_no_markup_is_read_from_names() -> None:
             return True
 
     out = Terminal()
-    show(Rows("samples", ("name",), [{"name": "[red]x[/red]"}]), "table", out)
-    assert "[red]x[/red]" in out.getvalue()
+    show(Rows("samples", ("name",), [{"name": "[red]x[/red]\x1b]0;owned\x07"}]), "table", out)
+    assert "[red]x[/red]\\x1b]0;owned\\x07" in out.getvalue()
 
 
 @pytest.mark.parametrize(
