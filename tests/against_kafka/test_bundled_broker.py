@@ -40,6 +40,45 @@ def test_kafkas_console_clients_exchange_records(broker: EmbeddedBroker, java_to
     assert got.stdout.splitlines() == LINES, got.stderr
 
 
+OLD_PRODUCER = "kafka.tools.ConsoleProducer"
+OLD_CONSUMER = "kafka.tools.ConsoleConsumer"
+
+
+@pytest.mark.parametrize(
+    ("release", "codec", "consumer"),
+    [
+        ("1.1.1", "lz4", OLD_CONSUMER),
+        ("2.2.2", "zstd", OLD_CONSUMER),
+        ("2.8.2", "gzip", OLD_CONSUMER),
+        ("3.9.2", "snappy", CONSUMER),
+    ],
+)
+def test_the_console_clients_of_older_releases_exchange_records(
+    broker: EmbeddedBroker, java_tool: Tool, release: str, codec: str, consumer: str
+) -> None:
+    topic = f"old-{release}"
+    sent = java_tool(
+        release, OLD_PRODUCER, "--broker-list", broker.bootstrap_servers, "--topic", topic,
+        "--compression-codec", codec, stdin="\n".join(LINES) + "\n",
+    )  # fmt: skip
+    assert sent.returncode == 0, sent.stderr
+    got = java_tool(
+        release, consumer, "--bootstrap-server", broker.bootstrap_servers, "--topic", topic, "--from-beginning",
+        "--max-messages", len(LINES), "--timeout-ms", 60_000,
+    )  # fmt: skip
+    assert got.stdout.splitlines() == LINES, got.stderr
+
+
+def test_todays_clients_speak_to_the_broker_as_to_kafka_2_2(java_tool: Tool) -> None:
+    with EmbeddedBroker(release="2.2") as old:
+        server = ["--bootstrap-server", old.bootstrap_servers, "--topic", "t"]
+        java_tool(RELEASE, PRODUCER, *server, stdin="\n".join(LINES) + "\n")
+        got = java_tool(
+            RELEASE, CONSUMER, *server, "--from-beginning", "--max-messages", len(LINES), "--timeout-ms", 60_000
+        )
+        assert got.stdout.splitlines() == LINES, got.stderr
+
+
 def test_kafkas_dump_tool_finds_nothing_wrong_in_the_files(broker: EmbeddedBroker, java_tool: Tool) -> None:
     server = ["--bootstrap-server", broker.bootstrap_servers, "--topic", "dumped"]
     for codec in CODECS:
