@@ -452,13 +452,14 @@ class Consumer:
 
     def _take_all_partitions(self) -> None:
         """Without a group: every partition of the topics. One that appears later is read from its start."""
-        known = self._metadata.topics
-        found = [
-            TopicPartition(topic, number)
-            for topic in self._topics
-            if topic in known
-            for number in sorted(known[topic].partitions)
-        ]
+        found: list[TopicPartition] = []
+        for topic in self._topics:
+            info = self._metadata.topics.get(topic)
+            if info is not None and info.partitions:
+                found += [TopicPartition(topic, number) for number in sorted(info.partitions)]
+            else:
+                # A broker that does not know the topic for a moment must not cost the place in it.
+                found += [each for each in self._positions if each.topic == topic]
         if found == list(self._positions):
             return
         seen = {topic for topic, _ in self._positions}
@@ -473,7 +474,8 @@ class Consumer:
             membership.subscribe(self._topics)
         if membership.is_leader and membership.state is State.STABLE:
             counts = self._counts(membership.group_topics)
-            if counts != self._partition_counts:
+            # A topic that cannot be described at this moment is no reason to take it from its readers.
+            if counts != self._partition_counts and not self._metadata.update_wanted:
                 membership.request_rejoin("the partitions of the subscribed topics changed")
 
     def _prepare_to_join(self, group: GroupClient) -> bool:

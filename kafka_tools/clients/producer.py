@@ -53,6 +53,10 @@ _PUMP_AT_LEAST_S, _PUMP_AT_MOST_S = 0.001, 0.05
 OnFailure = Callable[[TopicPartition, PendingRecord, KafkaToolsError], None]
 
 
+class RecordTooLarge(InputError):
+    """A record is above ``max.request.size`` or ``buffer.memory``."""
+
+
 class RecordMetadata(NamedTuple):
     """Where a record went. ``offset`` is -1 when the broker did not say (acks=0, a retry it had already written)."""
 
@@ -153,8 +157,8 @@ class Producer:
         ``timestamp_ms``: None means now. ``on_delivery(metadata, None)`` or ``(None, error)`` is called later, from
         ``send``, ``poll``, ``flush`` or ``close``. Blocks up to ``max.block.ms`` for metadata and for memory.
 
-        Raises InputError for a record that can never be sent, BrokerError or NetworkError when the topic cannot be
-        looked up, DeadlineExceeded when ``max.block.ms`` passed.
+        Raises RecordTooLarge, InputError for a partition that does not exist, BrokerError or NetworkError when the
+        topic cannot be looked up, DeadlineExceeded when ``max.block.ms`` passed.
         """
         if self._closed:
             raise KafkaToolsError("Cannot perform operation after producer has been closed")
@@ -238,12 +242,12 @@ class Producer:
             self._pump(deadline, hurry=True)
 
     def _refuse(self, size_bytes: int) -> NoReturn:
-        """Raise InputError for a record that is too large, naming the setting."""
+        """Raise RecordTooLarge, naming the setting."""
         total_bytes = size_bytes + _OVERHEAD_BYTES
         name, limit_bytes = "buffer.memory", self.settings.buffer_memory_bytes
         if total_bytes > self.settings.max_request_size_bytes:
             name, limit_bytes = "max.request.size", self.settings.max_request_size_bytes
-        raise InputError(
+        raise RecordTooLarge(
             f"The message is {total_bytes} bytes when serialized which is larger than {limit_bytes}, "
             f"which is the value of the {name} configuration."
         )

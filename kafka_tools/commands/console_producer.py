@@ -196,9 +196,9 @@ def command(**options: Any) -> int:
     signals = Signals().install()
     failures = _Failures()
     with open_exchange(config, options["trace"]) as exchange:
-        producer = Producer(config, exchange=exchange, on_failure=failures.note)
+        producer = Producer(config, exchange=exchange, on_failure=failures.note_record)
         try:
-            _send_lines(producer, reader, options["topic"], options["sync"], signals)
+            _send_lines(producer, reader, options["topic"], options["sync"], signals, failures)
         finally:
             # What was read before an error or Ctrl-C is delivered, as Kafka's tool does.
             producer.close()
@@ -218,11 +218,14 @@ def _reader_settings(path: str | None, properties: dict[str, str]) -> dict[str, 
     return {**read_properties(path, "reader config"), **properties}
 
 
-def _send_lines(producer: Producer, reader: LineReader, topic: str, sync: bool, signals: Signals) -> None:
+def _send_lines(
+    producer: Producer, reader: LineReader, topic: str, sync: bool, signals: Signals, failures: _Failures
+) -> None:
     """Standard input into the producer, until it ends."""
     import os
     import sys
 
+    from kafka_tools.clients.producer import RecordTooLarge
     from kafka_tools.commands._line_reader import LineSplitter
 
     splitter = LineSplitter()
@@ -243,7 +246,10 @@ def _send_lines(producer: Producer, reader: LineReader, topic: str, sync: bool, 
             with signals:
                 for line in lines:
                     value, key, headers = reader.parse(line)
-                    producer.send(topic, value, key, headers)
+                    try:
+                        producer.send(topic, value, key, headers)
+                    except RecordTooLarge as error:
+                        failures.note(topic, key, value, error)
         if not data:
             return
 
@@ -265,14 +271,17 @@ class _Failures:
     def __init__(self) -> None:
         self._count = 0
 
-    def note(self, topic_partition: TopicPartition, record: PendingRecord, error: KafkaToolsError) -> None:
+    def note_record(self, topic_partition: TopicPartition, record: PendingRecord, error: KafkaToolsError) -> None:
+        _, key, value, _ = record
+        self.note(topic_partition.topic, key, value, error)
+
+    def note(self, topic: str, key: bytes | None, value: bytes | None, error: KafkaToolsError) -> None:
         self._count += 1
         if self._count <= MAX_COMPLAINTS:
-            _, key, value, _ = record
             _run.complain(
                 PROGRAM,
-                f"Error when sending message to topic {topic_partition.topic} with key: {_size(key)}, "
-                f"value: {_size(value)} with error: {error}",
+                f"Error when sending message to topic {topic} with key: {_size(key)}, value: {_size(value)} "
+                f"with error: {error}",
                 error.hint,
             )
 

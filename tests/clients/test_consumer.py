@@ -532,6 +532,23 @@ def test_without_a_group_every_partition_is_read_and_new_ones_from_their_start(
     assert not cluster.requests(FindCoordinatorRequest)
 
 
+def test_topic_that_is_not_described_for_a_moment_keeps_its_place(
+    make: Make, broker: Broker, cluster: FakeCluster
+) -> None:
+    for settings in ({}, {"group_id": "g"}):
+        consumer = make(metadata_max_age_ms="500", auto_offset_reset="earliest", **settings)
+        consumer.subscribe(["t"])
+        assert values(consumer) == [b"a", b"b", b"c"]
+        leaders, cluster.leaders = cluster.leaders, {}
+        cluster.topic_errors["t"] = error_codes.LEADER_NOT_AVAILABLE
+        assert values(consumer, 2.0) == []
+        cluster.leaders = leaders
+        del cluster.topic_errors["t"]
+        assert values(consumer, 2.0) == []
+        assert consumer.position(T0) == 3
+    assert len(cluster.requests(JoinGroupRequest)) == 1
+
+
 def test_forbidden_topic_is_reported(make: Make, cluster: FakeCluster) -> None:
     cluster.topic_errors["t"] = error_codes.TOPIC_AUTHORIZATION_FAILED
     consumer = make()

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
 
+from kafka_tools.clients.consumer import Consumer as OurConsumer
 from kafka_tools.clients.settings import CODECS
+from kafka_tools.net.config import ClientConfig
 
 COUNT = 200
 READ_TIMEOUT_S = 30.0
@@ -96,7 +98,30 @@ def test_group_of_two_shares_the_partitions(servers: str, new_topic: Callable[..
         second.close()
 
 
-def _until(condition: Callable[[], bool], *consumers: Consumer) -> None:
+def test_group_of_librdkafka_and_ours_shares_the_partitions(servers: str, new_topic: Callable[..., str]) -> None:
+    topic = new_topic(4)
+    settings = {"bootstrap.servers": servers, "group.id": f"group of {topic}", "auto.offset.reset": "earliest"}
+    for first in ("theirs", "ours"):  # whoever comes first leads the group and assigns
+        theirs = Consumer({**settings, "partition.assignment.strategy": "range"})
+        ours = OurConsumer(ClientConfig({**settings, "heartbeat.interval.ms": "100"}))
+        try:
+            if first == "theirs":
+                theirs.subscribe([topic])
+                _until(lambda each=theirs: len(each.assignment()) == 4, theirs)
+                ours.subscribe([topic])
+            else:
+                ours.subscribe([topic])
+                _until(lambda each=ours: len(each.assignment()) == 4, ours)
+                theirs.subscribe([topic])
+            _until(lambda a=theirs, b=ours: len(a.assignment()) == len(b.assignment()) == 2, theirs, ours)
+            owned = [each.partition for each in (*theirs.assignment(), *ours.assignment())]
+            assert sorted(owned) == [0, 1, 2, 3]
+        finally:
+            theirs.close()
+            ours.close()
+
+
+def _until(condition: Callable[[], bool], *consumers: Consumer | OurConsumer) -> None:
     """Poll until it holds; nothing is in the topic, so nothing is lost."""
     expired = threading.Event()
     timer = threading.Timer(60.0, expired.set)
@@ -105,7 +130,7 @@ def _until(condition: Callable[[], bool], *consumers: Consumer) -> None:
         while not condition():
             assert not expired.is_set(), "the group did not settle within 60 s"
             for consumer in consumers:
-                assert consumer.poll(0.05) is None
+                assert not consumer.poll(0.05)
     finally:
         timer.cancel()
 
