@@ -191,12 +191,17 @@ def _contents(found: RecordColumns, decoder: Decoder, prefix: str) -> list[str]:
             for _, key_size, key, key_end, value_size, value, value_end in spans
         ]  # fmt: skip
     raw = found.arena
-    shown = []
+    shown: list[str] = []
+    append = shown.append
     for offset, key_size, key, key_end, value_size, value, value_end in spans:
-        parts = decoder(
+        key_text, payload = decoder(
             offset, raw[key:key_end] if key_size >= 0 else None, raw[value:value_end] if value_size >= 0 else None
         )
-        shown.append(_as_bytes_text(text.contents(*parts, prefix)))
+        if key_text is not None and payload is not None:
+            line = f"{prefix}key: {key_text} payload: {payload}"
+        else:
+            line = text.contents(key_text, payload, prefix)
+        append(line if line.isascii() else _as_bytes_text(line))
     return shown
 
 
