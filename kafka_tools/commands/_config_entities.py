@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from kafka_tools.errors import UsageError
 
-TYPES = ("topics", "clients", "users", "brokers", "broker-loggers", "ips", "client-metrics", "groups")
 DEFAULT_TYPES = ("clients", "users", "brokers", "ips")
 QUOTA_TYPES = {"users": "user", "clients": "client-id", "ips": "ip"}
 """Entity type -> the protocol's name of it in a client quota."""

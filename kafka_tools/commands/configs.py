@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands._config_entities import Entity
 
-_TYPES = "topics, clients, users, brokers, broker-loggers, ips, client-metrics, groups"
+_TYPES = ("topics", "clients", "users", "brokers", "broker-loggers", "ips", "client-metrics", "groups")
 
 
 @click.command(name="kafka-configs", cls=Command)
@@ -36,9 +36,17 @@ _TYPES = "topics, clients, users, brokers, broker-loggers, ips, client-metrics, 
 @option("--all", "all", is_flag=True, help="With --describe also static and default values.")
 @option("--add-config", metavar="K=V,...", help="Keys to set; brackets group commas: k1=v1,k2=[v1,v2].")
 @option("--add-config-file", metavar="FILE", help="Properties file with keys to set; - reads standard input.")
-@option("--delete-config", metavar="K,...", multiple=True, help="Keys to remove.")
-@option("--entity-type", metavar="TYPE", multiple=True, section="Entities", help=f"One of {_TYPES}.")
-@option("--entity-name", metavar="NAME", multiple=True, section="Entities", help="Name of the entity.")
+@option("--delete-config", metavar="K,...", multiple=True, help="Keys to remove. May be repeated.")
+@option(
+    "--entity-type",
+    type=click.Choice(_TYPES),
+    multiple=True,
+    section="Entities",
+    help="Type of the entity. Repeats for the pair of a user and a client.",
+)
+@option(
+    "--entity-name", metavar="NAME", multiple=True, section="Entities", help="Name of the entity, one for each type."
+)
 @option(
     "--entity-default",
     is_flag=True,
@@ -74,7 +82,6 @@ def command(context: click.Context, /, connection: Connection, output_format: st
     if not (given["describe"] or given["alter"]):
         raise click.UsageError("Give one of --describe, --alter.", ctx=context)
     chosen = entities(given, context.meta[ARGUMENTS], given["alter"])
-    _check_kinds(chosen)
     changes = _changes(given)
     connection.check()
     with connection.admin() as admin:
@@ -90,14 +97,6 @@ def command(context: click.Context, /, connection: Connection, output_format: st
 def main() -> NoReturn:
     """Entry of the ``kafka-configs`` console script."""
     _run.main(command, "kafka-configs")
-
-
-def _check_kinds(chosen: list[Entity]) -> None:
-    from kafka_tools.commands._config_entities import TYPES
-
-    for entity in chosen:
-        if entity.type not in TYPES:
-            raise UsageError(f"Invalid entity type {entity.type}, the entity type must be one of {_TYPES}")
 
 
 def _changes(given: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
