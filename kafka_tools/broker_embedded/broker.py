@@ -132,6 +132,7 @@ class EmbeddedBroker:
         self._temporary: str | None = None
         self._stopping: asyncio.Event | None = None
         self._kill = False
+        self._bound: list[str] = []
         self._failure: BaseException | None = None
         self.bootstrap_servers = ""
         self.cluster_id = ""
@@ -174,12 +175,9 @@ class EmbeddedBroker:
         self._remove_temporary()
 
     def restart(self, *, kill: bool = False) -> None:
-        """Stop and start on the same data and port; ``kill`` leaves the files as ``kill -9`` would."""
-        address = self.bootstrap_servers
+        """Stop and start on the same data and ports; ``kill`` leaves the files as ``kill -9`` would."""
         self._end(kill=kill)
-        if len(self._listeners) == 1:  # clients find the broker where it was
-            name = self._listeners[0].partition("://")[0]
-            self._listeners = [f"{name}://{address}"]
+        self._listeners = self._bound  # clients find the broker where it was
         self.start()
 
     def call(self, function: Callable[[Core], T]) -> T:
@@ -219,6 +217,8 @@ class EmbeddedBroker:
         properties = {**DEFAULTS_FOR_TESTS, "listeners": ",".join(self._listeners), **self._config}
         self._running = RunningBroker(properties, data_dirs=[self.data_dir], release=self._release)
         await self._running.start()
+        assert self._running.server is not None
+        self._bound = [str(endpoint) for endpoint in self._running.server.bound]
         description = self._running.describe()
         self.bootstrap_servers = str(description["bootstrap_servers"])
         self.cluster_id = str(description["cluster_id"])

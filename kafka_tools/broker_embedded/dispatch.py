@@ -14,7 +14,7 @@ from struct import Struct as Layout
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.broker_embedded.purgatory import Parked
-from kafka_tools.errors import AuthenticationFailed, BrokerError, DecodeError, EncodeError, WireError
+from kafka_tools.errors import AuthenticationFailed, BrokerError, DecodeError, EncodeError, LogError, WireError
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode_prefix
 from kafka_tools.protocol.error_reply import error_reply
@@ -206,6 +206,9 @@ class Dispatcher:
             raise
         except BrokerError as error:
             return error_reply(call.request, call.version, error.code.code, error.broker_message)
+        except (LogError, OSError) as error:
+            log.error("%s from %s: %s", call.api.name, call.connection_id, error)
+            return error_reply(call.request, call.version, error_codes.KAFKA_STORAGE_ERROR, None)
         except Exception:  # one request's bug must not stop the broker; the client gets UNKNOWN_SERVER_ERROR
             log.exception("%s v%d from %s failed", call.api.name, call.version, call.connection_id)
             return error_reply(call.request, call.version, error_codes.UNKNOWN_SERVER_ERROR, None)

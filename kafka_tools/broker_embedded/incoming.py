@@ -108,6 +108,8 @@ def _check(view: BatchView, version: int, limits: Limits, now_ms: int) -> None:
 def _check_header(view: BatchView) -> None:
     if view.is_control:
         raise Refused(error_codes.INVALID_RECORD, "Clients are not allowed to write control records.")
+    if view.is_transactional:
+        raise Refused(error_codes.INVALID_TXN_STATE, "The record batch is not part of an ongoing transaction.")
     count = view.last_offset - view.base_offset + 1
     if view.record_count <= 0 or count != view.record_count:
         raise Refused(

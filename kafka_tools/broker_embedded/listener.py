@@ -176,6 +176,8 @@ class Server:
         self.numbers = count()
         self.max_frame_bytes = core.configs.broker.integer("socket.request.max.bytes")
         self.security = {endpoint.name: ListenerSecurity(core, endpoint) for endpoint in endpoints if endpoint.has_sasl}
+        self.bound: list[Endpoint] = []
+        """The endpoints with the ports that they got."""
         self._servers: list[asyncio.Server] = []
         self._alarm: asyncio.TimerHandle | None = None
 
@@ -200,6 +202,7 @@ class Server:
                 ) from error
             self._servers.append(server)
             port = server.sockets[0].getsockname()[1]
+            self.bound.append(endpoint._replace(port=port))
             self.core.cluster.endpoints[endpoint.name] = (
                 endpoint.advertised_host or endpoint.host,
                 endpoint.advertised_port or port,

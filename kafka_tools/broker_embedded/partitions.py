@@ -146,6 +146,7 @@ class Logs:
         if is_new:
             _write_topic_id(path, topic.id)
         partition = Partition(id, topic.id, opened, log_dir, topic.partitions[number].leader_epoch)
+        opened.epochs.begin(partition.leader_epoch, opened.log_end_offset)
         partition.limits = self._limits(topic_name)
         self._partitions[id] = partition
         self._load[log_dir] = self._load.get(log_dir, 0) + 1

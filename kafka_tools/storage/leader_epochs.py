@@ -20,6 +20,7 @@ class LeaderEpochs:
         self._path = os.path.join(directory, FILE_NAME)
         self.entries: list[tuple[int, int]] = []
         """(epoch, start offset), ascending in both."""
+        self.unsaved = False
 
     @property
     def latest(self) -> int:
@@ -46,12 +47,18 @@ class LeaderEpochs:
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Records from ``start_offset`` on carry ``epoch``; nothing happens if that is known already."""
+        self.begin(epoch, start_offset)
+        if self.unsaved:
+            self.save()
+
+    def begin(self, epoch: int, start_offset: int) -> None:
+        """As ``assign``, but the file waits for the first record: an epoch without any need not survive."""
         if epoch < 0 or epoch <= self.latest:
             return
         while self.entries and self.entries[-1][1] >= start_offset:
             self.entries.pop()
         self.entries.append((epoch, start_offset))
-        self.save()
+        self.unsaved = True
 
     def truncate_end(self, end_offset: int) -> None:
         """Forget epochs that start at or after ``end_offset``."""
@@ -99,3 +106,4 @@ class LeaderEpochs:
         with open(temporary, "w", encoding="ascii") as file:
             file.write("".join(lines))
         os.replace(temporary, self._path)
+        self.unsaved = False

@@ -163,8 +163,9 @@ class PartitionLog:
         views = list(batches(buffer))
         if self._must_roll(len(buffer), views[0].max_timestamp, next_offset):
             self.roll()
-        if leader_epoch > self.epochs.latest:
-            self.epochs.assign(leader_epoch, base_offset)
+        if leader_epoch > self.epochs.latest or self.epochs.unsaved:
+            self.epochs.begin(leader_epoch, base_offset)
+            self.epochs.save()
         try:
             self.active.append(buffer, views, self.config.index_interval_bytes)
             self.log_end_offset = next_offset

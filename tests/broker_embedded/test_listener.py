@@ -291,6 +291,16 @@ def test_a_wrong_password_is_told_once_and_the_connection_closed(secured: Embedd
         assert client.closed_by_broker
 
 
+def test_every_listener_is_where_it_was_after_a_restart() -> None:
+    with EmbeddedBroker(
+        listeners=["ONE://127.0.0.1:0", "TWO://127.0.0.1:0"],
+        config={"listener.security.protocol.map": "ONE:PLAINTEXT,TWO:PLAINTEXT"},
+    ) as broker:
+        before = [address(broker, name) for name in ("ONE", "TWO")]
+        broker.restart()
+        assert [address(broker, name) for name in ("ONE", "TWO")] == before
+
+
 def test_nothing_is_served_before_the_login(secured: EmbeddedBroker) -> None:
     with WireClient(address(secured, "SASL_PLAINTEXT")) as client:
         client.send(MetadataRequest(topics=[]), 12)

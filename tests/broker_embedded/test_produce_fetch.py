@@ -206,6 +206,39 @@ def test_idempotent_batches_are_kept_once_across_restarts(broker: DiskBroker, ki
     assert fetch(broker).high_watermark == 9
 
 
+@pytest.mark.req("LD-6")
+def test_a_storage_error_is_hidden_from_clients_that_do_not_know_it(broker: DiskBroker) -> None:
+    broker.core.logs.led("t", 0).log.offline = "the disk is gone"
+    for version in range(4, 8):
+        expected = codes.KAFKA_STORAGE_ERROR if version >= 6 else codes.NOT_LEADER_OR_FOLLOWER
+        assert fetch(broker, version=version).error_code == expected
+    for version in (3, 4):
+        expected = codes.KAFKA_STORAGE_ERROR if version >= 4 else codes.NOT_LEADER_OR_FOLLOWER
+        assert broker.produce("t", broker.batch(b"a"), version=version).error_code == expected
+
+
+def test_a_batch_of_a_transaction_that_was_not_begun_is_refused(broker: DiskBroker) -> None:
+    batch = broker.batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    assert broker.produce("t", batch).error_code == codes.INVALID_TXN_STATE
+
+
+def test_a_state_change_that_cannot_be_kept_is_a_storage_error_and_not_applied(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import os
+
+    from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+
+    def full(*arguments: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    topic = CreateTopicsRequest.CreatableTopic(name="new", num_partitions=1, replication_factor=1)
+    (result,) = broker.call(CreateTopicsRequest(topics=[topic]), 5).topics
+    assert result.error_code == codes.KAFKA_STORAGE_ERROR
+    assert broker.core.cluster.topic("new") is None
+
+
 def test_internal_topics_are_not_for_producers(broker: DiskBroker) -> None:
     broker.core.ensure_topic("__consumer_offsets")
     assert broker.produce("__consumer_offsets", broker.batch(b"a")).error_code == codes.INVALID_TOPIC_EXCEPTION
@@ -372,6 +405,8 @@ def test_the_end_of_a_leader_epoch_is_told(broker: DiskBroker) -> None:
         return answer.error_code, answer.leader_epoch, answer.end_offset
 
     assert [end(epoch) for epoch in (0, 1, 2)] == [(0, 0, 1), (0, 1, 3), (0, -1, -1)]
+    broker.restart()
+    assert [end(epoch) for epoch in (1, 2)] == [(0, 1, 3), (0, 2, 3)]  # led anew, nothing written yet
     assert [end(0, version)[2] for version in range(5)] == [1] * 5
 
 

@@ -51,7 +51,7 @@ class Groups:
     def __init__(self, core: Core) -> None:
         self.core = core
         self._groups: dict[str, ClassicGroup] = {}
-        self._log = CoordinatorLog(core, GROUPS_TOPIC)
+        self._log = CoordinatorLog(core, GROUPS_TOPIC, "offsets.topic.compression.codec")
         self.membership = Membership(self)
         self.offsets = Offsets(self)
         self._topic_names: dict[uuid.UUID, str] = {}

@@ -52,10 +52,14 @@ def partition_for(key: str, partitions: int) -> int:
 
 
 class CoordinatorLog:
-    """Appends to, and replays, one internal topic that this broker leads."""
+    """Appends to, and replays, one internal topic that this broker leads.
 
-    def __init__(self, core: Core, topic: str) -> None:
+    ``codec_config`` names the broker config that holds the codec's id.
+    """
+
+    def __init__(self, core: Core, topic: str, codec_config: str) -> None:
         self._core = core
+        self._codec_config = codec_config
         self.topic = topic
 
     @property
@@ -72,7 +76,8 @@ class CoordinatorLog:
         from kafka_tools.records.build import build_batch
 
         now_ms = self._core.clock.now_ms()
-        batch = build_batch([(now_ms, encode_key(record.key), _encode_value(record), ()) for record in records])
+        rows = [(now_ms, encode_key(record.key), _encode_value(record), ()) for record in records]
+        batch = build_batch(rows, codec=self._core.configs.broker.integer(self._codec_config))
         limit = self._core.configs.topic(self.topic).integer("max.message.bytes")
         if len(batch) > limit:
             raise refuse(error_codes.MESSAGE_TOO_LARGE, f"a change of {len(batch)} bytes is above {limit}")

@@ -165,15 +165,14 @@ class _Fetch:
             partition = call.broker.logs.led(key.topic, key.partition, wanted.current_leader_epoch)
             return self._read(partition, wanted, left, first)
         except BrokerError as error:
-            return _error(key.partition, error.code.code)
+            return _error(key.partition, _known_code(error.code.code, call.version))
         except OffsetOutOfRange:
             return _error(key.partition, error_codes.OFFSET_OUT_OF_RANGE)
         except NotConvertible as error:
             return _error(key.partition, error.code)
         except (LogError, OSError) as error:
             log.error("reading %s-%d failed: %s", key.topic, key.partition, error)
-            storage_error = error_codes.KAFKA_STORAGE_ERROR if call.version >= 6 else error_codes.NOT_LEADER_OR_FOLLOWER
-            return _error(key.partition, storage_error)
+            return _error(key.partition, _known_code(error_codes.KAFKA_STORAGE_ERROR, call.version))
 
     def _read(
         self, partition: Partition, wanted: FetchRequest.Topic.Partition, left: int, first: bool
@@ -207,6 +206,11 @@ class _Fetch:
             ]
         answer.records = for_version(data, version) if data else b""
         return answer
+
+
+def _known_code(code: int, version: int) -> int:
+    """Clients before v6 do not know KAFKA_STORAGE_ERROR: they are told to look for another leader."""
+    return error_codes.NOT_LEADER_OR_FOLLOWER if code == error_codes.KAFKA_STORAGE_ERROR and version < 6 else code
 
 
 def _error(number: int, code: int) -> FetchResponse.FetchableTopicResponse.PartitionData:

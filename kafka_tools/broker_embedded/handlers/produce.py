@@ -46,6 +46,8 @@ def handle(call: Call) -> ProduceResponse | NoReply:
         answers = []
         for data in topic_data.partition_data:
             answer = _append(call, topic, data) if topic is not None else _error(data.index, unknown)
+            if answer.error_code == error_codes.KAFKA_STORAGE_ERROR and call.version < 4:
+                answer.error_code = error_codes.NOT_LEADER_OR_FOLLOWER  # what clients knew before v4
             failed = failed or answer.error_code != 0
             answers.append(answer)
         response.responses.append(
