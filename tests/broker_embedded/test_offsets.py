@@ -25,6 +25,7 @@ from kafka_tools.protocol.messages.sync_group import SyncGroupRequest
 from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
 from kafka_tools.protocol.stored.group_metadata import GroupMetadataValue
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitValue
+from kafka_tools.records.batches import batches
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.memory_broker import MemoryBroker
 from tests.corpus.golden import case, cases, golden_root
@@ -302,6 +303,18 @@ def test_a_commit_of_several_partitions_is_one_batch_and_the_newest_one_holds(br
     assert sum(len(log) for log in broker.batches.values()) == 3
     broker.restart()
     assert fetch(broker) == {("t", 0): (3, -1, "", 0), ("t", 1): (13, -1, "", 0)}
+
+
+@pytest.mark.parametrize("codec", range(5))
+def test_the_offsets_topic_may_be_compressed(codec: int) -> None:
+    broker = MemoryBroker({"offsets.topic.compression.codec": str(codec)})
+    broker.create_topic("t")
+    commit(broker, {("t", 0): (7, "note")})
+    ((raw,),) = broker.batches.values()
+    (batch,) = batches(raw)
+    assert batch.codec == codec
+    broker.restart()
+    assert fetch(broker) == {("t", 0): (7, -1, "note", 0)}
 
 
 # deleting
