@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.log_dirs import LogDirDescription as LogDirDescription
     from kafka_tools.admin.calls.log_dirs import ReplicaInfo as ReplicaInfo
     from kafka_tools.admin.calls.log_dirs import ReplicaPlace as ReplicaPlace
+    from kafka_tools.admin.calls.members import MemberIdentity as MemberIdentity
     from kafka_tools.admin.calls.offsets import CommittedOffset as CommittedOffset
     from kafka_tools.admin.calls.offsets import ListedOffset as ListedOffset
     from kafka_tools.admin.calls.quorum import QuorumDescription as QuorumDescription
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.scram import ScramCredentialInfo as ScramCredentialInfo
     from kafka_tools.admin.calls.scram import ScramDeletion as ScramDeletion
     from kafka_tools.admin.calls.scram import ScramUpsertion as ScramUpsertion
+    from kafka_tools.admin.calls.share_groups import ShareOffset as ShareOffset
     from kafka_tools.admin.calls.tokens import DelegationToken as DelegationToken
     from kafka_tools.admin.calls.tokens import Principal as Principal
     from kafka_tools.admin.calls.topics import CreatedTopic as CreatedTopic
@@ -89,6 +91,7 @@ __getattr__, __dir__ = lazy_names(
                 "ReplicaInfo",
                 "ReplicaPlace",
             ),
+            "members": ("MemberIdentity",),
             "offsets": (
                 "CommittedOffset",
                 "ListedOffset",
@@ -112,6 +115,7 @@ __getattr__, __dir__ = lazy_names(
                 "ScramDeletion",
                 "ScramUpsertion",
             ),
+            "share_groups": ("ShareOffset",),
             "tokens": (
                 "DelegationToken",
                 "Principal",

@@ -10,14 +10,25 @@ from hypothesis import strategies as st
 from kafka_tools.admin.calls.acls import AclBinding, AclFilter, operations_of
 from kafka_tools.admin.calls.configs import ConfigChange, ConfigEntry, ConfigResource, merge_changes
 from kafka_tools.admin.calls.groups import decode_assignment
+from kafka_tools.admin.calls.members import REASON, MemberIdentity
 from kafka_tools.admin.calls.offsets import EARLIEST_LOCAL, LATEST, MAX_TIMESTAMP
 from kafka_tools.admin.calls.quotas import SOURCES, effective, quota_entity
+from kafka_tools.admin.calls.share_groups import ShareOffset
 from kafka_tools.admin.calls.tokens import parse_hmac, parse_principal
-from kafka_tools.errors import InputError, UnsupportedVersion, WireError
+from kafka_tools.admin.client import NewPartitions
+from kafka_tools.errors import InputError, NotFound, UnsupportedVersion, WireError
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
+from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from kafka_tools.protocol.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsResponse,
+)
+from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
@@ -229,3 +240,81 @@ def test_imports_stay_light():
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def left(request, version, node):
+    if version < 3:
+        return LeaveGroupResponse()
+    Member = LeaveGroupResponse.MemberResponse
+    members = [Member(member_id=each.member_id, group_instance_id=each.group_instance_id) for each in request.members]
+    return LeaveGroupResponse(members=members)
+
+
+def test_members_leave_together_or_one_by_one(scripted):
+    static, dynamic = MemberIdentity(instance_id="i-1"), MemberIdentity("m-1")
+    cluster, admin = scripted()
+    cluster.handlers[LeaveGroupRequest] = left
+    assert list(admin.remove_members("g", [static, dynamic]).raise_any()) == [static, dynamic]
+    assert [each.reason for each in cluster.sent(LeaveGroupRequest)[0][1].members] == [REASON, REASON]
+    assert admin.remove_members("g", []) == {}
+    cluster, admin = scripted(versions=all_versions({13: (0, 2)}))
+    cluster.handlers[LeaveGroupRequest] = left
+    admin.remove_members("g", [dynamic]).raise_any()
+    assert cluster.sent(LeaveGroupRequest)[0][1].member_id == "m-1"
+    for members in ([static], [dynamic, MemberIdentity("m-2")]):
+        with pytest.raises(UnsupportedVersion, match=r"several members, or static ones"):
+            admin.remove_members("g", members)
+
+
+def test_offsets_of_share_groups(scripted):
+    cluster, admin = scripted()
+    Group = DescribeShareGroupOffsetsResponse.ResponseGroup
+    Partition = Group.ResponseTopic.ResponsePartition
+    partitions = [
+        Partition(partition_index=0, start_offset=5, leader_epoch=-1, lag=7),
+        Partition(partition_index=1, start_offset=-1, leader_epoch=-1),
+        Partition(partition_index=2, error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+    cluster.handlers[DescribeShareGroupOffsetsRequest] = lambda request, version, node: (
+        DescribeShareGroupOffsetsResponse(
+            groups=[Group(group_id="g", topics=[Group.ResponseTopic(topic_name="t", partitions=partitions)])]
+        )
+    )
+    found = admin.list_share_group_offsets({"g": None})["g"].get()
+    assert found.succeeded() == {T0: ShareOffset(5, None, 7), T1: None}
+    assert list(found.failures()) == [TopicPartition("t", 2)]
+    assert cluster.sent(DescribeShareGroupOffsetsRequest)[0][1].groups[0].topics is None
+
+
+def test_group_of_another_protocol_is_described_without_guessing_at_its_bytes(scripted):
+    cluster, admin = scripted(versions=all_versions({69: (0, -1)}))
+    Group = DescribeGroupsResponse.DescribedGroup
+    member = Group.DescribedGroupMember(member_id="w", client_id="c", client_host="/h", member_assignment=b"\x00\x01x")
+    cluster.handlers[DescribeGroupsRequest] = lambda request, version, node: DescribeGroupsResponse(
+        groups=[Group(group_id="g", group_state="Stable", protocol_type="connect", members=[member])]
+    )
+    described = admin.describe_groups(["g"])["g"].get()
+    assert (described.protocol_type, described.members[0].assignment) == ("connect", ())
+
+
+@pytest.mark.req("AC-28")
+def test_partitions_are_added_to_a_total_with_the_places_of_the_new_ones(scripted):
+    cluster, admin = scripted()
+    cluster.handlers[CreatePartitionsRequest] = lambda request, version, node: CreatePartitionsResponse(
+        results=[CreatePartitionsResponse.TopicResult(name=topic.name) for topic in request.topics]
+    )
+    admin.create_partitions({"t": NewPartitions(3, [[1], [2]])}, validate_only=True).raise_any()
+    [(_, request, _)] = cluster.sent(CreatePartitionsRequest)
+    assert (request.topics[0].count, request.validate_only) == (3, True)
+    assert [item.broker_ids for item in request.topics[0].assignments] == [[1], [2]]
+    assert 0 < request.timeout_ms <= 30_000
+
+
+@pytest.mark.req("AC-29")
+def test_topic_that_the_answer_lacks_is_not_found(scripted):
+    cluster, admin = scripted(versions=all_versions({75: (0, -1)}))
+    cluster.leaders = {T0: 1}
+    outcomes = admin.describe_topics(["t", "none"])
+    assert outcomes["t"].get().name == "t"
+    with pytest.raises(NotFound, match=r"Topic none not found\."):
+        outcomes["none"].get()

@@ -12,6 +12,7 @@ from kafka_tools.admin.client import (
     AclFilter,
     AdminClient,
     FeatureUpdate,
+    MemberIdentity,
     NewTopic,
     Principal,
     ReplicaPlace,
@@ -268,3 +269,59 @@ def test_zookeeper_clusters_have_no_quorum(admin: AdminClient) -> None:
     with pytest.raises(KafkaToolsError) as caught:
         admin.describe_quorum()
     assert "quorum" in str(caught.value)
+
+
+def test_share_group_offsets(kafka_43: RealKafka) -> None:
+    partition = TopicPartition("admin-share", 0)
+    with connect(kafka_43) as admin:
+        admin.create_topics([NewTopic("admin-share", 1, 1)]).raise_any()
+        assert isinstance(admin.describe_share_groups(["admin-none"])["admin-none"].error, NotFound)
+        settled(lambda: admin.alter_share_group_offsets("admin-share-g", {partition: 0}).raise_any())
+        described = admin.describe_share_groups(["admin-share-g"])["admin-share-g"].get()
+        assert (described.type, described.state, described.members) == ("share", "Empty", ())
+
+        def has_offset() -> None:
+            found = admin.list_share_group_offsets({"admin-share-g": None}).raise_any().succeeded()["admin-share-g"]
+            offset = found[partition].get()
+            assert offset is not None
+            assert offset.start_offset == 0
+
+        settled(has_offset)
+        assert [group.type for group in admin.list_groups(types=["share"]).complete()] == ["share"]
+        admin.delete_share_group_offsets("admin-share-g", ["admin-share"]).raise_any()
+        admin.delete_groups(["admin-share-g"]).raise_any()
+        admin.delete_topics(["admin-share"]).raise_any()
+
+
+@over(["kafka_43", "kafka_39_zk", "kafka_22"])
+def test_members_are_described_and_removed(kafka: RealKafka, admin: AdminClient) -> None:
+    from kafka_tools.clients.consumer import Consumer
+
+    topic, group = "admin-members", "admin-members-g"
+    admin.create_topics([NewTopic(topic, 2, 1)]).raise_any()
+    settled(lambda: admin.describe_topics([topic]).raise_any())
+    with Consumer(ClientConfig.load(kafka.bootstrap_servers, properties={"group.id": group})) as consumer:
+        consumer.subscribe([topic])
+
+        def is_member() -> None:
+            consumer.poll(0.5)
+            [member] = admin.describe_groups([group])[group].get().members
+            assert member.assignment == (TopicPartition(topic, 0), TopicPartition(topic, 1))
+
+        settled(is_member)
+        described = admin.describe_groups([group])[group].get()
+        assert (described.state, described.protocol_type) == ("Stable", "consumer")
+        with pytest.raises(KafkaToolsError, match=r"NON_EMPTY_GROUP"):
+            admin.delete_groups([group]).raise_any()
+        [member] = described.members
+        nobody = MemberIdentity("nobody")
+        if kafka.release >= "2.4":
+            outcomes = admin.remove_members(group, [MemberIdentity(member.member_id), nobody])
+            assert list(outcomes.failures()) == [nobody]
+        else:
+            admin.remove_members(group, [MemberIdentity(member.member_id)]).raise_any()
+            with pytest.raises(KafkaToolsError, match=r"UNKNOWN_MEMBER_ID"):
+                admin.remove_members(group, [nobody])
+        settled(lambda: require(admin.describe_groups([group])[group].get().members == ()))
+    admin.delete_groups([group])
+    admin.delete_topics([topic]).raise_any()

@@ -149,7 +149,7 @@ def test_one_dead_node_is_an_error_in_its_place(free_port):
         assert isinstance(second, ListGroupsResponse)
 
 
-@pytest.mark.req("NET-13")
+@pytest.mark.req("NET-13", "AC-13")
 def test_requests_in_flight_fail_when_the_connection_ends():
     def answer(request, version, state):
         return HANG_UP if len(node.requests) >= 3 else SILENCE
@@ -419,3 +419,20 @@ def test_connection_is_replaced_before_its_login_expires():
         SystemClock().sleep(0.3)
         client.call(node.node, MetadataRequest(), deadline())
         assert node.connections == 2
+
+
+@pytest.mark.req("NET-12")
+def test_hang_up_during_the_login_hints_at_the_password():
+    def answer(request, version, state):
+        return SaslHandshakeResponse(mechanisms=["PLAIN"]) if isinstance(request, SaslHandshakeRequest) else HANG_UP
+
+    login = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": 'PlainLoginModule required username="u" password="planted";',
+    }
+    with ScriptedNode(answer) as node, Exchange(ClientConfig({"bootstrap.servers": node.bootstrap} | login)) as client:
+        with pytest.raises(ConnectFailed, match=r"closed the connection during the SASL login") as caught:
+            client.bootstrap(deadline())
+    assert "check sasl.jaas.config" in caught.value.hint
+    assert "planted" not in caught.value.hint + str(caught.value)

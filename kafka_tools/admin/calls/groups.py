@@ -222,8 +222,8 @@ def _new_member(member: Any) -> MemberDescription:
         member.instance_id,
         member.client_id,
         member.client_host,
-        _partitions(member.assignment),
-        _partitions(member.target_assignment),
+        partitions_of(member.assignment),
+        partitions_of(member.target_assignment),
         member.member_epoch,
         member.rack_id,
         tuple(member.subscribed_topic_names),
@@ -232,7 +232,8 @@ def _new_member(member: Any) -> MemberDescription:
     )
 
 
-def _partitions(assignment: Any) -> tuple[TopicPartition, ...]:
+def partitions_of(assignment: Any) -> tuple[TopicPartition, ...]:
+    """The partitions in an assignment of a KIP-848 or share group."""
     return tuple(
         sorted(
             TopicPartition(item.topic_name, number)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kafka_tools.admin.connected import V
+from kafka_tools.admin.driver import Call
 from kafka_tools.admin.lookups import versions_of
 from kafka_tools.admin.operations.cluster import ClusterOperations
 from kafka_tools.admin.outcomes import Listing, Outcome, Outcomes
@@ -16,7 +18,9 @@ from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.groups import GroupDescription, GroupListing
+    from kafka_tools.admin.calls.members import MemberIdentity
     from kafka_tools.admin.calls.offsets import CommittedOffset
+    from kafka_tools.admin.calls.share_groups import ShareOffset
 
 
 class GroupOperations(ClusterOperations):
@@ -65,6 +69,69 @@ class GroupOperations(ClusterOperations):
 
         return self.run(DeleteGroups(), group_ids, timeout_s, deadline)
 
+    def remove_members(
+        self,
+        group_id: str,
+        members: Sequence[MemberIdentity],
+        *,
+        reason: str | None = None,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[MemberIdentity, None]:
+        """Make members leave their group; static ones are named by instance id (2.4)."""
+        from kafka_tools.admin.calls.members import REASON, RemoveMembers
+
+        if not members:
+            return Outcomes(())
+        return self.ask_group(RemoveMembers(group_id, members, reason or REASON), group_id, timeout_s, deadline)
+
+    # share groups
+
+    def describe_share_groups(
+        self, group_ids: Iterable[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[str, GroupDescription]:
+        """Share group -> members and state (4.1)."""
+        from kafka_tools.admin.calls.share_groups import DescribeShareGroups
+
+        return self.run(DescribeShareGroups(), group_ids, timeout_s, deadline)
+
+    def list_share_group_offsets(
+        self,
+        wanted: Mapping[str, Sequence[TopicPartition] | None],
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[str, Outcomes[TopicPartition, ShareOffset | None]]:
+        """Share group -> partition -> where sharing starts; None means all partitions of a group (4.1)."""
+        from kafka_tools.admin.calls.share_groups import DescribeShareOffsets
+
+        return self.run(DescribeShareOffsets(wanted), wanted, timeout_s, deadline)
+
+    def alter_share_group_offsets(
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[TopicPartition, None]:
+        """Start sharing from other offsets; the group must have no members (4.1)."""
+        from kafka_tools.admin.calls.share_groups import AlterShareOffsets
+
+        if not offsets:
+            return Outcomes(())
+        return self.ask_group(AlterShareOffsets(group_id, offsets), group_id, timeout_s, deadline)
+
+    def delete_share_group_offsets(
+        self, group_id: str, topics: Sequence[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[str, None]:
+        """Forget where a share group shares some topics (4.1)."""
+        from kafka_tools.admin.calls.share_groups import DeleteShareOffsets
+
+        if not topics:
+            return Outcomes(())
+        return self.ask_group(DeleteShareOffsets(group_id, topics), group_id, timeout_s, deadline)
+
     # offsets
 
     def list_group_offsets(
@@ -112,7 +179,7 @@ class GroupOperations(ClusterOperations):
         negative = next((key for key, value in values.items() if value.offset < 0), None)
         if negative is not None:
             raise InputError(f"{negative}: offset {values[negative].offset} cannot be committed: it is below 0")
-        return self.run(CommitGroupOffsets(group_id, values), [group_id], timeout_s, deadline)[group_id].get()
+        return self.ask_group(CommitGroupOffsets(group_id, values), group_id, timeout_s, deadline)
 
     def delete_group_offsets(
         self,
@@ -127,7 +194,10 @@ class GroupOperations(ClusterOperations):
 
         if not partitions:
             return Outcomes(())
-        call = DeleteGroupOffsets(group_id, partitions)
+        return self.ask_group(DeleteGroupOffsets(group_id, partitions), group_id, timeout_s, deadline)
+
+    def ask_group(self, call: Call[str, V], group_id: str, timeout_s: float | None, deadline: Deadline | None) -> V:
+        """Run a call about one group; raises its error."""
         return self.run(call, [group_id], timeout_s, deadline)[group_id].get()
 
 

@@ -1,0 +1,76 @@
+"""Make members leave a group on their behalf (KIP-345, KIP-571)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.driver import Call, Progress
+from kafka_tools.admin.lookups import Coordinator
+from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.clock import Deadline
+from kafka_tools.net.broker_errors import error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node
+
+REASON = "member was removed by an admin"
+
+
+class MemberIdentity(NamedTuple):
+    """A member by its id, or a static one by its instance id (the member id is then empty)."""
+
+    member_id: str = ""
+    instance_id: str | None = None
+
+    def __str__(self) -> str:
+        return self.instance_id or self.member_id
+
+
+class RemoveMembers(Call[str, Outcomes[MemberIdentity, None]]):
+    """An outcome per member of one group. Several at once, and static ones, need Kafka 2.4."""
+
+    name = "remove members from a group"
+
+    def __init__(self, group_id: str, members: Sequence[MemberIdentity], reason: str) -> None:
+        self.lookup = Coordinator()
+        self._group_id = group_id
+        self._members = members
+        self._reason = reason
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
+
+        if not versions.has(LeaveGroupRequest, 3):
+            if len(self._members) > 1 or self._members[0].instance_id is not None:
+                raise versions.too_old(LeaveGroupRequest, 3, "removing several members, or static ones")
+            return LeaveGroupRequest(group_id=self._group_id, member_id=self._members[0].member_id)
+        return LeaveGroupRequest(
+            group_id=self._group_id,
+            members=[
+                LeaveGroupRequest.MemberIdentity(
+                    member_id=member.member_id, group_instance_id=member.instance_id, reason=self._reason
+                )
+                for member in self._members
+            ],
+        )
+
+    def interpret(
+        self,
+        keys: list[str],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[str, Outcomes[MemberIdentity, None]],
+    ) -> None:
+        error = error_of(response.error_code)
+        if error is not None:
+            progress.refuse(self._group_id, error)
+            return
+        if version < 3:
+            progress.completed[self._group_id] = Outcomes([(self._members[0], Outcome(None))])
+            return
+        progress.completed[self._group_id] = Outcomes(
+            (MemberIdentity(item.member_id, item.group_instance_id), Outcome(None, error_of(item.error_code)))
+            for item in response.members
+        )

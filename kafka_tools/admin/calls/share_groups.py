@@ -1,0 +1,214 @@
+"""Share groups (KIP-932, KIP-1043): describe, and the offsets from which they share partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.calls.groups import GroupDescription, MemberDescription, not_found, partitions_of
+from kafka_tools.admin.calls.records import by_topic
+from kafka_tools.admin.driver import Call, Progress
+from kafka_tools.admin.lookups import Coordinator
+from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.clock import Deadline
+from kafka_tools.net.broker_errors import error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node, TopicPartition
+
+SHARE = "share"
+
+
+class ShareOffset(NamedTuple):
+    """Where sharing of a partition starts; ``lag`` in records, None where not told (before 4.2)."""
+
+    start_offset: int
+    leader_epoch: int | None
+    lag: int | None
+
+
+class DescribeShareGroups(Call[str, GroupDescription]):
+    """Group -> description."""
+
+    name = "describe share groups"
+
+    def __init__(self) -> None:
+        self.lookup = Coordinator()
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.share_group_describe import ShareGroupDescribeRequest
+
+        versions.require(ShareGroupDescribeRequest, 0, "describing share groups")
+        return ShareGroupDescribeRequest(group_ids=keys)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, GroupDescription]
+    ) -> None:
+        for item in response.groups:
+            error = error_of(item.error_code, item.error_message)
+            if error is not None and error.code.code == error_codes.GROUP_ID_NOT_FOUND:
+                progress.failed[item.group_id] = not_found(item.group_id)
+                continue
+            if error is not None:
+                progress.refuse(item.group_id, error)
+                continue
+            members = tuple(
+                MemberDescription(
+                    member.member_id,
+                    None,
+                    member.client_id,
+                    member.client_host,
+                    partitions_of(member.assignment),
+                    epoch=member.member_epoch,
+                    rack=member.rack_id,
+                    subscribed_topics=tuple(member.subscribed_topic_names),
+                )
+                for member in item.members
+            )
+            progress.completed[item.group_id] = GroupDescription(
+                item.group_id,
+                SHARE,
+                SHARE,
+                item.assignor_name,
+                item.group_state,
+                node,
+                members,
+                item.group_epoch,
+                item.assignment_epoch,
+            )
+
+
+ShareOffsets = Outcomes[TopicPartition, "ShareOffset | None"]
+
+
+class DescribeShareOffsets(Call[str, ShareOffsets]):
+    """Group -> partitions (None: all it shares); the value is an outcome per partition, None for no offset yet."""
+
+    name = "list share group offsets"
+
+    def __init__(self, wanted: Mapping[str, Sequence[TopicPartition] | None]) -> None:
+        self.lookup = Coordinator()
+        self._wanted = wanted
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequest
+
+        versions.require(DescribeShareGroupOffsetsRequest, 0, "offsets of share groups")
+        Group = DescribeShareGroupOffsetsRequest.RequestGroup
+        groups = []
+        for key in keys:
+            wanted = self._wanted[key]
+            topics = None
+            if wanted is not None:
+                topics = [Group.RequestTopic(topic_name=name, partitions=found) for name, found in _topics(wanted)]
+            groups.append(Group(group_id=key, topics=topics))
+        return DescribeShareGroupOffsetsRequest(groups=groups)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, ShareOffsets]
+    ) -> None:
+        for group in response.groups:
+            error = error_of(group.error_code, group.error_message)
+            if error is not None:
+                progress.refuse(group.group_id, error)
+                continue
+            found: dict[TopicPartition, Outcome[ShareOffset | None]] = {}
+            for topic in group.topics:
+                for item in topic.partitions:
+                    key = TopicPartition(topic.topic_name, item.partition_index)
+                    failure = error_of(item.error_code, item.error_message)
+                    found[key] = Outcome(_offset(item)) if failure is None else Outcome(None, failure)
+            progress.completed[group.group_id] = Outcomes(sorted(found.items()))
+
+
+def _topics(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
+    return list(by_topic(partitions).items())
+
+
+def _offset(item: Any) -> ShareOffset | None:
+    if item.start_offset < 0:
+        return None
+    epoch = item.leader_epoch if item.leader_epoch >= 0 else None
+    return ShareOffset(item.start_offset, epoch, item.lag if item.lag >= 0 else None)
+
+
+class AlterShareOffsets(Call[str, Outcomes[TopicPartition, None]]):
+    """Start sharing from other offsets; the group must have no members. An outcome per partition."""
+
+    name = "alter share group offsets"
+
+    def __init__(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
+        self.lookup = Coordinator()
+        self._group_id = group_id
+        self._offsets = offsets
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
+
+        versions.require(AlterShareGroupOffsetsRequest, 0, "altering offsets of share groups")
+        Topic = AlterShareGroupOffsetsRequest.RequestTopic
+        topics = [
+            Topic(
+                topic_name=name,
+                partitions=[
+                    Topic.RequestPartition(
+                        partition_index=number, start_offset=self._offsets[TopicPartition(name, number)]
+                    )
+                    for number in numbers
+                ],
+            )
+            for name, numbers in _topics(self._offsets)
+        ]
+        return AlterShareGroupOffsetsRequest(group_id=self._group_id, topics=topics)
+
+    def interpret(
+        self,
+        keys: list[str],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[str, Outcomes[TopicPartition, None]],
+    ) -> None:
+        error = error_of(response.error_code, response.error_message)
+        if error is not None:
+            progress.refuse(self._group_id, error)
+            return
+        progress.completed[self._group_id] = Outcomes(
+            (TopicPartition(topic.topic_name, item.partition_index), _done(item))
+            for topic in response.responses
+            for item in topic.partitions
+        )
+
+
+class DeleteShareOffsets(Call[str, Outcomes[str, None]]):
+    """Forget where a group shares some topics; an outcome per topic."""
+
+    name = "delete share group offsets"
+
+    def __init__(self, group_id: str, topics: Sequence[str]) -> None:
+        self.lookup = Coordinator()
+        self._group_id = group_id
+        self._topics = topics
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
+
+        versions.require(DeleteShareGroupOffsetsRequest, 0, "deleting offsets of share groups")
+        Topic = DeleteShareGroupOffsetsRequest.RequestTopic
+        return DeleteShareGroupOffsetsRequest(
+            group_id=self._group_id, topics=[Topic(topic_name=name) for name in self._topics]
+        )
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Outcomes[str, None]]
+    ) -> None:
+        error = error_of(response.error_code, response.error_message)
+        if error is not None:
+            progress.refuse(self._group_id, error)
+            return
+        progress.completed[self._group_id] = Outcomes((topic.topic_name, _done(topic)) for topic in response.responses)
+
+
+def _done(item: Any) -> Outcome[None]:
+    return Outcome(None, error_of(item.error_code, item.error_message))
