@@ -1,8 +1,9 @@
 """A consumer without threads: everything happens inside the caller's calls, most of it in ``poll``.
 
 Assigns partitions itself or through a classic group; heartbeats go out from ``poll``, so a member that does not poll
-for ``session.timeout.ms`` is put out of its group and rejoins at the next poll. The parts are ``membership`` and
-``group`` (the group), ``positions``, ``fetcher`` and ``lookup`` (the partitions), ``calls`` (requests under way).
+for ``session.timeout.ms`` is put out of its group and rejoins at the next poll. The parts are ``subscription``,
+``membership`` and ``group`` (the group), ``positions``, ``resets``, ``fetcher`` and ``lookup`` (the partitions),
+``auto_commit``, and ``calls`` (requests under way).
 Follows ``KafkaConsumer`` of Kafka's Java client.
 """
 
@@ -14,14 +15,16 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from kafka_tools.clients.auto_commit import AutoCommit
 from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.fetcher import ConsumedRecord, Fetcher, Plan
 from kafka_tools.clients.group import GroupClient, OffsetAndMetadata, is_retriable
 from kafka_tools.clients.lookup import FoundOffset, OffsetLookup
-from kafka_tools.clients.membership import Membership, State
 from kafka_tools.clients.metadata import ClusterMetadata, TopicInfo
 from kafka_tools.clients.positions import EARLIEST, LATEST, Position, Positions
+from kafka_tools.clients.resets import Resets
 from kafka_tools.clients.settings import ConsumerSettings
+from kafka_tools.clients.subscription import Listener, Subscription
 from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.errors import BrokerError, DeadlineExceeded, InputError, KafkaToolsError, NetworkError
 from kafka_tools.net.config import ClientConfig
@@ -35,8 +38,6 @@ if TYPE_CHECKING:
 WAKE_CHECK_S = 0.25
 """Longest wait before ``wakeup`` is noticed."""
 CLOSE_TIMEOUT_S = 30.0
-
-Listener = Callable[[list[TopicPartition]], None]
 
 
 class ConsumerWokenUp(KafkaToolsError):
@@ -70,20 +71,16 @@ class Consumer:
             auto_create=self.settings.allow_auto_create_topics,
         )
         self._positions = Positions()
-        self._fetcher = Fetcher(self.settings, self._metadata, self._positions, self._on_out_of_range)
-        self._lookup = OffsetLookup(self.settings, self._calls, self._metadata)
         self._group = (
             GroupClient(self.settings, self._calls, self._clock, self._any_node) if self.settings.group_id else None
         )
-        self._topics: tuple[str, ...] = ()
-        self._pattern: re.Pattern[str] | None = None
-        self._subscribed = False
-        self._partition_counts: dict[str, int] = {}
-        self._on_assigned: Listener | None = None
-        self._on_revoked: Listener | None = None
-        self._prepared = False
-        self._commit_before_join = False
-        self._auto_commit_at_s = self._clock.monotonic_s() + self.settings.auto_commit_interval_ms / 1000
+        self._lookup = OffsetLookup(self.settings, self._calls, self._metadata)
+        self._resets = Resets(self.settings, self._clock, self._positions, self._group, self._lookup)
+        self._fetcher = Fetcher(self.settings, self._metadata, self._positions, self._resets.by_policy)
+        self._auto_commit = AutoCommit(self.settings, self._clock, self._positions, self._group)
+        self._subscription = Subscription(
+            self.settings, self._calls, self._metadata, self._positions, self._fetcher, self._group, self._auto_commit
+        )
         self._wakeup = False
         self._closed = False
         self._node_turn = 0
@@ -104,31 +101,20 @@ class Consumer:
         Raises InputError when partitions were assigned by hand.
         """
         self._check_open()
-        if len(self._positions) and not self._subscribed:
+        if len(self._positions) and not self._subscription.active:
             raise InputError("subscription to topics and assigning partitions by hand exclude each other")
-        if isinstance(topics, re.Pattern):
-            self._pattern, self._topics = topics, ()
-            self._metadata.watch_all()
+        if isinstance(topics, str):
+            raise InputError(f"a list of topics is expected, not the string '{topics}'")
+        chosen = topics if isinstance(topics, re.Pattern) else tuple(dict.fromkeys(topics))
+        if chosen:
+            self._subscription.begin(chosen, on_assigned, on_revoked)
         else:
-            if isinstance(topics, str):
-                raise InputError(f"a list of topics is expected, not the string '{topics}'")
-            self._pattern, self._topics = None, tuple(dict.fromkeys(topics))
-            if not self._topics:
-                self.unsubscribe()
-                return
-            self._metadata.watch(self._topics)
-        self._subscribed = True
-        self._on_assigned, self._on_revoked = on_assigned, on_revoked
-        if self._group is not None:
-            if self._group.membership is None:
-                self._group.membership = Membership(self.settings)
-            if self._pattern is None:
-                self._group.membership.subscribe(self._topics)
+            self.unsubscribe()
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions, without group management. InputError while subscribed to topics."""
         self._check_open()
-        if self._subscribed:
+        if self._subscription.active:
             raise InputError("subscription to topics and assigning partitions by hand exclude each other")
         chosen = list(partitions)
         self._positions.replace(chosen, keep=True)
@@ -137,11 +123,7 @@ class Consumer:
     def unsubscribe(self) -> None:
         """Leave the group and drop every partition."""
         self._check_open()
-        if self._group is not None and self._group.membership is not None:
-            self._revoke()
-            self._group.leave(self.settings.request_timeout_ms / 1000)
-        self._subscribed = False
-        self._topics, self._pattern = (), None
+        self._subscription.end(self.settings.request_timeout_ms / 1000)
         self._positions.replace((), keep=False)
         self._fetcher.drop()
 
@@ -151,7 +133,7 @@ class Consumer:
 
     def subscription(self) -> tuple[str, ...]:
         """The topics subscribed to; for a pattern those that match it now."""
-        return self._topics
+        return self._subscription.topics
 
     # Reading
 
@@ -164,20 +146,20 @@ class Consumer:
         self._check_open()
         if timeout_s < 0:
             raise InputError("Timeout must not be negative")
-        if not (len(self._positions) or self._subscribed):
+        if not (len(self._positions) or self._subscription.active):
             raise InputError("Consumer is not subscribed to any topics or assigned any partitions")
         deadline = Deadline(self._clock, timeout_s)
         while True:
             self._check_wakeup()
             self._advance()
-            if not self._is_rebalancing():
+            if not self._subscription.is_rebalancing:
                 records = self._fetcher.records(self.settings.max_poll_records)
                 self._send_fetches()  # the next ones are under way while these are worked on
                 if records:
                     self._calls.turn(0)
                     return records
             self._calls.turn(min(deadline.left_s(), self._wait_s()))
-            if deadline.expired and not (self._fetcher.has_data and not self._is_rebalancing()):
+            if deadline.expired and not (self._fetcher.has_data and not self._subscription.is_rebalancing):
                 return []
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
@@ -246,7 +228,7 @@ class Consumer:
         DeadlineExceeded after ``timeout_s`` (default ``default.api.timeout.ms``).
         """
         group = self._require_group()
-        chosen = self._consumed() if offsets is None else dict(offsets)
+        chosen = self._auto_commit.consumed() if offsets is None else dict(offsets)
         if not chosen:
             return
         deadline = self._deadline(timeout_s)
@@ -266,7 +248,7 @@ class Consumer:
     ) -> None:
         """Start a commit; ``done(error)`` is called from a later ``poll`` or other call. Never raises for brokers."""
         group = self._require_group()
-        chosen = self._consumed() if offsets is None else dict(offsets)
+        chosen = self._auto_commit.consumed() if offsets is None else dict(offsets)
         answer = done or (lambda _: None)
         if chosen and not group.commit(chosen, answer):
             answer(NetworkError(f"the coordinator of group '{group.group_id}' is not known yet"))
@@ -286,12 +268,6 @@ class Consumer:
             if not is_retriable(error):
                 raise error
             self._pause_for_retry(deadline, what)
-
-    def _consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        return {
-            topic_partition: OffsetAndMetadata(offset, epoch)
-            for topic_partition, (offset, epoch) in self._positions.consumed().items()
-        }
 
     def _require_group(self) -> GroupClient:
         self._check_open()
@@ -382,10 +358,9 @@ class Consumer:
         deadline = Deadline(self._clock, timeout_s)
         try:
             if self._group is not None and self._group.membership is not None:
-                if self._auto_commits and self._group.coordinator is not None and not deadline.expired:
+                if self._auto_commit.enabled and self._group.coordinator is not None and not deadline.expired:
                     self._commit_before_leaving(deadline)
-                self._revoke()
-                self._group.leave(max(deadline.left_s(), 0.001))
+                self._subscription.end(max(deadline.left_s(), 0.001))
                 while self._calls.is_under_way("leave") and not deadline.expired:
                     self._calls.turn(deadline.left_s())
         finally:
@@ -410,116 +385,10 @@ class Consumer:
     def _advance(self) -> None:
         """Start whatever is due before records can come: metadata, coordinator and membership, positions, commits."""
         self._update_metadata()
-        if self._subscribed and self._metadata.is_known:
-            self._match_topics()
-        if self._group is not None:
-            self._advance_group(self._group)
-        elif self._subscribed:
-            self._take_all_partitions()
-        if not self._is_rebalancing():
-            self._look_for_positions()
-            self._auto_commit()
-
-    def _advance_group(self, group: GroupClient) -> None:
-        membership = group.membership
-        if membership is not None:
-            self._watch_subscription(membership)
-            if membership.needs_rejoin and not self._prepare_to_join(group):
-                return
-            if membership.state is State.ASSIGNING:
-                self._assign_group(membership)
-        if membership is None or membership.topics:
-            group.step()
-        assigned = membership.take_assignment() if membership is not None else None
-        if assigned is not None:
-            self._prepared = False
-            self._positions.replace(assigned, keep=False)
-            self._auto_commit_at_s = self._clock.monotonic_s() + self.settings.auto_commit_interval_ms / 1000
-            if self._on_assigned is not None:
-                self._on_assigned(assigned)
-
-    def _match_topics(self) -> None:
-        """Follow the topics that match the pattern."""
-        if self._pattern is not None:
-            self._topics = tuple(
-                sorted(
-                    name
-                    for name, topic in self._metadata.topics.items()
-                    if self._pattern.fullmatch(name)
-                    and not (topic.is_internal and self.settings.exclude_internal_topics)
-                )
-            )
-
-    def _take_all_partitions(self) -> None:
-        """Without a group: every partition of the topics. One that appears later is read from its start."""
-        found: list[TopicPartition] = []
-        for topic in self._topics:
-            info = self._metadata.topics.get(topic)
-            if info is not None and info.partitions:
-                found += [TopicPartition(topic, number) for number in sorted(info.partitions)]
-            else:
-                # A broker that does not know the topic for a moment must not cost the place in it.
-                found += [each for each in self._positions if each.topic == topic]
-        if found == list(self._positions):
-            return
-        seen = {topic for topic, _ in self._positions}
-        late = [each for each in found if each not in self._positions and each.topic in seen]
-        self._positions.replace(found, keep=True)
-        for topic_partition in late:
-            self._positions.assigned(topic_partition, "read").request_reset(EARLIEST)
-
-    def _watch_subscription(self, membership: Membership) -> None:
-        """Tell the group about other topics; as its leader, about other partition counts."""
-        if self._pattern is not None and self._metadata.is_known:
-            membership.subscribe(self._topics)
-        if membership.is_leader and membership.state is State.STABLE:
-            counts = self._counts(membership.group_topics)
-            # A topic that cannot be described at this moment is no reason to take it from its readers.
-            if counts != self._partition_counts and not self._metadata.update_wanted:
-                membership.request_rejoin("the partitions of the subscribed topics changed")
-
-    def _prepare_to_join(self, group: GroupClient) -> bool:
-        """Before partitions are given up: commit what was handed out, tell the listener. Whether that is done."""
-        if self._prepared or self._commit_before_join:
-            return self._prepared
-        offsets = self._consumed()
-        if offsets and self._auto_commits and group.commit(offsets, self._on_commit_before_join):
-            self._commit_before_join = True
-            return False
-        self._on_commit_before_join(None)
-        return True
-
-    def _on_commit_before_join(self, _: KafkaToolsError | None) -> None:
-        # When it failed, the next owners of the partitions hand the records out again: at least once, as promised.
-        self._commit_before_join = False
-        self._revoke()
-        self._prepared = True
-
-    def _revoke(self) -> None:
-        partitions = list(self._positions)
-        if not partitions:
-            return
-        self._fetcher.drop()
-        if self._on_revoked is not None:
-            self._on_revoked(partitions)
-        self._positions.replace((), keep=False)
-
-    def _assign_group(self, membership: Membership) -> None:
-        """The leader's part, once the partition counts of all members' topics are known."""
-        missing = [topic for topic in membership.group_topics if topic not in self._metadata.topics]
-        if missing and self._pattern is None:
-            self._metadata.watch({*self._topics, *membership.group_topics})
-            if self._metadata.update_wanted or self._calls.is_under_way("metadata"):
-                return
-        self._partition_counts = self._counts(membership.group_topics)
-        membership.assign(self._partition_counts)
-
-    def _counts(self, topics: Iterable[str]) -> dict[str, int]:
-        known = self._metadata.topics
-        return {topic: len(known[topic].partitions) for topic in topics if topic in known and known[topic].partitions}
-
-    def _is_rebalancing(self) -> bool:
-        return self._group is not None and self._group.membership is not None and self._group.membership.needs_rejoin
+        self._subscription.advance()
+        if not self._subscription.is_rebalancing:
+            self._resets.advance()
+            self._auto_commit.advance()
 
     def _update_metadata(self) -> None:
         if self._metadata.update_due and not self._calls.is_under_way("metadata"):
@@ -535,9 +404,7 @@ class Consumer:
             self._metadata.request_update()
         else:
             raise pending.error
-        for name in self._topics if self._pattern is None else ():
-            self._refuse_topic(name)
-        for name, _ in self._positions:
+        for name in {*self._subscription.topics, *(topic for topic, _ in self._positions)}:
             self._refuse_topic(name)
 
     def _refuse_topic(self, name: str) -> None:
@@ -559,95 +426,6 @@ class Consumer:
             except NetworkError:
                 return None
         return nodes[self._node_turn % len(nodes)]
-
-    def _look_for_positions(self) -> None:
-        ask, resets = self._positions.without_position(self._clock.monotonic_s())
-        if ask and self._group is None:
-            for topic_partition in ask:
-                self._reset_by_policy(topic_partition)
-        elif ask and self._group is not None:
-            wanted = tuple(ask)
-            self._group.fetch_committed(wanted, lambda found, error: self._take_committed(wanted, found, error))
-        if resets:
-            self._lookup.start(resets, self._take_reset)
-
-    def _take_committed(
-        self,
-        asked: Iterable[TopicPartition],
-        found: Mapping[TopicPartition, OffsetAndMetadata | None] | None,
-        error: KafkaToolsError | None,
-    ) -> None:
-        if error is not None and not is_retriable(error):
-            raise error
-        for topic_partition in asked:
-            position = self._positions.get(topic_partition)
-            if position is None or position.offset is not None or position.reset is not None:
-                continue
-            if found is None:
-                self._hold(position)
-                continue
-            committed = found.get(topic_partition)
-            if committed is not None:
-                position.seek(committed.offset, committed.leader_epoch)
-            else:
-                self._reset_by_policy(topic_partition)
-
-    def _take_reset(
-        self, topic_partition: TopicPartition, found: FoundOffset | None, error: KafkaToolsError | None
-    ) -> None:
-        position = self._positions.get(topic_partition)
-        if error is not None and not is_retriable(error):
-            raise error
-        if position is None or position.offset is not None or position.reset is None:
-            return
-        if error is not None:
-            self._hold(position)
-        elif found is not None:
-            position.seek(found.offset, found.leader_epoch)
-        else:
-            position.request_reset(LATEST)  # nothing that young: wait for the next record
-
-    def _reset_by_policy(self, topic_partition: TopicPartition, offset: int | None = None) -> None:
-        policy = self.settings.auto_offset_reset
-        position = self._positions.get(topic_partition)
-        assert position is not None
-        if policy == "none":
-            what = (
-                f"Undefined offset with no reset policy for partition {topic_partition}"
-                if offset is None
-                else f"Offset {offset} of partition {topic_partition} is out of range, with no reset policy"
-            )
-            raise KafkaToolsError(what, hint="seek to an offset, or set auto.offset.reset")
-        if policy == "by_duration":
-            assert self.settings.reset_duration_ms is not None
-            position.request_reset(max(0, self._clock.now_ms() - self.settings.reset_duration_ms))
-        else:
-            position.request_reset(EARLIEST if policy == "earliest" else LATEST)
-
-    def _on_out_of_range(self, topic_partition: TopicPartition, offset: int) -> None:
-        self._reset_by_policy(topic_partition, offset)
-
-    def _hold(self, position: Position) -> None:
-        position.retry_at_s = self._clock.monotonic_s() + self.settings.retry_backoff_ms / 1000
-
-    @property
-    def _auto_commits(self) -> bool:
-        return self.settings.enable_auto_commit and self._group is not None
-
-    def _auto_commit(self) -> None:
-        now_s = self._clock.monotonic_s()
-        if not self._auto_commits or now_s < self._auto_commit_at_s or self._group is None:
-            return
-        self._auto_commit_at_s = now_s + self.settings.auto_commit_interval_ms / 1000
-        offsets = self._consumed()
-        if offsets:
-            self._group.commit(offsets, self._on_auto_commit)
-
-    def _on_auto_commit(self, error: KafkaToolsError | None) -> None:
-        # A failed one is made good by the next; a member that was put out rejoins and starts from what is committed.
-        if error is not None and is_retriable(error):
-            soon_s = self._clock.monotonic_s() + self.settings.retry_backoff_ms / 1000
-            self._auto_commit_at_s = min(self._auto_commit_at_s, soon_s)
 
     def _send_fetches(self) -> None:
         busy = [key[1] for key in self._calls.under_way() if isinstance(key, tuple) and key[0] == "fetch"]
@@ -672,7 +450,7 @@ class Consumer:
         wait_s = WAKE_CHECK_S
         if self._group is not None:
             wait_s = min(wait_s, self._group.wait_s())
-        if not self._positions.all_known or self._metadata.update_wanted or self._is_rebalancing():
+        if not self._positions.all_known or self._metadata.update_wanted or self._subscription.is_rebalancing:
             wait_s = min(wait_s, self.settings.retry_backoff_ms / 1000)
         return max(wait_s, 0.001)
 
@@ -689,10 +467,8 @@ class Consumer:
             self._check_wakeup()
             _check(deadline, what)
             if self._group is not None:
-                self._group.step()
-            self._calls.turn(
-                min(deadline.left_s(), WAKE_CHECK_S, max(self._group.wait_s(), 0.001) if self._group else 1)
-            )
+                self._group.keep_alive()
+            self._calls.turn(min(deadline.left_s(), self._wait_s()))
 
     def _pause_for_retry(self, deadline: Deadline, what: str) -> None:
         _check(deadline, what)

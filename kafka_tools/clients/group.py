@@ -78,15 +78,27 @@ class GroupClient:
 
     # Coordinator
 
-    def step(self) -> None:
-        """Look the coordinator up if it is not known; else send the membership request that is due."""
-        now_s = self._clock.monotonic_s()
+    def find_coordinator(self) -> None:
+        """Look the coordinator up if it is not known."""
         if self.membership is not None and self.membership.coordinator_lost:
             self.membership.coordinator_lost = False
             self._lose_coordinator(None)
         if self.coordinator is None:
-            self._look_up(now_s)
+            self._look_up(self._clock.monotonic_s())
+
+    def keep_alive(self) -> None:
+        """Look the coordinator up, or send a heartbeat that is due; start no rebalance."""
+        if self.membership is not None and not self.membership.needs_rejoin:
+            self.step()
+        else:
+            self.find_coordinator()
+
+    def step(self) -> None:
+        """Look the coordinator up if it is not known; else send the membership request that is due."""
+        self.find_coordinator()
+        if self.coordinator is None:
             return
+        now_s = self._clock.monotonic_s()
         request = self.membership.next_request(now_s) if self.membership is not None else None
         if request is not None:
             timeout_s = self._settings.request_timeout_ms / 1000

@@ -495,6 +495,21 @@ def test_rebalance_commits_first_and_tells_the_listeners(make: Make, broker: Bro
     assert kinds.index("OffsetCommitRequest") < len(kinds) - 1 - kinds[::-1].index("JoinGroupRequest")
 
 
+def test_other_calls_than_poll_start_no_rebalance(make: Make, broker: Broker, cluster: FakeCluster) -> None:
+    consumer = make(group_id="g", auto_offset_reset="earliest", enable_auto_commit="false")
+    revoked: list[list[TopicPartition]] = []
+    consumer.subscribe(["t"], on_revoked=revoked.append)
+    values(consumer)
+    broker.codes[OffsetCommitRequest] = [error_codes.REBALANCE_IN_PROGRESS]
+    with pytest.raises(BrokerError, match="REBALANCE_IN_PROGRESS") as caught:
+        consumer.commit()
+    assert caught.value.hint is not None and "given to another member" in caught.value.hint
+    consumer.committed([T0])
+    assert (len(cluster.requests(JoinGroupRequest)), revoked, consumer.assignment()) == (1, [], [T0])
+    consumer.poll(0.5)
+    assert (len(cluster.requests(JoinGroupRequest)), revoked) == (2, [[T0]])
+
+
 def test_leader_starts_a_rebalance_when_a_topic_grows(make: Make, broker: Broker, cluster: FakeCluster) -> None:
     consumer = make(group_id="g", auto_offset_reset="earliest", metadata_max_age_ms="1000")
     consumer.subscribe(["t"])
