@@ -84,7 +84,9 @@ def test_no_module_is_called_after_nothing() -> None:
 
 
 def test_sources_say_nothing_of_a_machine() -> None:
-    mine = re.compile(r"/(?:root|work|home/(?!me/)[a-z]+|Users/[A-Za-z]+)/|/tmp/[A-Za-z0-9]{6,}|https?://(?:10|192\.168)\.")
+    mine = re.compile(
+        r"/(?:root|work|home/(?!me/)[a-z]+|Users/[A-Za-z]+)/|/tmp/[A-Za-z0-9]{6,}|https?://(?:10|192\.168)\."
+    )
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
         for path in text_files()
