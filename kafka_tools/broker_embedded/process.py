@@ -41,11 +41,13 @@ async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
     await broker.start()
     description = broker.describe()
     log.info("ready at %s, data in %s", description["bootstrap_servers"], description["data_dir"])
-    ready(json.dumps(description))
-    await stopping.wait()
-    log.info("stopping")
-    await broker.stop()
-    log.info("stopped")
+    try:
+        ready(json.dumps(description))
+        await stopping.wait()
+    finally:
+        log.info("stopping")
+        await broker.stop()
+        log.info("stopped")
 
 
 def _raise_file_limit() -> None:

@@ -8,6 +8,9 @@ import pytest
 
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
+from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
+from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
 from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kafka_tools.protocol.messages.describe_producers import DescribeProducersRequest
 from kafka_tools.protocol.messages.elect_leaders import ElectLeadersRequest
@@ -90,3 +93,27 @@ def test_reassignments_to_where_a_partition_is_are_done_at_once(broker: DiskBrok
     assert move(0, None) == codes.NO_REASSIGNMENT_IN_PROGRESS
     assert move(9, [1]) == codes.UNKNOWN_TOPIC_OR_PARTITION
     assert broker.call(ListPartitionReassignmentsRequest(topics=None), 0).topics == []
+
+
+@pytest.mark.req("ACL-6")
+@pytest.mark.parametrize("version", range(4))
+def test_without_an_authorizer_acls_are_security_disabled(broker: DiskBroker, version: int) -> None:
+    described = broker.call(
+        DescribeAclsRequest(
+            resource_type_filter=1, resource_name_filter=None, principal_filter=None, host_filter=None,
+            operation=1, permission_type=1,
+        ),
+        version,
+    )  # fmt: skip
+    assert (described.error_code, described.error_message) == (54, "No Authorizer is configured.")
+    Creation = CreateAclsRequest.AclCreation
+    creation = Creation(
+        resource_type=2, resource_name="t", principal="User:a", host="*", operation=3, permission_type=3
+    )
+    created = broker.call(CreateAclsRequest(creations=[creation, creation]), version).results
+    assert [result.error_code for result in created] == [54, 54]
+    Filter = DeleteAclsRequest.Filter
+    wanted = Filter(resource_type_filter=2, resource_name_filter="t", principal_filter=None, host_filter=None,
+                    operation=1, permission_type=1)  # fmt: skip
+    deleted = broker.call(DeleteAclsRequest(filters=[wanted]), version).filter_results
+    assert [result.error_code for result in deleted] == [54]

@@ -278,3 +278,23 @@ def test_a_failed_start_raises_what_failed(tmp_path: Path) -> None:
 def test_the_fixture_gives_a_running_broker(kafka_broker: EmbeddedBroker) -> None:
     with WireClient(kafka_broker.bootstrap_servers) as client:
         assert client.call(DescribeClusterRequest(), 0).cluster_id == kafka_broker.cluster_id
+
+
+def test_a_reader_that_is_gone_before_the_ready_line_stops_the_broker_cleanly(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [
+        sys.executable,
+        "-m",
+        "kafka_tools",
+        "broker",
+        "run",
+        "--listen",
+        "127.0.0.1:0",
+        "--data-dir",
+        str(tmp_path),
+    ]
+    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=_WAIT_S, check=False)
+    os.close(writing)
+    assert "stopped" in ended.stderr and "Traceback" not in ended.stderr
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
