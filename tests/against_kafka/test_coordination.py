@@ -18,6 +18,7 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+from kafka_tools.protocol.messages.alter_configs import AlterConfigsRequest
 from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
@@ -482,6 +483,35 @@ def test_topics_groups_and_client_metrics_are_described_alike(peers: tuple[Peer,
             yield configs_of(peer, kind, "")
         names = ("retention.ms", "cleanup.policy", "preallocate", THROTTLED, "min.cleanable.dirty.ratio")
         yield altered(peer, TOPIC, NAME, *((1, name, None) for name in names))
+
+    same(peers, script)
+
+
+def test_the_old_alter_replaces_and_is_refused_alike(peers: tuple[Peer, Peer]) -> None:
+    def replaced(peer: Peer, *resources: tuple[int, str, dict[str, str | None]], validate_only: bool = False) -> Any:
+        Resource = AlterConfigsRequest.Resource
+        request = AlterConfigsRequest(validate_only=validate_only)
+        for kind, name, configs in resources:
+            resource = Resource(resource_type=kind, resource_name=name)
+            resource.configs = [Resource.AlterableConfig(name=key, value=value) for key, value in configs.items()]
+            request.resources.append(resource)
+        responses = peer.call(request).responses
+        return [(r.resource_type, r.resource_name, r.error_code, r.error_message) for r in responses]
+
+    def set_configs(peer: Peer) -> Any:
+        return {key: value for key, value in configs_of(peer, TOPIC, NAME)[2].items() if value and value[1] == 1}
+
+    def script(peer: Peer) -> Iterator[Any]:
+        yield replaced(peer, (TOPIC, NAME, {"retention.ms": "7", "segment.bytes": "2000000"}))
+        yield lambda: set_configs(peer)
+        yield replaced(peer, (TOPIC, NAME, {"segment.bytes": "3000000"}))
+        yield lambda: set_configs(peer)
+        yield replaced(peer, (TOPIC, NAME, {"nope": "1"}), (TOPIC, "nosuch", {}), (TOPIC, "", {}))
+        yield replaced(peer, (TOPIC, NAME, {"retention.ms": None}))
+        yield replaced(peer, (TOPIC, NAME, {"retention.ms": "8"}), validate_only=True)
+        yield lambda: set_configs(peer)
+        yield replaced(peer, (TOPIC, NAME, {}))
+        yield lambda: set_configs(peer)
 
     same(peers, script)
 
