@@ -206,18 +206,17 @@ class Connection:
         self._addresses.extend((family, address) for family, _, _, _, address in found)
         self._next_address()
 
-    def advance(self, readable: bool, writable: bool) -> list[Answer]:
-        """Go on after the socket became ready; the answers that arrived. Raises what ends the connection."""
+    def advance(self, readable: bool, writable: bool) -> None:
+        """Go on after the socket became ready; answers complete their requests. Raises what ends the connection."""
         if self.stage == CONNECT:
             if writable or readable:
                 self._finish_connect()
-            return []
-        if self.stage == TLS:
+        elif self.stage == TLS:
             self._handshake()
-            return []
-        answers = self._read() if readable else []
-        self._write()
-        return answers
+        else:
+            if readable:
+                self._read()
+            self._write()
 
     def flush_queue(self) -> None:
         """Hand queued requests to the session, unless the node asked for quiet. Requests that cannot be built fail."""
@@ -314,9 +313,8 @@ class Connection:
         self.stage = self.session.stage
         self._write()
 
-    def _read(self) -> list[Answer]:
+    def _read(self) -> None:
         assert self.transport is not None
-        answers: list[Answer] = []
         for _ in range(MAX_READS_PER_TURN):
             try:
                 data = self.transport.read()
@@ -326,11 +324,9 @@ class Connection:
                 break
             if not data:
                 raise self._closed_by_peer()
-            answers += self.session.receive(data)
+            # An answer counts as soon as it is here: the end of the connection may come right behind it.
+            self.session.receive(data, self._take_answer)
             self._note_stage()
-        for answer in answers:
-            self._note_answer(answer)
-        return answers
 
     def _note_stage(self) -> None:
         if self.stage == self.session.stage:
@@ -342,7 +338,7 @@ class Connection:
                 # Leave before the broker does: it closes connections that speak on after their time (KIP-368).
                 self.expires_s = self._clock.monotonic_s() + self.session.session_lifetime_ms * 0.85 / 1000
 
-    def _note_answer(self, answer: Answer) -> None:
+    def _take_answer(self, answer: Answer) -> None:
         sent, response = answer
         now_s = self._clock.monotonic_s()
         self.last_used_s = now_s
@@ -352,6 +348,9 @@ class Connection:
             self._event("connection.throttled", f"{wait_ms} ms")
         if self._trace is not None:
             self._trace.message("response.received", str(self.node), response, sent.version, sent.correlation_id)
+        pending: Pending | None = sent.context
+        if pending is not None and not pending.done:
+            pending.succeed(response)
 
     def _send(self, pending: Pending) -> InFlight:
         built = pending.build(self.versions)

@@ -228,10 +228,7 @@ class ConnectionPool:
             return  # dropped while this turn handled another connection
         before = connection.transport
         try:
-            for answer in connection.advance(readable, writable):
-                pending: Pending | None = answer.sent.context
-                if pending is not None and not pending.done:
-                    pending.succeed(answer.response)
+            connection.advance(readable, writable)
             connection.flush_queue()
         except KafkaToolsError as error:
             self._forget_socket(connection, before)

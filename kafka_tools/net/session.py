@@ -120,25 +120,29 @@ class ClientSession:
         """Bytes to write, in order; whoever writes deletes what was taken from the front."""
         return self._out
 
-    def receive(self, data: bytes) -> list[Answer]:
-        """Take bytes from the node; the user's answers among them, in order.
+    def receive(self, data: bytes, deliver: Callable[[Answer], object]) -> None:
+        """Take bytes from the node and ``deliver`` the user's answers among them, in order.
+
+        What was delivered stands, also when what follows it is wrong.
 
         Raises DecodeError for bytes that are no valid response, AuthenticationFailed when SASL fails, and
         ConnectFailed when the peer is no Kafka node; after any of them the connection must be closed.
         """
+        while payloads := self._payloads(data):
+            for payload in payloads:
+                if self._raw_tokens and self.stage == SASL:
+                    self._continue_sasl(payload)
+                    continue
+                answer = self._answer(payload)
+                if answer is not None:
+                    deliver(answer)
+            data = b""  # a length that cannot be shows only once what came before it was taken
+
+    def _payloads(self, data: bytes) -> list[bytes]:
         try:
-            payloads = self._reader.feed(data)
+            return self._reader.feed(data)
         except DecodeError as error:
             raise self._foreign(error) from error
-        answers: list[Answer] = []
-        for payload in payloads:
-            if self._raw_tokens and self.stage == SASL:
-                self._continue_sasl(payload)
-                continue
-            answer = self._answer(payload)
-            if answer is not None:
-                answers.append(answer)
-        return answers
 
     def _answer(self, payload: bytes) -> Answer | None:
         if not self._in_flight:

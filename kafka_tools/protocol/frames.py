@@ -27,7 +27,7 @@ class FrameReader:
         """The payloads completed by ``data``, in order.
 
         Raises DecodeError when a length is negative or above the limit: nothing after it can be trusted,
-        so the connection must be closed.
+        so the connection must be closed. Payloads before it are returned first; then the next call raises.
         """
         self._buffer += data
         frames: list[bytes] = []
@@ -36,7 +36,8 @@ class FrameReader:
         while left >= 4:
             length = int.from_bytes(self._buffer[position : position + 4], "big", signed=True)
             if length < 0 or length > self.max_frame_bytes:
-                del self._buffer[:position]
+                if frames:
+                    break
                 raise DecodeError(
                     f"frame length {length} is outside 0 to {self.max_frame_bytes} bytes", position=0, field="length"
                 )

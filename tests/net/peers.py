@@ -50,6 +50,8 @@ class ScriptedNode:
         self.requests: list[tuple] = []
         self.connections = 0
         self.problems: list[BaseException] = []
+        self.last_words = False
+        """Hang up right after an answer of bytes."""
         self._tls = tls
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -125,6 +127,8 @@ class ScriptedNode:
                     continue
                 if isinstance(reply, bytes):
                     stream.sendall(reply)
+                    if self.last_words:
+                        return
                     continue
                 stream.sendall(framed(encode_response(reply, version, header.correlation_id)))
 

@@ -18,6 +18,8 @@ from kafka_tools.errors import (
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.frames import framed
+from kafka_tools.protocol.headers import encode_response
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -99,9 +101,6 @@ def test_refusal_that_names_the_range_leads_straight_to_it():
         if isinstance(request, ApiVersionsRequest) and version == 4:
             response = versions_response({18: (0, 3)})
             response.error_code = error_codes.UNSUPPORTED_VERSION
-            from kafka_tools.protocol.frames import framed
-            from kafka_tools.protocol.headers import encode_response
-
             return framed(encode_response(response, 0, 1))
         return None if isinstance(request, ApiVersionsRequest) else metadata(request, version, state)
 
@@ -321,7 +320,6 @@ def test_backoff_doubles_up_to_its_maximum_with_jitter():
 @pytest.mark.req("AC-14")
 def test_answer_to_another_request_closes_the_connection():
     from kafka_tools.errors import DecodeError
-    from kafka_tools.protocol.frames import framed
 
     with ScriptedNode(lambda *_: framed(b"\x00\x00\x00\x63" + bytes(20))) as node, exchange(node.bootstrap) as client:
         with pytest.raises(DecodeError, match=r"answered request 99 where 2 was due"):
@@ -436,3 +434,17 @@ def test_hang_up_during_the_login_hints_at_the_password():
             client.bootstrap(deadline())
     assert "check sasl.jaas.config" in caught.value.hint
     assert "planted" not in caught.value.hint + str(caught.value)
+
+
+@pytest.mark.parametrize("ending", [b"", b"\xff\xff\xff\xff", b"\x00\x00\x00\x04\x00\x00\x00\x63"])
+def test_answer_that_came_before_the_end_of_the_connection_counts(ending):
+    # Answer and end arrive in one piece: the end must not swallow the answer.
+    def answer(request, version, state):
+        return framed(encode_response(MetadataResponse(cluster_id="c"), version, 2)) + ending
+
+    with ScriptedNode(answer) as node, exchange(node.bootstrap) as client:
+        node.last_words = True
+        first, second = (client.send(node.node, MetadataRequest(), deadline()) for _ in range(2))
+        client.wait([first, second])
+        assert first.result().cluster_id == "c"
+        assert second.error is not None
