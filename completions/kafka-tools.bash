@@ -6,7 +6,10 @@ _kafka_tools_complete() {
         case $kind in
             file) compopt -o default 2>/dev/null ;;
             dir) compopt -o dirnames 2>/dev/null ;;
-            plain) COMPREPLY+=("$value") ;;
+            plain)
+                COMPREPLY+=("$value")
+                if [[ $value == *= ]]; then compopt -o nospace 2>/dev/null; fi
+                ;;
         esac
     done < <(env COMP_WORDS="${COMP_LINE:0:COMP_POINT}" _KAFKA_TOOLS_COMPLETE=bash_complete kafka-tools 2>/dev/null)
 }

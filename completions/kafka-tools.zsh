@@ -1,7 +1,7 @@
 #compdef kafka-tools kafka-topics kafka-topics.sh kafka-configs kafka-configs.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh kafka-dump-log kafka-dump-log.sh kafka-broker-api-versions kafka-broker-api-versions.sh kafka-cluster kafka-cluster.sh kafka-console-producer kafka-console-producer.sh kafka-console-consumer kafka-console-consumer.sh
 # Completion of kafka-tools and of the kafka-* commands; written by: kafka-tools completion zsh
 _kafka_tools_complete() {
-    local -a answer plain described
+    local -a answer plain described keys
     local kind key help
     local -x COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT-1)) _KAFKA_TOOLS_COMPLETE=zsh_complete
     answer=("${(@f)$(kafka-tools 2>/dev/null)}")
@@ -9,11 +9,15 @@ _kafka_tools_complete() {
         case $kind in
             file) _files ;;
             dir) _files -/ ;;
-            plain) if [[ $help == _ ]]; then plain+=("$key"); else described+=("$key:$help"); fi ;;
+            plain)
+                if [[ $key == *= ]]; then keys+=("$key")
+                elif [[ $help == _ ]]; then plain+=("$key")
+                else described+=("$key:$help"); fi ;;
         esac
     done
     (( $#described )) && _describe -V unsorted described
     (( $#plain )) && compadd -V unsorted -a plain
+    (( $#keys )) && compadd -V unsorted -S '' -a keys
 }
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
     _kafka_tools_complete "$@"

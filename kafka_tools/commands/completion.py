@@ -52,7 +52,10 @@ _kafka_tools_complete() {{
         case $kind in
             file) compopt -o default 2>/dev/null ;;
             dir) compopt -o dirnames 2>/dev/null ;;
-            plain) COMPREPLY+=("$value") ;;
+            plain)
+                COMPREPLY+=("$value")
+                if [[ $value == *= ]]; then compopt -o nospace 2>/dev/null; fi
+                ;;
         esac
     done < <(env COMP_WORDS="${{COMP_LINE:0:COMP_POINT}}" _KAFKA_TOOLS_COMPLETE=bash_complete kafka-tools 2>/dev/null)
 }}
@@ -62,7 +65,7 @@ complete -F _kafka_tools_complete @NAMES@
 _ZSH = f"""#compdef @NAMES@
 # {_HEAD} zsh
 _kafka_tools_complete() {{
-    local -a answer plain described
+    local -a answer plain described keys
     local kind key help
     local -x COMP_WORDS="${{words[*]}}" COMP_CWORD=$((CURRENT-1)) _KAFKA_TOOLS_COMPLETE=zsh_complete
     answer=("${{(@f)$(kafka-tools 2>/dev/null)}}")
@@ -70,11 +73,15 @@ _kafka_tools_complete() {{
         case $kind in
             file) _files ;;
             dir) _files -/ ;;
-            plain) if [[ $help == _ ]]; then plain+=("$key"); else described+=("$key:$help"); fi ;;
+            plain)
+                if [[ $key == *= ]]; then keys+=("$key")
+                elif [[ $help == _ ]]; then plain+=("$key")
+                else described+=("$key:$help"); fi ;;
         esac
     done
     (( $#described )) && _describe -V unsorted described
     (( $#plain )) && compadd -V unsorted -a plain
+    (( $#keys )) && compadd -V unsorted -S '' -a keys
 }}
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
     _kafka_tools_complete "$@"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kafka_tools.commands import _run
+from kafka_tools.commands._config_names import added_settings, deleted_keys
 from kafka_tools.commands._live_names import group_names, topic_names
 from kafka_tools.commands._options import (
     ARGUMENTS,
@@ -34,9 +35,20 @@ _TYPES = ("topics", "clients", "users", "brokers", "broker-loggers", "ips", "cli
 @option("--describe", is_flag=True, section="Actions", help="Show the configuration.")
 @option("--alter", is_flag=True, section="Actions", help="Change the configuration.")
 @option("--all", "all", is_flag=True, help="With --describe also static and default values.")
-@option("--add-config", metavar="K=V,...", help="Keys to set; brackets group commas: k1=v1,k2=[v1,v2].")
+@option(
+    "--add-config",
+    metavar="K=V,...",
+    shell_complete=added_settings,
+    help="Keys to set; brackets group commas: k1=v1,k2=[v1,v2].",
+)
 @option("--add-config-file", metavar="FILE", help="Properties file with keys to set; - reads standard input.")
-@option("--delete-config", metavar="K,...", multiple=True, help="Keys to remove. May be repeated.")
+@option(
+    "--delete-config",
+    metavar="K,...",
+    multiple=True,
+    shell_complete=deleted_keys,
+    help="Keys to remove. May be repeated.",
+)
 @option(
     "--entity-type",
     type=click.Choice(_TYPES),

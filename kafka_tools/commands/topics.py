@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kafka_tools.commands import _run
+from kafka_tools.commands._config_names import topic_setting
 from kafka_tools.commands._live_names import topic_names
 from kafka_tools.commands._options import (
     Command,
@@ -68,6 +69,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
     metavar="KEY=VALUE",
     type=key_value,
     multiple=True,
+    shell_complete=topic_setting,
     help="A setting of the topic to create, for example retention.ms=86400000. May be repeated.",
 )
 @option("--partitions", metavar="N", type=click.IntRange(min=1), help="Number of partitions. Default: the cluster's.")

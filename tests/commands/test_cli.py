@@ -124,6 +124,16 @@ def complete(programs: Path, line: str) -> list[str]:
         ("kafka-cluster list", ["list-endpoints"]),
         ("kafka-topics -o y", ["yaml"]),
         ("kafka-tools completion ", ["bash", "zsh", "fish"]),
+        ("kafka-configs --entity-type br", ["brokers", "broker-loggers"]),
+        ("kafka-topics --create --config min.clean", ["min.cleanable.dirty.ratio="]),
+        ("kafka-topics --create --config cleanup.policy=", ["compact", "delete"]),
+        ("kafka-topics --create --config preallocate=t", ["true"]),
+        ("kafka-configs --topic t --alter --add-config retention.ms=1,retention.b", ["1,retention.bytes="]),
+        ("kafka-configs --topic t --alter --delete-config flush.ms,flush.me", ["flush.ms,flush.messages"]),
+        ("kafka-configs --user u --alter --add-config SC", ["SCRAM-SHA-256=", "SCRAM-SHA-512="]),
+        ("kafka-configs --user u --client c --alter --add-config S", []),
+        ("kafka-configs --broker 1 --alter --add-config log.cleaner.th", ["log.cleaner.threads="]),
+        ("kafka-configs --broker 1 --alter --add-config broker.i", []),
     ],
 )
 def test_bash_completes_commands_options_and_values(programs: Path, line: str, offered: list[str]) -> None:
