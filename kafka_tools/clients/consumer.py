@@ -135,6 +135,14 @@ class Consumer:
         """The topics subscribed to; for a pattern those that match it now."""
         return self._subscription.topics
 
+    def unknown_topics(self) -> list[str]:
+        """Topics subscribed to, or with partitions assigned, that the brokers do not know at this moment."""
+        names = {*self._subscription.topics, *(topic for topic, _ in self._positions)}
+        known = self._metadata.topics
+        return sorted(
+            name for name in names if name in known and known[name].error == error_codes.UNKNOWN_TOPIC_OR_PARTITION
+        )
+
     # Reading
 
     def poll(self, timeout_s: float) -> list[ConsumedRecord]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 READING = "What to read"
 TEXT = "Text"
+FIRST_LOOK_S = 2.0
+"""When no record came for so long at the start, it is said which topics are not there."""
 
 
 @click.command("kafka-console-consumer", cls=Command)
@@ -292,10 +294,19 @@ class _Session:
         import sys
 
         out = sys.stdout.buffer
+        wait_s = min(self._timeout_s, FIRST_LOOK_S)
         while self._limit < 0 or self._count < self._limit:
-            records = self._consumer.poll(self._timeout_s)
-            if not records:
+            records = self._consumer.poll(wait_s)
+            if not records and wait_s >= self._timeout_s:
                 return  # --timeout-ms passed
+            if not records:
+                # Only this first look is short, so that a misspelt topic is noticed.
+                for topic in self._consumer.unknown_topics():
+                    _run.note(f"Topic '{topic}' does not exist; waiting for it.")
+                records = self._consumer.poll(self._timeout_s - wait_s)
+                if not records:
+                    return
+            wait_s = self._timeout_s
             # Ctrl-C does not come between a record's text and its count.
             with self._signals:
                 self._print(records, len(records) if self._limit < 0 else self._limit - self._count, out)

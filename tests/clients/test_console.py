@@ -179,6 +179,16 @@ def test_group_goes_on_behind_the_last_record_that_was_printed(servers: str, top
     assert consume(servers, topic, *group, "--timeout-ms", "3000").stdout == b"5\n6\n7\n8\n9\n"
 
 
+def test_topic_that_does_not_exist_is_named(servers: str, topic: str) -> None:
+    arguments = ("--timeout-ms", "3000", "--command-property", "allow.auto.create.topics=false")
+    done = consume(servers, topic, *arguments)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.decode().splitlines() == [
+        f"Topic '{topic}' does not exist; waiting for it.",
+        "Processed a total of 0 messages",
+    ]
+
+
 def test_topics_by_pattern(servers: str, topic: str) -> None:
     for suffix in ("a", "b"):
         wrote(servers, f"{topic}-{suffix}", suffix.encode() + b"\n")
