@@ -161,7 +161,9 @@ def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None
         return _changed([name], "created", f"Created topic {name}.", output_format)
     if isinstance(outcome.error, AlreadyExists) and given["if_not_exists"]:
         return _changed([name], "exists", None, output_format)
-    raise outcome.error
+    if output_format is None:
+        raise outcome.error
+    return _outcome_of_each({name: outcome}, "created", "create", output_format)
 
 
 def _alter(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

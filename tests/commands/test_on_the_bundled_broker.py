@@ -94,6 +94,15 @@ def _keys(value: Any) -> Iterator[str]:
         yield from value
 
 
+def test_a_topic_that_exists_is_an_error_in_every_form(run: Run, topic: str) -> None:
+    plain = run("topics", "--create", "--topic", topic)
+    assert plain == Ended(1, "", f"kafka-topics: TOPIC_ALREADY_EXISTS: Topic '{topic}' already exists.\n")
+    document = json.loads(run("topics", "--create", "--topic", topic, "-o", "json").out)
+    assert document["errors"][0]["error"] == "TOPIC_ALREADY_EXISTS"
+    again = run("topics", "--create", "--topic", topic, "--if-not-exists", "-o", "json")
+    assert data(again) == [{"topic": topic, "result": "exists"}]
+
+
 def test_an_empty_result_is_an_empty_list(run: Run) -> None:
     assert data(run("topics", "--list", "--topic", "no-such.*", "-o", "json")) == []
     assert run("topics", "--list", "--topic", "no-such.*").out == "\n"
