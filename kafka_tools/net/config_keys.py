@@ -25,7 +25,6 @@ NUMBERS: dict[str, Number] = {
     "connections.max.idle.ms": Number(300_000, -1),
     "default.api.timeout.ms": Number(60_000, 0, INT32_MAX),
     "metadata.max.age.ms": Number(300_000),
-    "metadata.recovery.rebootstrap.trigger.ms": Number(300_000),
     "receive.buffer.bytes": Number(65_536, -1, INT32_MAX),
     "reconnect.backoff.max.ms": Number(1_000),
     "reconnect.backoff.ms": Number(50),
@@ -44,7 +43,6 @@ TEXTS: dict[str, str] = {
     "client.dns.lookup": "use_all_dns_ips",
     "client.id": "kafka-tools",
     "config.providers": "",
-    "metadata.recovery.strategy": "rebootstrap",
     "sasl.jaas.config": "",
     "sasl.mechanism": "GSSAPI",
     "security.protocol": "PLAINTEXT",
@@ -65,7 +63,6 @@ TEXTS: dict[str, str] = {
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "client.dns.lookup": ("default", "use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
-    "metadata.recovery.strategy": ("none", "rebootstrap"),
     "security.protocol": ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
 }
 

@@ -1,5 +1,7 @@
 """ClientConfig: the settings that Java clients read, merged, checked, and never shown when secret."""
 
+import re
+
 import pytest
 
 from kafka_tools.errors import ConfigError
@@ -129,3 +131,14 @@ def test_declared_file_provider_fills_the_jaas_line(tmp_path):
         f'    username="a" password="${{file:{secrets}:kafka}}";\n'
     )
     assert ClientConfig.load("a:1", command_config=str(file)).credentials().password == "from-the-file"
+
+
+def test_page_about_connecting_names_every_setting_that_counts_and_no_other(repository):
+    from kafka_tools.net import config_keys
+
+    page = (repository / "docs" / "connecting.md").read_text()
+    named = set(re.findall(r"\b(?:[a-z]+\.)+[a-z.]+\b", page.replace("client.properties", "")))
+    for key in [*config_keys.NUMBERS, *config_keys.TEXTS]:
+        assert f"`{key}`" in page or f"`{key}=" in page or f"{key}=" in page, key
+    starts = ("ssl.", "sasl.", "bootstrap.", "retry.", "reconnect.", "socket.", "metadata.", "request.", "connections.")
+    assert [key for key in sorted(named) if key.startswith(starts) and not config_keys.is_known(key)] == []
