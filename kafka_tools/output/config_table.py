@@ -22,8 +22,11 @@ QUOTA_SOURCES = {
 
 
 def tables(rows: Sequence[Row]) -> str:
-    """One titled table per entity, an empty line between."""
-    return "\n".join(_table(row) for row in rows)
+    """One titled table per entity (quotas and credentials of a user together), an empty line between."""
+    entities: dict[tuple[tuple[str, str | None], ...], list[Row]] = {}
+    for row in rows:
+        entities.setdefault(tuple(row["entity"].items()), []).append(row)
+    return "\n".join(_table(dict(entity), together) for entity, together in entities.items())
 
 
 def source_text(source: str) -> str:
@@ -42,18 +45,22 @@ def quota_source(entity: dict[str, str | None]) -> str:
     return f"Default {text}" if name is None else text.capitalize()
 
 
-def _table(row: Row) -> str:
-    body = [_cells(entry) for entry in row.get("configs", ())]
-    source = quota_source(row["entity"]) if row["kind"] == "quota" else "User"
-    body += [(name, _number(value), "false", "false", source) for name, value in row.get("quotas", {}).items()]
-    body += [
-        (each["mechanism"], f"iterations={each['iterations']}", "true", "false", source)
-        for each in row.get("credentials", ())
-    ]
+def _table(entity: dict[str, str | None], rows: Sequence[Row]) -> str:
+    body = [cells for row in rows for cells in _body(row)]
     widths = [max(len(cells[at]) for cells in [HEADINGS, *body]) for at in range(len(HEADINGS))]
     lines = [_line(cells, widths, "   " if cells is HEADINGS else " = ") for cells in [HEADINGS, *body]]
     width = sum(widths) + 3 + 2 * 3
-    return f"{_title(row['entity']).center(width).rstrip()}\n" + "".join(f"{line}\n" for line in lines)
+    return f"{_title(entity).center(width).rstrip()}\n" + "".join(f"{line}\n" for line in lines)
+
+
+def _body(row: Row) -> list[tuple[str, ...]]:
+    cells = [_cells(entry) for entry in row.get("configs", ())]
+    if row["kind"] == "quota":
+        source = quota_source(row["entity"])
+        cells += [(name, _number(value), "false", "false", source) for name, value in row["quotas"].items()]
+    for each in row.get("credentials", ()):
+        cells.append((each["mechanism"], f"iterations={each['iterations']}", "true", "false", "User"))
+    return cells
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], between: str) -> str:

@@ -145,6 +145,14 @@ def test_users_have_quotas_and_credentials_and_no_secret_is_shown(run: Run) -> N
         "SCRAM credential configs for user-principal 'alice' are SCRAM-SHA-256=iterations=8192, "
         "SCRAM-SHA-512=iterations=4096\n"
     )
+    wide = run("configs", "--describe", "--user", "alice", "-o", "wide").out
+    assert [line.split()[0] for line in wide.splitlines()] == [
+        "CONFIGS",
+        "Name",
+        "producer_byte_rate",
+        "SCRAM-SHA-256",
+        "SCRAM-SHA-512",
+    ]
     for wrong in (
         f"SCRAM-SHA-256=[iterations=1,password={secret}]",
         f"SCRAM-SHA-256={secret}",
