@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.errors import InputError
 from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, batches
 from kafka_tools.storage.indexes import read_offset_index
-from kafka_tools.storage.layout import PartitionFiles, partition_files, walk
+from kafka_tools.storage.layout import PartitionFiles, partition_files
 from kafka_tools.storage.names import INDEX, LOG, parse_partition_dir
 
 if TYPE_CHECKING:
@@ -110,12 +110,20 @@ def partitions(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles
     """The partition directories of a log directory in use, or the one that ``log_dir`` itself is."""
     try:
         if parse_partition_dir(os.path.basename(os.path.abspath(log_dir))) is not None:
-            listed: Iterable[PartitionFiles] = [partition_files(log_dir)]
+            directories = [log_dir]
         else:
-            listed = walk([log_dir])
-        for found in listed:
-            if not found.state and wanted(found.topic, topics):
-                yield found
+            with os.scandir(log_dir) as entries:
+                directories = sorted(entry.path for entry in entries if entry.is_dir())
+        for directory in directories:
+            parsed = parse_partition_dir(os.path.basename(os.path.abspath(directory)))
+            if parsed is None or parsed.state or not wanted(parsed.topic_partition.topic, topics):
+                continue
+            try:
+                yield partition_files(directory)
+            except FileNotFoundError:
+                if directory == log_dir:
+                    raise
+                # The broker removed the topic since the directory was listed.
     except OSError as error:
         raise InputError(f"log directory {error.filename or log_dir}: {error.strerror or error}") from error
 

@@ -86,11 +86,33 @@ def spark_session(
         try:
             session = _connect(process, settings, folder)
             try:
-                yield session
+                with _failures_as_one_line():
+                    yield session
             finally:
                 _disconnect(session)
         finally:
             _stop_jvm(process)
+
+
+@contextmanager
+def _failures_as_one_line() -> Iterator[None]:
+    """A job that fails in Spark raises KafkaToolsError with the sentence that matters, the stack trace as its cause."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        raise KafkaToolsError(f"the Spark job failed: {_reason(str(error))}") from error
+
+
+def _reason(text: str) -> str:
+    """What a Java or Python stack trace says happened: the last error of a Python worker, else the first Java one."""
+    lines = [line.strip() for line in text.splitlines()]
+    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception|InputError)\b.*:", line)]
+    from_python = [line for line in named if not line.startswith(("java.", "org.", "py4j."))]
+    chosen = (from_python[-1:] or named[:1] or [line for line in lines if line] or ["no reason given"])[0]
+    return re.sub(r"^[\w.]*?(\w+(Error|Exception)): ", "", chosen)
 
 
 def module_options(jars: str) -> list[str]:
@@ -225,10 +247,9 @@ def _not_started(folder: str, reason: str) -> KafkaToolsError:
     """The error for a Spark that did not start, with the first complaint of its log."""
     with open(_log_file(folder), encoding="utf-8", errors="replace") as log:
         lines = [line.strip() for line in log.read(100_000).splitlines() if line.strip()]
-    complaints = [line for line in lines if re.search(r"error|exception", line, re.IGNORECASE)]
-    said = (complaints or lines or [""])[0]
-    first_line = reason.strip().splitlines()[0] if reason.strip() else "no reason given"
-    return KafkaToolsError(f"Spark did not start: {first_line}", hint=f"Java said: {said}" if said else None)
+    complaints = [line for line in lines if re.match(r"ERROR |Error\b|Exception\b|[\w.]+(Error|Exception):", line)]
+    said = (complaints or [line for line in lines if not line.startswith("Setting Spark log level")] or [""])[0]
+    return KafkaToolsError(f"Spark did not start: {_reason(reason)}", hint=f"Java said: {said}" if said else None)
 
 
 def _disconnect(session: SparkSession) -> None:

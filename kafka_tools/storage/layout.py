@@ -58,9 +58,12 @@ def partition_files(directory: str) -> PartitionFiles:
             if name.state:
                 leftovers.append(entry.path)
             elif name.suffix in _FIELDS:
-                segments.setdefault(name.base_offset, {})[_FIELDS[name.suffix]] = entry.path
                 if name.suffix == names.LOG:
-                    size_bytes += entry.stat().st_size
+                    try:
+                        size_bytes += entry.stat().st_size
+                    except FileNotFoundError:
+                        continue  # a broker at work removed the segment since the directory was listed
+                segments.setdefault(name.base_offset, {})[_FIELDS[name.suffix]] = entry.path
             elif name.suffix == names.SNAPSHOT:
                 snapshots.append(entry.path)
             else:

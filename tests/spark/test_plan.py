@@ -126,3 +126,21 @@ def test_one_partition_directory_can_be_given(tmp_path: Path) -> None:
 def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"log directory .*/missing: No such file or directory"):
         list(segments(str(tmp_path / "missing"), ()))
+
+
+def test_what_a_broker_removes_while_directories_are_listed_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kafka_tools.spark import plan
+
+    for number in range(3):
+        write_segment(tmp_path / f"orders-{number}", count=1)
+    listed = plan.partition_files
+
+    def vanishing(directory: str) -> object:
+        if directory.endswith("orders-1"):
+            raise FileNotFoundError(2, "No such file or directory", directory)
+        return listed(directory)
+
+    monkeypatch.setattr(plan, "partition_files", vanishing)
+    assert [each.partition for each in segments(str(tmp_path), ())] == [0, 2]

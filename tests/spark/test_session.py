@@ -147,3 +147,20 @@ def test_a_java_that_fails_is_one_clear_line(tmp_path: Path, monkeypatch: pytest
         pass
     assert str(caught.value) == "Spark did not start: Java ended with status 1"
     assert caught.value.hint == "Java said: Error: Could not reserve enough space"
+
+
+def test_a_job_that_fails_is_one_line_with_the_workers_reason(java: str) -> None:
+    """In a process of its own: a failed block ends its Spark."""
+    program = """
+from kafka_tools.errors import KafkaToolsError
+from kafka_tools.spark.session import spark_session
+def fail(_):
+    raise ValueError("the disk is on fire")
+try:
+    with spark_session("local[1]") as spark:
+        spark.sparkContext.parallelize([0], 1).map(fail).collect()
+except KafkaToolsError as error:
+    print(error)
+"""
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240, check=False)
+    assert (answer.stdout, answer.stderr) == ("the Spark job failed: the disk is on fire\n", "")
