@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tomllib
@@ -151,6 +152,13 @@ def test_completion_is_silent_without_a_cluster(programs: Path, free_port) -> No
     assert complete(programs, f"kafka-topics -b 127.0.0.1:{free_port()} --topic o") == []
     assert complete(programs, "kafka-topics --topic o") == []
     assert complete(programs, "kafka-topics --topic 'o") == []
+
+
+def test_completion_does_not_wait_for_a_silent_server(programs: Path) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        assert complete(programs, f"kafka-topics -b 127.0.0.1:{silent.getsockname()[1]} --topic o") == []
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)
