@@ -8,7 +8,6 @@ have heard of it yet. Source of the scheme: Kafka's ``AdminApiDriver``; the rule
 
 from __future__ import annotations
 
-import random
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
@@ -138,7 +137,6 @@ class _Run(Generic[K, V]):
         self._cluster = cluster
         self._deadline = deadline
         self._clock = cluster.exchange.clock
-        self._rng = random.Random()
         self._open: dict[K, KafkaToolsError | None] = dict.fromkeys(keys)
         """Keys without an outcome, with the last reason why they were tried again."""
         self._nodes: dict[K, Node] = {}
@@ -169,9 +167,11 @@ class _Run(Generic[K, V]):
 
     def _pause(self, attempt: int) -> None:
         """Doubles with each attempt, give or take 20 % (KIP-580)."""
+        import random  # 1 ms that a call without retries does not pay
+
         config = self._cluster.exchange.config
         first, most = config.number("retry.backoff.ms"), config.number("retry.backoff.max.ms")
-        delay_ms = min(first * (1 << min(attempt - 1, 30)), max(first, most)) * self._rng.uniform(0.8, 1.2)
+        delay_ms = min(first * (1 << min(attempt - 1, 30)), max(first, most)) * random.uniform(0.8, 1.2)
         self._clock.sleep(min(delay_ms / 1000, self._deadline.left_s()))
 
     def _look_up(self, keys: Sequence[K]) -> None:

@@ -7,7 +7,6 @@ knows nothing of topics, leaders or retries: a request that fails is an error fo
 
 from __future__ import annotations
 
-import random
 import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,8 @@ from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
+    import random
+
     from kafka_tools.net.trace import Trace
 
 BOOTSTRAP_STAGGER_S = 0.25
@@ -50,7 +51,7 @@ class Exchange:
     ) -> None:
         self.config = config
         self.clock: Clock = clock or SystemClock()
-        self._pool = ConnectionPool(config, self.clock, trace, rng or random.Random())
+        self._pool = ConnectionPool(config, self.clock, trace, rng)
 
     def __enter__(self) -> Exchange:
         return self

@@ -7,7 +7,6 @@ nothing of bootstrap servers or of what requests mean.
 
 from __future__ import annotations
 
-import random
 import selectors
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +26,8 @@ from kafka_tools.net.session import ClientSession, SaslExchange
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
+    import random
+
     from kafka_tools.net.tls import TlsSettings
     from kafka_tools.net.trace import Trace
 
@@ -41,9 +42,9 @@ class _Backoff(NamedTuple):
 
 
 class ConnectionPool:
-    """See the module. ``rng`` is for the jitter of backoffs."""
+    """See the module. ``rng`` is for the jitter of backoffs; None makes one."""
 
-    def __init__(self, config: ClientConfig, clock: Clock, trace: Trace | None, rng: random.Random) -> None:
+    def __init__(self, config: ClientConfig, clock: Clock, trace: Trace | None, rng: random.Random | None) -> None:
         self.config = config
         self.clock = clock
         self.reached: Node | None = None
@@ -160,6 +161,10 @@ class ConnectionPool:
         """Doubles with each failure up to the maximum, give or take 20 % (KIP-144)."""
         first, most = (self.config.number(f"reconnect.backoff.{name}") for name in ("ms", "max.ms"))
         delay_ms = min(first * (1 << min(failures - 1, 30)), max(first, most))
+        if self._rng is None:
+            import random  # 1 ms that a connection without failures does not pay
+
+            self._rng = random.Random()
         return delay_ms * self._rng.uniform(0.8, 1.2) / 1000
 
     def _setup_timeout_s(self, key: Key) -> float:
