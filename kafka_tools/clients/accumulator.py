@@ -146,16 +146,19 @@ class Accumulator:
         """The partitions that have batches to send."""
         return (topic_partition for topic_partition, queue in self._queues.items() if queue.batches)
 
-    def take(self, topic_partition: TopicPartition, now_s: float, hurry: bool) -> ProducerBatch | None:
+    def take(
+        self, topic_partition: TopicPartition, now_s: float, hurry: bool, *, no_retries: bool = False
+    ) -> ProducerBatch | None:
         """The next batch of a partition if it may leave now; it counts as in flight from here on.
 
-        ``hurry``: do not wait for ``linger_ms`` (flush, close, memory used up).
+        ``hurry``: do not wait for ``linger_ms`` (flush, close, memory used up). ``no_retries``: leave batches that
+        came back where they are.
         """
         queue = self._queues[topic_partition]
         if not queue.batches or self._is_muted(queue, now_s):
             return None
         batch = queue.batches[0]
-        if now_s < batch.retry_at_s:
+        if now_s < batch.retry_at_s or (no_retries and batch.attempts):
             return None
         # After a failure the partition is quiet until every answer is in; then batches leave in their old order.
         if queue.in_flight and (batch.attempts or queue.reset_wanted):

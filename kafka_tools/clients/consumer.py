@@ -83,7 +83,6 @@ class Consumer:
         )
         self._wakeup = False
         self._closed = False
-        self._node_turn = 0
 
     # What to read
 
@@ -400,10 +399,9 @@ class Consumer:
 
     def _update_metadata(self) -> None:
         if self._metadata.update_due and not self._calls.is_under_way("metadata"):
+            timeout_s = self.settings.request_timeout_ms / 1000
             node = self._any_node()
-            if node is not None:
-                timeout_s = self.settings.request_timeout_ms / 1000
-                self._calls.start("metadata", node, self._metadata.request(), timeout_s, self._on_metadata)
+            self._calls.start("metadata", node, self._metadata.request(), timeout_s, self._on_metadata)
 
     def _on_metadata(self, pending: Pending) -> None:
         if pending.error is None:
@@ -421,19 +419,8 @@ class Consumer:
             row = error_codes.error(topic.error)
             raise BrokerError(row, f"topic '{name}': {row.text}")
 
-    def _any_node(self) -> Node | None:
-        """A node to ask, another one each time; the bootstrap servers as long as nothing else is known."""
-        nodes = list(self._metadata.nodes.values())
-        if not nodes:
-            return self._exchange.bootstrap(Deadline(self._clock, self.settings.request_timeout_ms / 1000))
-        self._node_turn += 1
-        if self._node_turn % (len(nodes) + 1) == len(nodes) and not any(map(self._exchange.is_connected, nodes)):
-            try:
-                # Every broker known may have moved: what the user gave still counts (KIP-899).
-                return self._exchange.bootstrap(Deadline(self._clock, self.settings.retry_backoff_ms / 1000))
-            except NetworkError:
-                return None
-        return nodes[self._node_turn % len(nodes)]
+    def _any_node(self) -> Node:
+        return self._metadata.any_node(self.settings.request_timeout_ms / 1000)
 
     def _send_fetches(self) -> None:
         busy = [key[1] for key in self._calls.under_way() if isinstance(key, tuple) and key[0] == "fetch"]

@@ -60,9 +60,7 @@ FetchDone = Callable[[Committed | None, KafkaToolsError | None], None]
 class GroupClient:
     """One group as one consumer sees it. ``membership`` is None for a consumer that assigns partitions itself."""
 
-    def __init__(
-        self, settings: ConsumerSettings, calls: Calls, clock: Clock, any_node: Callable[[], Node | None]
-    ) -> None:
+    def __init__(self, settings: ConsumerSettings, calls: Calls, clock: Clock, any_node: Callable[[], Node]) -> None:
         assert settings.group_id
         self.group_id = settings.group_id
         self.coordinator: Node | None = None
@@ -117,10 +115,8 @@ class GroupClient:
     def _look_up(self, now_s: float) -> None:
         if self._calls.is_under_way("coordinator") or now_s < self._look_up_at_s:
             return
-        node = self._any_node()
-        if node is not None:
-            timeout_s = self._settings.request_timeout_ms / 1000
-            self._calls.start("coordinator", node, self._find_request, timeout_s, self._on_coordinator)
+        timeout_s = self._settings.request_timeout_ms / 1000
+        self._calls.start("coordinator", self._any_node(), self._find_request, timeout_s, self._on_coordinator)
 
     def _find_request(self, versions: NodeVersions) -> FindCoordinatorRequest:
         if versions.newest(FindCoordinatorRequest) >= 4:

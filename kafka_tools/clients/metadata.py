@@ -54,6 +54,7 @@ class ClusterMetadata:
         self._auto_create = auto_create
         self.nodes: dict[int, Node] = {}
         self.topics: dict[str, TopicInfo] = {}
+        self._turn = 0
         self.is_known = False
         """Whether a broker has answered yet."""
         self._interest: set[str] | None = set()
@@ -118,6 +119,20 @@ class ClusterMetadata:
                 self.update_wanted = True
         self.topics = topics
         self.is_known = True
+
+    def any_node(self, timeout_s: float) -> Node:
+        """A node to ask, another one each time; beside them the bootstrap servers while none of them is connected.
+
+        Blocks, up to ``timeout_s``, only as long as no node is known; raises NetworkError then.
+        """
+        nodes = list(self.nodes.values())
+        if not nodes:
+            return self._exchange.bootstrap(Deadline(self._clock, timeout_s))
+        if not any(map(self._exchange.is_connected, nodes)):
+            # Every broker known may have moved: what the user gave still counts (KIP-899).
+            nodes += [Node(-1 - number, *address) for number, address in enumerate(self._exchange.config.bootstrap)]
+        self._turn += 1
+        return nodes[self._turn % len(nodes)]
 
     def call_any(self, request: Request, deadline: Deadline) -> Any:
         """Send to any node that answers: known ones in turn, else the bootstrap addresses."""

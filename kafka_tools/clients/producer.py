@@ -136,6 +136,8 @@ class Producer:
         self._record_limit_bytes = (
             min(self.settings.max_request_size_bytes, self.settings.buffer_memory_bytes) - _OVERHEAD_BYTES
         )
+        self._asking: Pending | None = None
+        """The request for metadata that is under way."""
         self._next_pump_s = 0.0
         self._closed = False
 
@@ -285,10 +287,9 @@ class Producer:
         now_s = self._clock.monotonic_s()
         for batch in self._accumulator.expired(now_s):
             self._fail(batch, self._too_old(batch), in_flight=False)
-        if self._metadata.update_due:
-            self._refresh()
+        self._update_metadata()
         self._send_ready(now_s, hurry)
-        if self._in_flight:
+        if self._in_flight or self._asking is not None:
             wait_s = deadline.left_s()
             if self._accumulator.unfinished > sum(len(sent.batches) for sent in self._in_flight):
                 wait_s = min(wait_s, self._wake_s(hurry))
@@ -304,12 +305,19 @@ class Producer:
         wait_s = self._accumulator.next_event_s(self._clock.monotonic_s())
         return min(max(wait_s, 0.001), 0.05 if hurry else max(self.settings.retry_backoff_ms / 1000, 0.005))
 
-    def _refresh(self) -> None:
-        try:
-            self._metadata.refresh(self._deadline(self.settings.request_timeout_ms))
-        except NetworkError:
-            # Batches keep waiting for a leader; their own delivery timeout ends that with a clear error.
-            self._metadata.request_update()
+    def _update_metadata(self) -> None:
+        """Take an answer that has come; ask when an update is due."""
+        if self._asking is not None and self._asking.done:
+            answered, self._asking = self._asking, None
+            if answered.error is None:
+                self._metadata.take(answered.response)
+            else:
+                # Batches keep waiting for a leader; their own delivery timeout ends that with a clear error.
+                self._metadata.request_update()
+        if self._asking is None and self._metadata.update_due:
+            timeout_s = self.settings.request_timeout_ms / 1000
+            node = self._metadata.any_node(timeout_s)
+            self._asking = self._exchange.send(node, self._metadata.request(), Deadline(self._clock, timeout_s))
 
     def _send_ready(self, now_s: float, hurry: bool) -> None:
         per_node: dict[Node, list[ProducerBatch]] = {}
@@ -325,7 +333,8 @@ class Producer:
                 continue
             if busy.get(node.id, 0) >= self.settings.max_in_flight:
                 continue
-            batch = self._accumulator.take(topic_partition, now_s, hurry)
+            # What came back may have come from a leader that has moved: wait for the answer that tells.
+            batch = self._accumulator.take(topic_partition, now_s, hurry, no_retries=self._asking is not None)
             if batch is None:
                 continue
             size_bytes = sizes.get(node, _REQUEST_OVERHEAD_BYTES) + batch.size_bytes
@@ -412,8 +421,9 @@ class Producer:
         return batch.encoded
 
     def _collect(self, deadline: Deadline) -> None:
-        """Wait until a produce request is answered or has failed, and deal with all that are."""
-        self._exchange.poll([sent.pending for sent in self._in_flight], deadline)
+        """Wait until a request is answered or has failed, and deal with the produce requests that are."""
+        waiting = [sent.pending for sent in self._in_flight]
+        self._exchange.poll([*waiting, self._asking] if self._asking is not None else waiting, deadline)
         done = [sent for sent in self._in_flight if sent.pending.done]
         self._in_flight = [sent for sent in self._in_flight if not sent.pending.done]
         for sent in done:

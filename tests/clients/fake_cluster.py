@@ -8,6 +8,7 @@ from typing import Any
 
 from kafka_tools.clock import Deadline, ManualClock
 from kafka_tools.errors import KafkaToolsError
+from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.connection import NodeVersions, Pending
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.codec import decode, encode
@@ -34,6 +35,7 @@ class FakeCluster:
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
+        self.config = ClientConfig({"bootstrap.servers": "one:9092"})
         self.leaders: dict[TopicPartition, int] = {}
         self.topic_errors: dict[str, int] = {}
         self.ids: dict[str, uuid.UUID] = {}
