@@ -111,19 +111,20 @@ def last_offset_at(segment: Segment, index_path: str, position: int, max_message
 def index_mismatch(segment: Segment, index_path: str, entry: OffsetEntry, last_offset: int) -> Finding:
     """The finding for an entry whose batch ends at another offset than it says.
 
-    Old brokers wrote the last offset of everything that one request appended, which may be several batches: such
-    an entry is right for every search, and no damage.
+    Old brokers wrote the last offset of everything that one request appended, which may be several batches, or an
+    offset inside the batch: such an entry is right for every search, and no damage.
     """
     text = f"Index offset: {entry.offset}, log offset: {last_offset}"
     kind = "index-mismatch"
-    if last_offset < entry.offset:
-        try:
-            for view in segment.walk(entry.position):
-                if view.last_offset >= entry.offset:
-                    kind = "index-batch-range" if view.last_offset == entry.offset else kind
-                    break
-        except CorruptBatch:
-            pass  # the walk of the log itself reports it
+    try:
+        for view in segment.walk(entry.position, window_bytes=256 * 1024):
+            if view.last_offset >= entry.offset:
+                exact = view.last_offset == entry.offset
+                inside = view.file_position == entry.position and view.base_offset <= entry.offset
+                kind = "index-batch-range" if exact or inside else kind
+                break
+    except CorruptBatch:
+        pass  # the walk of the log itself reports it
     return Finding(index_path, kind, text, entry.position, entry.offset)
 
 
