@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from kafka_tools.errors import ConfigError, CorruptIndex
+from kafka_tools.storage.checkpoints import read_meta_properties, read_offset_checkpoint
 from kafka_tools.values import TopicPartition, uuid_text
 
 log = logging.getLogger(__name__)
@@ -154,16 +155,11 @@ def remove_directory(path: str) -> None:
 def read_checkpoint(path: str) -> dict[TopicPartition, int]:
     """Topic-partition -> offset of a checkpoint file. One that is missing or damaged counts as empty."""
     try:
-        with open(path, encoding="utf-8") as file:
-            lines = file.read().splitlines()
-        if lines[0] != "0" or int(lines[1]) != len(lines) - 2:
-            raise CorruptIndex(f"{path} is no checkpoint file", path=path)
-        rows = [line.rsplit(" ", 2) for line in lines[2:]]
-        return {TopicPartition(topic, int(partition)): int(offset) for topic, partition, offset in rows}
+        return read_offset_checkpoint(path)
     except FileNotFoundError:
         return {}
-    except (ValueError, IndexError, CorruptIndex) as error:
-        log.warning("ignoring the checkpoint file %s: %s", path, error)
+    except CorruptIndex as error:
+        log.warning("ignoring a checkpoint file: %s", error)
         return {}
 
 
@@ -187,9 +183,7 @@ def _has_logs(path: str) -> bool:
 
 def _read_meta(path: str) -> dict[str, str] | None:
     try:
-        with open(os.path.join(path, META_FILE), encoding="utf-8") as file:
-            pairs = (line.strip().partition("=") for line in file if "=" in line and not line.startswith("#"))
-            return {key: value for key, _, value in pairs}
+        return read_meta_properties(os.path.join(path, META_FILE))
     except FileNotFoundError:
         return None
 

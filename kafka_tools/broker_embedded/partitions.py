@@ -20,10 +20,11 @@ from kafka_tools.broker_embedded.data_dirs import (
 )
 from kafka_tools.broker_embedded.dispatch import refuse
 from kafka_tools.broker_embedded.incoming import Limits
-from kafka_tools.errors import InputError, LogError
+from kafka_tools.errors import CorruptIndex, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.storage.log import LogConfig, PartitionLog
-from kafka_tools.values import TopicPartition, parse_uuid, uuid_text
+from kafka_tools.storage.snapshots import read_partition_metadata
+from kafka_tools.values import TopicPartition, uuid_text
 
 if TYPE_CHECKING:
     import uuid
@@ -115,7 +116,7 @@ class Logs:
             topic_id = _read_topic_id(path)
             number = int(number_text) if number_text.isdigit() else -1
             if topic is not None and number in topic.partitions and topic_id in (topic.id, None):
-                if topic_id is None:  # a crash came between making the directory and this file
+                if topic_id is None:
                     _write_topic_id(path, topic.id)
                 places[name] = log_dir
             elif topic_id in cluster.removed_ids:
@@ -278,11 +279,9 @@ class Logs:
 
 def _read_topic_id(path: str) -> uuid.UUID | None:
     try:
-        with open(os.path.join(path, _METADATA_FILE), encoding="utf-8") as file:
-            values = dict(line.strip().split(": ", 1) for line in file if ": " in line)
-        return parse_uuid(values.get("topic_id", ""))
-    except (FileNotFoundError, InputError):
-        return None
+        return read_partition_metadata(os.path.join(path, _METADATA_FILE))
+    except (FileNotFoundError, CorruptIndex):
+        return None  # a crash came between making the directory and this file
 
 
 def _write_topic_id(path: str, topic_id: uuid.UUID) -> None:

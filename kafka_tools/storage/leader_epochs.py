@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from kafka_tools.errors import CorruptIndex
+from kafka_tools.storage.snapshots import read_leader_epochs
 
 FILE_NAME = "leader-epoch-checkpoint"
 
@@ -30,19 +31,11 @@ class LeaderEpochs:
     def load(self) -> None:
         """Read the file; a missing one is an empty list. Raises CorruptIndex for one that cannot be read."""
         try:
-            with open(self._path, encoding="ascii") as file:
-                lines = file.read().splitlines()
+            entries = [(entry.epoch, entry.start_offset) for entry in read_leader_epochs(self._path)]
         except FileNotFoundError:
             return
-        except UnicodeDecodeError as error:
-            raise CorruptIndex("a leader epoch checkpoint is ASCII text", path=self._path) from error
-        try:
-            version, count = int(lines[0]), int(lines[1])
-            entries = [(int(epoch), int(offset)) for epoch, offset in (line.split() for line in lines[2:])]
-        except (ValueError, IndexError) as error:
-            raise CorruptIndex(f"{self._path} is no leader epoch checkpoint", path=self._path) from error
-        if version != 0 or count != len(entries) or entries != sorted(entries):
-            raise CorruptIndex(f"{self._path} is no leader epoch checkpoint", path=self._path)
+        if entries != sorted(entries):
+            raise CorruptIndex(f"{self._path}: the epochs do not ascend", path=self._path)
         self.entries = entries
 
     def assign(self, epoch: int, start_offset: int) -> None:

@@ -17,11 +17,11 @@ from struct import Struct, iter_unpack
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex
 from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY
+from kafka_tools.storage.names import file_name
 
 _HEAD = Struct(">qiib")  # base offset, length, leader epoch, magic
 _MAGIC_2_HEAD = Struct(">qiibIhi")  # ... crc, attributes, last offset delta
-_OFFSET_ENTRY = Struct(">ii")
-_TIME_ENTRY = Struct(">qi")
 _PREFIX_BYTES = 12
 _SMALLEST_BATCH_BYTES = 26  # a magic 0 message without key and value
 _MAGIC_2_BYTES = 61
@@ -36,11 +36,6 @@ _PENDING_ENTRIES = 256
 _HINTS = 8
 
 
-def file_stem(offset: int) -> str:
-    """The 20 digits that name a segment's files."""
-    return f"{offset:020d}"
-
-
 class LogSegment:
     """A segment with the offsets from ``base_offset`` on; ``size`` is the length of its log in bytes.
 
@@ -49,7 +44,7 @@ class LogSegment:
     """
 
     def __init__(self, directory: str, base_offset: int, *, created_ms: int) -> None:
-        stem = os.path.join(directory, file_stem(base_offset))
+        stem = os.path.join(directory, file_name(base_offset, ""))
         self.base_offset = base_offset
         self.path = stem + ".log"
         self.index_path = stem + ".index"
@@ -122,7 +117,7 @@ class LogSegment:
             return
         self._index_offsets.append(relative_offset)
         self._index_positions.append(position)
-        self._pending.append(_OFFSET_ENTRY.pack(relative_offset, position))
+        self._pending.append(OFFSET_ENTRY.pack(relative_offset, position))
         if len(self._pending) >= _PENDING_ENTRIES:
             self.flush_indexes()
 
@@ -130,7 +125,7 @@ class LogSegment:
         if self.max_timestamp > (self._times[-1] if self._times else -1):
             self._times.append(self.max_timestamp)
             self._time_offsets.append(self.offset_of_max_timestamp - self.base_offset)
-            self._pending_times.append(_TIME_ENTRY.pack(self._times[-1], self._time_offsets[-1]))
+            self._pending_times.append(TIME_ENTRY.pack(self._times[-1], self._time_offsets[-1]))
 
     @property
     def index_entries(self) -> int:
@@ -162,8 +157,8 @@ class LogSegment:
 
     def load_indexes(self) -> None:
         """Read both index files. Raises CorruptIndex if one is missing or cannot be of this segment."""
-        offsets = _read_entries(self.index_path, _OFFSET_ENTRY.size)
-        times = _read_entries(self.time_index_path, _TIME_ENTRY.size)
+        offsets = _read_entries(self.index_path, OFFSET_ENTRY.size)
+        times = _read_entries(self.time_index_path, TIME_ENTRY.size)
         numbers = array("i")
         numbers.frombytes(offsets)
         numbers.byteswap()
@@ -172,7 +167,7 @@ class LogSegment:
             raise CorruptIndex(f"{self.index_path} does not ascend", path=self.index_path)
         if self._index_positions and self._index_positions[-1] >= self.size:
             raise CorruptIndex(f"{self.index_path} points behind the end of its log", path=self.index_path)
-        entries = list(iter_unpack(_TIME_ENTRY.format, times))
+        entries = list(iter_unpack(TIME_ENTRY.format, times))
         self._times = [entry[0] for entry in entries]
         self._time_offsets = [entry[1] for entry in entries]
         if not _ascending(self._times):

@@ -9,22 +9,21 @@ import os
 import re
 from struct import Struct
 
-from kafka_tools.errors import CorruptIndex, WireError
-from kafka_tools.protocol.codec import decode_prefix, encode_versioned
+from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.stored.producer_snapshot import ProducerSnapshot
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.crc32c import crc32c
-from kafka_tools.storage.log_segment import file_stem
+from kafka_tools.storage.indexes import TXN_ENTRY, TXN_VERSION, read_txn_index
+from kafka_tools.storage.names import file_name
 from kafka_tools.storage.producer_state import FinishedTransaction, KnownBatch, ProducerEntry, ProducerStates
+from kafka_tools.storage.snapshots import SNAPSHOT_VERSION, read_producer_snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kafka_tools.storage.log import PartitionLog
 
-SNAPSHOT_VERSION = 1
 _SNAPSHOT_FILE = re.compile(r"(\d{20})\.snapshot")
 _CRC_END = 6  # version int16, crc uint32; the crc covers what follows
-_ABORTED = Struct(">hqqqq")  # version, producer id, first offset, last offset, last stable offset
 _MARKER_KEY = Struct(">hh")  # version, type: 0 abort, 1 commit
 _MARKER_VALUE = Struct(">hi")  # version, coordinator epoch
 _COMMIT = 1
@@ -55,7 +54,7 @@ def write_snapshot(log: PartitionLog, offset: int) -> None:
         )
     data = bytearray(encode_versioned(ProducerSnapshot(producer_entries=entries), SNAPSHOT_VERSION))
     data[2:_CRC_END] = crc32c(bytes(data[_CRC_END:])).to_bytes(4, "big")
-    path = os.path.join(log.directory, file_stem(offset) + ".snapshot")
+    path = os.path.join(log.directory, file_name(offset, ".snapshot"))
     with open(path + ".tmp", "wb") as file:
         file.write(data)
     os.replace(path + ".tmp", path)
@@ -66,35 +65,16 @@ def write_snapshot(log: PartitionLog, offset: int) -> None:
 
 
 def read_snapshot(path: str, states: ProducerStates) -> None:
-    """Fill ``states``. Raises CorruptIndex for a file that is no snapshot or whose CRC does not match."""
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        if int.from_bytes(data[:2], "big") != SNAPSHOT_VERSION:
-            raise CorruptIndex(f"{path} is no producer snapshot of version {SNAPSHOT_VERSION}", path=path)
-        snapshot, _ = decode_prefix(ProducerSnapshot, SNAPSHOT_VERSION, data, 2)
-    except WireError as error:
-        raise CorruptIndex(f"{path}: {error}", path=path) from error
-    if crc32c(data[_CRC_END:]) != snapshot.crc:
-        raise CorruptIndex(f"{path}: the CRC does not match", path=path)
-    for row in snapshot.producer_entries:
-        entry = states.entries[row.producer_id] = ProducerEntry(row.epoch)
+    """Fill ``states``. Raises OSError, and CorruptIndex for a file that is no snapshot or whose CRC does not match."""
+    for row in read_producer_snapshot(path):
+        entry = states.entries[row.producer_id] = ProducerEntry(row.producer_epoch)
         entry.coordinator_epoch = row.coordinator_epoch
         entry.last_timestamp = row.timestamp
-        entry.transaction_start = row.current_txn_first_offset
-        if row.last_sequence >= 0:
-            count = row.offset_delta + 1
-            first_sequence = row.last_sequence - count + 1
-            if first_sequence < 0:  # sequences wrapped inside the batch
-                first_sequence += 2**31
+        entry.transaction_start = -1 if row.transaction_start is None else row.transaction_start
+        if row.has_batch:
+            first_offset = row.last_offset - row.offset_delta
             entry.batches.append(
-                KnownBatch(
-                    first_sequence,
-                    row.last_sequence,
-                    row.last_offset - row.offset_delta,
-                    row.last_offset,
-                    row.timestamp,
-                )
+                KnownBatch(row.first_sequence, row.last_sequence, first_offset, row.last_offset, row.timestamp)
             )
 
 
@@ -120,23 +100,19 @@ def read_marker(view: BatchView, states: ProducerStates) -> FinishedTransaction 
 
 def append_aborted(path: str, finished: FinishedTransaction) -> None:
     """One more entry in a segment's .txnindex."""
-    entry = _ABORTED.pack(
-        0, finished.producer_id, finished.first_offset, finished.last_offset, finished.last_stable_offset
+    entry = TXN_ENTRY.pack(
+        TXN_VERSION, finished.producer_id, finished.first_offset, finished.last_offset, finished.last_stable_offset
     )
     with open(path, "ab", buffering=0) as file:
         file.write(entry)
 
 
 def read_aborted(path: str, first_offset: int, end_offset: int) -> list[tuple[int, int]]:
-    """(producer id, first offset) of the aborted transactions that touch the range of offsets."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
+    """(producer id, first offset) of the aborted transactions that touch the range. Raises OSError, CorruptIndex."""
+    if not os.path.exists(path):
         return []
-    whole = len(data) - len(data) % _ABORTED.size
     return [
-        (producer_id, first)
-        for _, producer_id, first, last, _ in _ABORTED.iter_unpack(data[:whole])
-        if last >= first_offset and first < end_offset
+        (entry.producer_id, entry.first_offset)
+        for entry in read_txn_index(path)
+        if entry.last_offset >= first_offset and entry.first_offset < end_offset
     ]
