@@ -5,6 +5,8 @@ from kafka_tools._lazy import lazy_names
 __version__ = "0.1.0"
 KAFKA_RELEASE = "4.3.1"
 """The Kafka release whose tools the commands follow."""
+VERSION_LINE = f"kafka-tools {__version__} (follows Kafka {KAFKA_RELEASE})"
+"""What ``--version`` prints."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

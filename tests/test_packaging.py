@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_tools.cli import COMMANDS
+from kafka_tools.cli import COMMANDS, SCRIPTS
 
 pytestmark = [pytest.mark.xdist_group("packaging"), pytest.mark.timeout(600)]
 
@@ -155,10 +155,10 @@ def test_every_command_is_a_script_of_its_own(built: dict[str, Path]) -> None:
     entries = configparser.ConfigParser(delimiters=("=",))
     entries.read_string(archive.read(path).decode())
     scripts = dict(entries["console_scripts"])
-    assert scripts.pop("kafka-tools") == "kafka_tools.cli:main"
+    assert {name.removeprefix("kafka-") for name in scripts} == {"tools", *SCRIPTS}
+    assert set(SCRIPTS) <= set(COMMANDS)
     for script, target in scripts.items():
-        module, _ = COMMANDS[script.removeprefix("kafka-")][0].split(":")
-        assert target == f"{module}:main", script
+        assert target == f"kafka_tools.scripts:{script.removeprefix('kafka-').replace('-', '_')}"
 
 
 def imported(folder: str) -> dict[str, str]:

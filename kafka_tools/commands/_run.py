@@ -23,7 +23,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from kafka_tools import KAFKA_RELEASE, __version__
+from kafka_tools import VERSION_LINE
 from kafka_tools.errors import KafkaToolsError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ COMPLETE_VARIABLE = "_KAFKA_TOOLS_COMPLETE"
 
 def version_line() -> str:
     """What ``--version`` prints."""
-    return f"kafka-tools {__version__} (follows Kafka {KAFKA_RELEASE})"
+    return VERSION_LINE
 
 
 def main(command: click.Command, program: str) -> NoReturn:

@@ -1,0 +1,69 @@
+"""The console scripts: one function per command, named as the script without ``kafka-``.
+
+``--version`` is recognised anywhere on the command line before anything is parsed (KIP-278), so it is answered here,
+before click is imported; every other command line goes to the ``main`` of the command's module.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from kafka_tools import VERSION_LINE
+
+
+def _start(module: str) -> None:
+    if "--version" in sys.argv[1:]:
+        print(VERSION_LINE)
+        return
+    __import__(module)
+    sys.modules[module].main()
+
+
+def tools() -> None:
+    """``kafka-tools``"""
+    _start("kafka_tools.cli")
+
+
+def topics() -> None:
+    """``kafka-topics``"""
+    _start("kafka_tools.commands.topics")
+
+
+def configs() -> None:
+    """``kafka-configs``"""
+    _start("kafka_tools.commands.configs")
+
+
+def consumer_groups() -> None:
+    """``kafka-consumer-groups``"""
+    _start("kafka_tools.commands.consumer_groups")
+
+
+def delete_records() -> None:
+    """``kafka-delete-records``"""
+    _start("kafka_tools.commands.delete_records")
+
+
+def dump_log() -> None:
+    """``kafka-dump-log``"""
+    _start("kafka_tools.commands.dump_log")
+
+
+def broker_api_versions() -> None:
+    """``kafka-broker-api-versions``"""
+    _start("kafka_tools.commands.broker_api_versions")
+
+
+def cluster() -> None:
+    """``kafka-cluster``"""
+    _start("kafka_tools.commands.cluster")
+
+
+def console_producer() -> None:
+    """``kafka-console-producer``"""
+    _start("kafka_tools.commands.console_producer")
+
+
+def console_consumer() -> None:
+    """``kafka-console-consumer``"""
+    _start("kafka_tools.commands.console_consumer")
