@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from benchmarks.timing import KAFKA_SERVER_OPTIONS, RELEASE, kafka_command, medians, run, script, seconds, table
+from benchmarks.timing import KAFKA_SERVER_OPTIONS, RELEASE, cost, kafka_command, medians, run, script, table
 
 TOOLS = {
     "kafka-topics": "org.apache.kafka.tools.TopicCommand",
@@ -32,15 +32,16 @@ TOOLS = {
 # Some of Kafka's tools call a question for help a failure.
 KAFKA_HELP_STATUS = (0, 1)
 
-# Prints the modules that a command has loaded when it ends. Arguments: module, then what the script would see.
+# Prints the modules that a command has loaded when it ends. Arguments: its function, then what the script would see.
 MODULES = """
 import sys
 before = set(sys.modules)
 import atexit
 atexit.register(lambda: print("\\n" + " ".join(sorted(set(sys.modules) - before)), file=sys.stderr))
-module = sys.argv[1]
+function = sys.argv[1]
 del sys.argv[:2]
-__import__(module, fromlist=["main"]).main()
+from kafka_tools import scripts
+getattr(scripts, function)()
 """
 HEAVY = ("asyncio", "concurrent.futures", "importlib.metadata", "jsonschema", "kazoo", "logging", "numpy", "pyarrow",
          "pyspark", "rich", "ssl", "yaml")  # fmt: skip
@@ -79,7 +80,7 @@ def modules(command: list[str]) -> list[str]:
     """What our command imports beyond a bare interpreter."""
     (entry,) = entry_points(group="console_scripts", name=Path(command[0]).name)
     done = subprocess.run(
-        [sys.executable, "-c", MODULES, entry.module, *command],
+        [sys.executable, "-c", MODULES, entry.attr, *command],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     return done.stderr.rstrip("\n").rsplit("\n", 1)[-1].split()
@@ -98,27 +99,30 @@ def broker() -> Iterator[str]:
 
 
 def measure(cases: list[Case], rounds: int) -> list[tuple[list[str], float | None]]:
-    """Table rows with their ratios."""
+    """Table rows with their ratios of wall time."""
     rows = []
     for title, ours, theirs, statuses in cases:
-        contestants = {"ours": lambda command=ours: seconds(command)}
+        contestants = {"ours": lambda command=ours: cost(command)}
         if theirs is not None:
-            contestants["kafka"] = lambda command=theirs, expected=statuses: seconds(command, expected)
+            contestants["kafka"] = lambda command=theirs, expected=statuses: cost(command, expected)
         found = medians(contestants, rounds)
+        mine, other = found["ours"], found.get("kafka")
         loaded = modules(ours)
         heavy = sorted({name for name in HEAVY if any(m == name or m.startswith(name + ".") for m in loaded)})
-        ratio = found["kafka"] / found["ours"] if "kafka" in found else None
         row = [
             title,
-            f"{found['ours'] * 1000:.0f} ms",
-            f"{found['kafka'] * 1000:.0f} ms" if "kafka" in found else "-",
-            f"{ratio:.1f}" if ratio else "-",
+            f"{mine.wall_s * 1000:.0f} ms",
+            f"{other.wall_s * 1000:.0f} ms" if other else "-",
+            f"{other.wall_s / mine.wall_s:.1f}" if other else "-",
+            f"{mine.cpu_s * 1000:.0f} ms",
+            f"{other.cpu_s * 1000:.0f} ms" if other else "-",
+            f"{other.cpu_s / mine.cpu_s:.1f}" if other else "-",
             str(len(loaded)),
             str(sum(name.split(".")[0] == "kafka_tools" for name in loaded)),
             " ".join(heavy) or "-",
         ]
         print(f"measured: {'  '.join(row)}", file=sys.stderr, flush=True)
-        rows.append((row, ratio))
+        rows.append((row, other.wall_s / mine.wall_s if other else None))
     return rows
 
 
@@ -132,12 +136,14 @@ def main() -> None:
     if not options.help_only:
         with broker() as bootstrap:
             rows += measure(broker_cases(bootstrap), options.rounds)
-    head = ["command", "ours", f"Kafka {RELEASE}", "times", "modules", "of ours", "heavy ones"]
+    head = [
+        "command", "ours", f"Kafka {RELEASE}", "times", "CPU ours", "CPU Kafka", "times", "modules", "of ours", "heavy",
+    ]  # fmt: skip
     print(table(head, [row for row, _ in rows]))
     ratios = [ratio for _, ratio in rows if ratio is not None]
     print(f"\nfaster by: least {min(ratios):.1f}, median {statistics.median(ratios):.1f}; medians of {options.rounds}")
-    bare = medians({"bare": lambda: seconds([sys.executable, "-c", "pass"])}, options.rounds)["bare"]
-    print(f"a bare interpreter of this environment: {bare * 1000:.0f} ms")
+    bare = medians({"bare": lambda: cost([sys.executable, "-c", "pass"])}, options.rounds)["bare"]
+    print(f"a bare interpreter of this environment: {bare.wall_s * 1000:.0f} ms")
 
 
 if __name__ == "__main__":

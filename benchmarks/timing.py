@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 # What kafka-run-class.sh gives every tool, and kafka-server-start.sh the broker.
 KAFKA_TOOL_OPTIONS = [
@@ -44,28 +46,40 @@ def run(command: Sequence[str], timeout_s: float = TIMEOUT_S) -> subprocess.Comp
     )
 
 
-def seconds(command: Sequence[str], expected: Sequence[int] = (0,)) -> float:
-    """Wall time of one run; a run that ends otherwise than expected stops the benchmark."""
+class Cost(NamedTuple):
+    """What one run took: ``wall_s`` is what people wait, ``cpu_s`` is what a busy machine does not change."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def cost(command: Sequence[str], expected: Sequence[int] = (0,)) -> Cost:
+    """One run; a run that ends otherwise than expected stops the benchmark."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     done = run(command)
     elapsed = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in expected:
         raise SystemExit(f"{' '.join(command[-6:])} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return elapsed
+    return Cost(elapsed, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
 
-def medians(contestants: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """The median of each contestant over ``rounds`` rounds in which each runs once, in turn.
+def medians(contestants: Mapping[str, Callable[[], Cost]], rounds: int) -> dict[str, Cost]:
+    """The medians of each contestant over ``rounds`` rounds in which each runs once, in turn.
 
     One warm-up round that does not count fills the caches of files for all alike.
     """
-    found: dict[str, list[float]] = {name: [] for name in contestants}
+    found: dict[str, list[Cost]] = {name: [] for name in contestants}
     for turn in range(rounds + 1):
         for name, measure in contestants.items():
             value = measure()
             if turn:
                 found[name].append(value)
-    return {name: statistics.median(values) for name, values in found.items()}
+    return {
+        name: Cost(statistics.median(c.wall_s for c in costs), statistics.median(c.cpu_s for c in costs))
+        for name, costs in found.items()
+    }
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
