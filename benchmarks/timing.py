@@ -12,10 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# What kafka-run-class.sh gives every tool, and kafka-server-start.sh the broker.
+# What kafka-run-class.sh gives every tool, and kafka-server-start.sh the broker. What the scripts do themselves before
+# they start Java (one grep for each of a hundred jars) is not counted.
 KAFKA_TOOL_OPTIONS = [
     "-Xmx256M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
     "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
+    "-Dcom.sun.management.jmxremote", "-Dcom.sun.management.jmxremote.authenticate=false",
+    "-Dcom.sun.management.jmxremote.ssl=false",
 ]  # fmt: skip
 KAFKA_SERVER_OPTIONS = ["-Xmx1G", "-Xms1G", *KAFKA_TOOL_OPTIONS[1:]]
 RELEASE = "4.3.1"
