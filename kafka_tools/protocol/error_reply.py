@@ -133,6 +133,37 @@ def _api_versions(request: Any, response: Any, version: int, code: int, message:
     response.error_code = code
 
 
+def _alter_replica_log_dirs(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
+    # The request is ordered by directory, the response by topic.
+    Topic = type(response).AlterReplicaLogDirTopicResult
+    response.results = [
+        Topic(
+            topic_name=topic.name,
+            partitions=[
+                Topic.AlterReplicaLogDirPartitionResult(partition_index=partition, error_code=code)
+                for partition in topic.partitions
+            ],
+        )
+        for directory in request.dirs
+        for topic in directory.topics
+    ]
+
+
+def _alter_client_quotas(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
+    # The key of an entry is itself a list.
+    Entry = type(response).EntryData
+    response.entries = [
+        Entry(
+            error_code=code,
+            error_message=message,
+            entity=[
+                Entry.EntityData(entity_type=part.entity_type, entity_name=part.entity_name) for part in entry.entity
+            ],
+        )
+        for entry in request.entries
+    ]
+
+
 def _join_group(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
     response.error_code = code
     response.generation_id = -1
@@ -195,5 +226,7 @@ _SPECIAL = {
     10: _find_coordinator,
     11: _join_group,
     18: _api_versions,
+    34: _alter_replica_log_dirs,
+    49: _alter_client_quotas,
     51: _alter_user_scram_credentials,
 }

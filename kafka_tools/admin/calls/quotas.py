@@ -107,8 +107,7 @@ class DescribeClientQuotas(Call[str, Quotas]):
             return
         quotas: Quotas = {}
         for entry in response.entries or ():
-            entity = quota_entity((part.entity_type, part.entity_name) for part in entry.entity)
-            quotas[entity] = {item.key: item.value for item in entry.values}
+            quotas[_entity_of(entry)] = {item.key: item.value for item in entry.values}
         progress.completed[ALL] = dict(sorted(quotas.items(), key=lambda pair: _sort_key(pair[0])))
 
 
@@ -140,8 +139,13 @@ class AlterClientQuotas(Call[QuotaEntity, None]):
         self, keys: list[QuotaEntity], response: Any, version: int, node: Node, progress: Progress[QuotaEntity, None]
     ) -> None:
         for entry in response.entries:
-            key = quota_entity((part.entity_type, part.entity_name) for part in entry.entity)
-            progress.settle(key, entry.error_code, entry.error_message, None)
+            progress.settle(_entity_of(entry), entry.error_code, entry.error_message, None)
+
+
+def _entity_of(entry: Any) -> QuotaEntity:
+    """The entity that a broker names; its types are not judged here, a newer broker may have more."""
+    pairs = ((part.entity_type, part.entity_name) for part in entry.entity)
+    return tuple(sorted(pairs, key=lambda pair: _ORDER.get(pair[0], 9)))
 
 
 def _operation(entry: Any, name: str, value: float | None) -> Any:
