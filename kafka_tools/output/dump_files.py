@@ -108,7 +108,7 @@ class Dump:
 
     def _batches(self, segment: Segment, name: str) -> None:
         limited = self.options.max_bytes != ALL_BYTES
-        end = min(segment.size_bytes, self.options.max_bytes)
+        end = min(segment.size_bytes, self.options.max_bytes) if limited else segment.size_bytes
         fast = self.options.deep and end >= FAST_FROM_BYTES
         position, previous = 0, -1
         for at, buffer, starts in segment.windows(end=end, window_bytes=WINDOW_BYTES):
