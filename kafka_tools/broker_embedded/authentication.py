@@ -44,7 +44,12 @@ class ListenerSecurity:
         if "PLAIN" in self.mechanisms:
             self._plain_users = _plain_users(values, endpoint)
 
+    def login(self) -> Login:
+        """The SASL stage of a new connection."""
+        return Login(self)
+
     def server(self, mechanism: str) -> PlainServer | ScramServer:
+        """A fresh server side of one of ``mechanisms``."""
         if mechanism == "PLAIN":
             return PlainServer(self._verify)
         lookup = self._core.credentials.lookup

@@ -14,12 +14,12 @@ from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from kafka_tools.broker_embedded.authentication import ListenerSecurity, Login, listener_values, tls_principal
 from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection
 from kafka_tools.errors import ConfigError, WireError
 from kafka_tools.protocol.frames import FrameReader
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.authentication import ListenerSecurity
     from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.endpoints import Endpoint
     from kafka_tools.broker_embedded.purgatory import Parked
@@ -65,8 +65,10 @@ class ClientConnection(asyncio.Protocol):
         self.connection.local_host = local[0]
         security = self._server.security.get(self._endpoint.name)
         if security is not None:
-            self.connection.login = Login(security)
+            self.connection.login = security.login()
         elif self._endpoint.has_tls:
+            from kafka_tools.broker_embedded.authentication import tls_principal
+
             self.connection.principal = tls_principal(transport.get_extra_info("peercert"))
         self.last_used_s = self._core.clock.monotonic_s()
         self._server.connections.add(self)
@@ -175,7 +177,7 @@ class Server:
         self.connections: set[ClientConnection] = set()
         self.numbers = count()
         self.max_frame_bytes = core.configs.broker.integer("socket.request.max.bytes")
-        self.security = {endpoint.name: ListenerSecurity(core, endpoint) for endpoint in endpoints if endpoint.has_sasl}
+        self.security = _security(core, endpoints)
         self.bound: list[Endpoint] = []
         """The endpoints with the ports that they got."""
         self._servers: list[asyncio.Server] = []
@@ -217,7 +219,8 @@ class Server:
         """The TLS context of a listener, None without TLS. Raises ConfigError for files that cannot be used."""
         if not endpoint.has_tls:
             return None
-        from kafka_tools.net.tls import server_settings  # imports ssl: only TLS listeners pay for it
+        from kafka_tools.broker_embedded.authentication import listener_values
+        from kafka_tools.net.tls import server_settings
 
         return server_settings(listener_values(self.core.properties, endpoint.name)).context
 
@@ -267,3 +270,12 @@ class Server:
                     connection.close()
         often_ms = min(_IDLE_CHECK_MS, max(idle_ms, 100)) if idle_ms >= 0 else _IDLE_CHECK_MS
         self.core.timers.call_later(often_ms, self._close_idle)
+
+
+def _security(core: Core, endpoints: list[Endpoint]) -> dict[str, ListenerSecurity]:
+    """What each SASL listener offers, by name. Raises ConfigError."""
+    if not any(endpoint.has_sasl for endpoint in endpoints):
+        return {}
+    from kafka_tools.broker_embedded.authentication import ListenerSecurity  # plaintext listeners start without it
+
+    return {endpoint.name: ListenerSecurity(core, endpoint) for endpoint in endpoints if endpoint.has_sasl}
