@@ -11,9 +11,11 @@ from __future__ import annotations
 import glob
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -83,13 +85,22 @@ def spark_session(
         if master.startswith("local"):
             settings["spark.local.dir"] = folder
         process = _start_jvm(find_java(), settings, memory_mb, folder)
+        session = None
         try:
-            session = _connect(process, settings, folder)
-            try:
+            with _py4j_quiet():
+                session = _connect(process, settings, folder)
                 with _failures_as_one_line():
                     yield session
-            finally:
                 _disconnect(session)
+        except KeyboardInterrupt:
+            # The call that was interrupted still waits for its answer, and would get it in the place of the next.
+            process.terminate()
+            _forget_gateway()
+            raise
+        except BaseException:
+            if session is not None:
+                _disconnect(session)
+            raise
         finally:
             _stop_jvm(process)
 
@@ -222,7 +233,9 @@ def _connect(process: subprocess.Popen[bytes], settings: dict[str, str], folder:
             conf = SparkConf(loadDefaults=False, _jvm=gateway.jvm)
             for key, value in settings.items():
                 conf.set(key, value)
-            return SparkSession(SparkContext(gateway=gateway, conf=conf))
+            with _interrupt_handler_kept():
+                context = SparkContext(gateway=gateway, conf=conf)
+            return SparkSession(context)
         except (Py4JError, PySparkException, OSError) as error:
             _forget_gateway()
             raise _not_started(folder, str(error)) from error
@@ -281,6 +294,32 @@ def _stop_jvm(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+@contextmanager
+def _py4j_quiet() -> Iterator[None]:
+    """Py4J logs a stack trace before it raises, through the root logger, which without handlers writes to stderr."""
+    import logging
+
+    root, silence = logging.getLogger(), logging.NullHandler()
+    root.addHandler(silence)
+    try:
+        yield
+    finally:
+        root.removeHandler(silence)
+
+
+@contextmanager
+def _interrupt_handler_kept() -> Iterator[None]:
+    """Keep our handling of Ctrl-C: PySpark's own talks to the JVM from within the handler, in the middle of a call."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers, PySpark knows that too
+        return
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

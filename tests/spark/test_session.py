@@ -164,3 +164,43 @@ except KafkaToolsError as error:
 """
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240, check=False)
     assert (answer.stdout, answer.stderr) == ("the Spark job failed: the disk is on fire\n", "")
+
+
+def test_an_interrupt_ends_everything_without_a_stack_trace(java: str, tmp_path: Path) -> None:
+    program = """
+from kafka_tools.spark.session import spark_session
+def wait(_):
+    import time
+    print("never shown")
+    open(_, "w").close()
+    time.sleep(600)
+try:
+    with spark_session("local[1]") as spark:
+        pid = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+        print(pid, flush=True)
+        spark.sparkContext.parallelize([WAITING], 1).map(wait).collect()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    waiting = tmp_path / "waiting"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program.replace("WAITING", repr(str(waiting)))],
+        env=environment(TMPDIR=str(tmp_path)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        deadline = time.monotonic() + 120
+        while not waiting.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=120)
+        assert (output, errors) == ("interrupted\n", "")
+        assert not is_running(pid)
+        assert [path.name for path in tmp_path.iterdir() if path.name.startswith("kafka-tools-")] == []
+    finally:
+        process.kill()
+        process.communicate()
