@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,26 @@ def test_broker_loggers(kafka: RealKafka) -> None:
     done(ours(kafka, "configs", "--alter", "--broker-logger", 1, "--add-config", "root=ERROR"))
 
 
-def test_quotas_of_users_clients_and_addresses(kafka: RealKafka) -> None:
+DEFAULT_QUOTAS = (
+    (("--user-defaults",), "request_percentage"),
+    (
+        ("--entity-type", "users", "--entity-default", "--entity-type", "clients", "--entity-default"),
+        "request_percentage",
+    ),
+    (("--client-defaults",), "controller_mutation_rate"),
+)
+
+
+@pytest.fixture
+def no_default_quotas(kafka: RealKafka) -> Iterator[None]:
+    """Afterwards no quota holds back the other tests on this cluster."""
+    yield
+    for entity, key in DEFAULT_QUOTAS:
+        if ours(kafka, "configs", "--describe", *entity).stdout:
+            done(ours(kafka, "configs", "--alter", *entity, "--delete-config", key))
+
+
+def test_quotas_of_users_clients_and_addresses(kafka: RealKafka, no_default_quotas: None) -> None:
     user, client = fresh("user"), fresh("client")
     for entity, change, text in (
         (("--user", user), "producer_byte_rate=1024,consumer_byte_rate=2048", f"config for user {user}"),
