@@ -50,6 +50,7 @@ def main(command: click.Command, program: str) -> NoReturn:
         from kafka_tools.commands import _completion
 
         sys.exit(_completion.answer(os.environ[COMPLETE_VARIABLE]))
+    _open_missing_streams(program)
     status = run(command, sys.argv[1:], program)
     # Python flushes stdout once more at exit and would complain about a reader that is gone.
     if status == OUTPUT_CLOSED:
@@ -152,6 +153,23 @@ def _invoke(command: click.Command, arguments: list[str], program: str) -> int:
         return error.exit_code
     except click.Abort:
         return INTERRUPTED
+
+
+def _open_missing_streams(program: str) -> None:
+    """Put ``/dev/null`` where the caller closed a standard stream; without a standard output nothing is done at all.
+
+    A free descriptor 0, 1 or 2 would become that of the first socket, and print() without a stderr writes to stdout.
+    """
+    no_output = sys.stdout is None
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+    if no_output:
+        complain(program, "standard output is closed: nothing was done", "redirect it to /dev/null to do without it")
+        sys.exit(FAILED)
 
 
 def _flush_data() -> None:

@@ -163,6 +163,26 @@ def test_a_reader_that_goes_away_ends_the_process_quietly() -> None:
     assert (process.returncode, process.stderr) == (141, b"")
 
 
+@pytest.mark.parametrize(
+    ("closed", "stdout", "stderr"),
+    [
+        (">&-", "", "kafka-topics: standard output is closed: nothing was done"),
+        ("2>&-", "", ""),
+        ("<&-", "", "kafka-topics: cannot connect to 127.0.0.1:"),
+    ],
+)
+def test_a_closed_standard_stream_is_no_traceback(closed: str, stdout: str, stderr: str, free_port) -> None:
+    code = "from kafka_tools.commands.topics import main; main()"
+    line = f'exec "$0" -c "$1" --list --bootstrap-server 127.0.0.1:{free_port()} {closed}'
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable, code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout == stdout
+    assert done.stderr.startswith(stderr)
+    assert "Traceback" not in done.stderr
+
+
 def test_nowhere_to_connect_is_a_usage_error_and_two_places_too() -> None:
     with pytest.raises(UsageError, match="--bootstrap-server is required"):
         Connection(None, None, None, {}, 1000, False).check()
