@@ -105,6 +105,7 @@ def load(name: str) -> click.Command:
 
 @click.group(
     cls=LazyGroup,
+    no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     epilog="Every kafka-* command is also a script of its own: 'kafka-tools topics' is 'kafka-topics'. "
     "'--version' at any place prints the version.",

@@ -99,6 +99,10 @@ class Group(Command, click.Group):
 
     command_class = Command
 
+    def __init__(self, *arguments: Any, **attributes: Any) -> None:
+        # A group without its command is a mistake like any other: one line on stderr, not the help page there.
+        super().__init__(*arguments, **{"no_args_is_help": False} | attributes)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         Command.format_options(self, ctx, formatter)
         click.Group.format_commands(self, ctx, formatter)

@@ -56,6 +56,13 @@ def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str])
     assert "No such command 'nonsense'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("group", ["", " broker", " cluster"])
+def test_no_command_at_all_is_one_line_and_where_to_look(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run.run(cli.root, group.split(), "kafka-tools") == 2
+    path = f"kafka-tools{group}"
+    assert capsys.readouterr() == ("", f"{path}: Missing command.\n  Try '{path} --help'.\n")
+
+
 def test_kafkas_own_spellings_reach_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     for spelling in ("kafka-topics", "kafka-topics.sh", "topics"):
         assert _run.run(cli.root, [spelling, "--help"], "kafka-tools") == 0
