@@ -72,7 +72,9 @@ _ALLOWED: dict[str, Sequence[str]] = {
     shell_complete=topic_setting,
     help="A setting of the topic to create, for example retention.ms=86400000. May be repeated.",
 )
-@option("--partitions", metavar="N", type=click.IntRange(min=1), help="Number of partitions. Default: the cluster's.")
+@option(
+    "--partitions", metavar="N", type=click.IntRange(1, 2**31 - 1), help="Number of partitions. Default: the cluster's."
+)
 @option(
     "--replication-factor",
     metavar="N",
@@ -304,5 +306,7 @@ def parse_replica_assignment(text: str) -> list[list[int]]:
             raise UsageError(f"--replica-assignment: partition {at} names a broker twice: {part}")
         if partitions and len(replicas) != len(partitions[0]):
             raise UsageError(f"--replica-assignment: partition {at} has a different replication factor: {part}")
+        if not all(0 <= broker < 2**31 for broker in replicas):
+            raise UsageError(f"--replica-assignment: partition {at}: a broker id is 0 to {2**31 - 1}: {part}")
         partitions.append(replicas)
     return partitions

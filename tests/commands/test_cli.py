@@ -63,6 +63,15 @@ def test_no_command_at_all_is_one_line_and_where_to_look(group: str, capsys: pyt
     assert capsys.readouterr() == ("", f"{path}: Missing command.\n  Try '{path} --help'.\n")
 
 
+@pytest.mark.parametrize("arguments", [["--partitions", "2147483648"], ["--replica-assignment", "0:2147483648"]])
+def test_a_number_that_the_protocol_cannot_carry_is_a_usage_error(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], free_port
+) -> None:
+    line = ["topics", "--bootstrap-server", f"127.0.0.1:{free_port()}", "--create", "--topic", "a", *arguments]
+    assert _run.run(cli.root, line, "kafka-tools") == 2
+    assert arguments[0] in capsys.readouterr().err
+
+
 def test_kafkas_own_spellings_reach_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     for spelling in ("kafka-topics", "kafka-topics.sh", "topics"):
         assert _run.run(cli.root, [spelling, "--help"], "kafka-tools") == 0
