@@ -25,14 +25,31 @@ _SPAN = re.compile(r"(\d+)\s*(ms|s|m|h|d)", re.IGNORECASE)
 _SPAN_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
+_LONGEST_MS = 2**62
+"""Most milliseconds before or after a moment: the difference of two still fits Kafka's INT64."""
+
+
+def _in_range(option: str, text: str, milliseconds: int) -> int:
+    if abs(milliseconds) > _LONGEST_MS:
+        raise UsageError(f"{option}: '{text}' is outside the times that Kafka can hold")
+    return milliseconds
+
+
+def _not_too_long(option: str, text: str) -> None:
+    # Longer than any value in range can be; thousands of digits would not even convert.
+    if len(text) > 100:
+        raise UsageError(f"{option}: a value of {len(text)} characters is no time")
+
+
 def parse_moment_ms(text: str) -> int:
     """Milliseconds since the epoch of ``YYYY-MM-DDThh:mm:ss.sss``, UTC where no zone is given (as in Kafka).
 
     A fraction has three digits: Kafka reads ``.5`` as 5 ms and ISO 8601 as 500, so anything shorter is refused. Bare
     digits are an epoch time in milliseconds.
     """
+    _not_too_long("--to-datetime", text)
     if text.isascii() and text.isdigit():
-        return int(text)
+        return _in_range("--to-datetime", text, int(text))
     match = _MOMENT.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"--to-datetime: '{text}' is not of the form YYYY-MM-DDThh:mm:ss.sss, with or without a zone")
@@ -52,16 +69,17 @@ def parse_moment_ms(text: str) -> int:
 
 def parse_duration_ms(text: str) -> int:
     """Milliseconds of ``PnDTnHnMnS`` (java.time.Duration), or of ``90m``, ``6h``, ``2d``."""
+    _not_too_long("--by-duration", text)
     span = _SPAN.fullmatch(text.strip())
     if span is not None:
-        return int(span.group(1)) * _SPAN_MS[span.group(2).lower()]
+        return _in_range("--by-duration", text, int(span.group(1)) * _SPAN_MS[span.group(2).lower()])
     match = _ISO_DURATION.fullmatch(text.strip())
     if match is None or not any(match.groups()[1:]) or text.strip().upper().endswith("T"):
         raise UsageError(f"--by-duration: '{text}' is not of the form PnDTnHnMnS, for example PT6H or P1DT30M (or 6h)")
     days, hours, minutes = (int(part or 0) for part in match.groups()[1:4])
     seconds_ms = round(float((match.group(5) or "0").replace(",", ".")) * 1000)
     total_ms = days * 86_400_000 + hours * 3_600_000 + minutes * 60_000 + seconds_ms
-    return -total_ms if match.group(1) == "-" else total_ms
+    return _in_range("--by-duration", text, -total_ms if match.group(1) == "-" else total_ms)
 
 
 def moment_text(moment_ms: int) -> str:

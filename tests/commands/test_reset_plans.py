@@ -68,6 +68,15 @@ def test_what_is_no_duration_is_a_usage_error(text) -> None:
         parse_duration_ms(text)
 
 
+@pytest.mark.parametrize("number", ["9" * 19, "9" * 90, "9" * 5000])
+def test_a_time_that_no_offset_lookup_can_carry_is_a_usage_error(number: str) -> None:
+    with pytest.raises(UsageError, match="--to-datetime"):
+        parse_moment_ms(number)
+    for text in (f"P{number}D", f"-PT{number}S", f"{number}d", f"{number}ms"):
+        with pytest.raises(UsageError, match="--by-duration"):
+            parse_duration_ms(text)
+
+
 def test_a_plan_of_one_group_has_three_fields_and_of_several_four() -> None:
     assert read_plan('"orders",0,2\n\norders, 1, 1\n', "p.csv", ["g"]) == {
         "g": {TopicPartition("orders", 0): 2, TopicPartition("orders", 1): 1}
