@@ -7,6 +7,7 @@ Values may be passwords, so no message repeats one.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -80,7 +81,9 @@ def parse_scram(mechanism: str, value: str) -> ScramChange:
         raise UsageError(
             f"the credential of {mechanism} lacks {'a number of iterations' if text == '' else 'a password'}"
         )
-    iterations = DEFAULT_ITERATIONS if text in (None, "-1") else int(text[:12])
+    if text is not None and len(text) > 10:
+        raise InputError(f"the number of iterations of {mechanism} has {len(text)} digits: no broker takes that many")
+    iterations = DEFAULT_ITERATIONS if text in (None, "-1") else int(text)
     least = SCRAM_MECHANISMS[mechanism]
     if iterations < least:
         raise InputError(f"Iterations {iterations} is less than the minimum {least} required for {mechanism}")
@@ -90,9 +93,13 @@ def parse_scram(mechanism: str, value: str) -> ScramChange:
 def parse_quota(key: str, value: str) -> float:
     """The number of a quota; UsageError when it is none."""
     try:
-        return float(value)
+        number = float(value)
     except ValueError:
-        raise UsageError(f"Cannot parse quota configuration value for {key}: {value}") from None
+        number = math.nan
+    # "nan" and "inf" are numbers to Python, but no rate: a broker that stored one could not say what it allows.
+    if not math.isfinite(number):
+        raise UsageError(f"Cannot parse quota configuration value for {key}: {value}")
+    return number
 
 
 def _split_outside_brackets(text: str) -> list[str]:

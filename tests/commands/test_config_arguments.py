@@ -93,6 +93,17 @@ def test_a_wrong_credential_is_refused_without_its_password(value) -> None:
     assert "hunter2" not in repr(parse_scram("SCRAM-SHA-256", "password=hunter2"))
 
 
+def test_the_iterations_of_a_message_are_those_that_were_given() -> None:
+    with pytest.raises(KafkaToolsError, match="the number of iterations of SCRAM-SHA-256 has 14 digits"):
+        parse_scram("SCRAM-SHA-256", "iterations=99999999999999,password=x")
+
+
+@pytest.mark.parametrize("value", ["nan", "-NaN", "inf", "-Infinity", "1e400", ""])
+def test_a_quota_is_finite(value: str) -> None:
+    with pytest.raises(UsageError, match="Cannot parse quota configuration value for producer_byte_rate"):
+        parse_quota("producer_byte_rate", value)
+
+
 def test_a_quota_is_a_number() -> None:
     assert parse_quota("producer_byte_rate", "1e3") == 1000.0
     with pytest.raises(UsageError, match="Cannot parse quota configuration value for producer_byte_rate: fast"):
