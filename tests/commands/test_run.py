@@ -67,6 +67,7 @@ def test_help_exits_0_and_writes_to_stdout(spelling, capsys) -> None:
         (["--topic", "a", "--topic=b"], "'--topic' is given more than once"),
         (["--topic", ""], "the value is empty"),
         (["--add", "x", "--add", ""], "the value is empty"),
+        (["--topic", os.fsdecode(b"orders\xff")], "'--topic': the value is not UTF-8 text"),
         (["--timeout", "soon"], "no time span"),
         (["--timeout", "0"], "no time span"),
         (["--timeout", "9" * 400], "no time span"),
