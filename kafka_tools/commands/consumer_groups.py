@@ -97,7 +97,13 @@ _ANY = "*"
 @option("--to-latest", is_flag=True, section="New offsets", help="The log end offset.")
 @option("--to-current", is_flag=True, section="New offsets", help="The committed offset, or the log end offset.")
 @option("--to-offset", metavar="N", type=click.IntRange(0, 2**63 - 1), section="New offsets", help="This offset.")
-@option("--shift-by", metavar="N", type=int, section="New offsets", help="N on from the committed offset; -N back.")
+@option(
+    "--shift-by",
+    metavar="N",
+    type=click.IntRange(-(2**63), 2**63 - 1),
+    section="New offsets",
+    help="N on from the committed offset; -N back.",
+)
 @option(
     "--to-datetime",
     metavar="TIME",

@@ -72,6 +72,12 @@ def test_a_number_that_the_protocol_cannot_carry_is_a_usage_error(
     assert arguments[0] in capsys.readouterr().err
 
 
+def test_a_shift_beyond_any_offset_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["consumer-groups", "-b", "localhost:9", "--reset-offsets", "--group", "g", "--topic", "a"]
+    assert _run.run(cli.root, [*line, "--shift-by", "9223372036854775808"], "kafka-tools") == 2
+    assert "--shift-by" in capsys.readouterr().err
+
+
 def test_kafkas_own_spellings_reach_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     for spelling in ("kafka-topics", "kafka-topics.sh", "topics"):
         assert _run.run(cli.root, [spelling, "--help"], "kafka-tools") == 0
