@@ -181,7 +181,7 @@ class Connection:
             properties=self.properties,
         )
         if config.unknown:
-            _run.note(f"warning: {config.source}: no client setting of Kafka has the name {', '.join(config.unknown)}")
+            _run.note(f"warning: {config.source}: no client setting of Kafka has the name {_shown(config.unknown)}")
         return config
 
     def check(self) -> None:
@@ -337,3 +337,10 @@ def _add(parameters: list[Callable[[Any], Any]], function: Any) -> Any:
     for add in reversed(parameters):
         function = add(function)
     return function
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Unknown setting names for a remark; what does not look like one may be a password, so it is not repeated."""
+    dotted = [name for name in names if "." in name and name.replace(".", "").replace("_", "").isalnum()]
+    others = len(names) - len(dotted)
+    return ", ".join(dotted + ([f"of {others} line(s) that look like no setting (not shown)"] if others else []))

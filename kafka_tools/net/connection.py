@@ -270,7 +270,8 @@ class Connection:
                 self._failures.append(str(error))
                 continue
             return
-        raise ConnectFailed(self._connect_failure(), node=str(self.node))
+        hint = "is a broker listening there? Check host, port (9092 is usual) and firewalls"
+        raise ConnectFailed(self._connect_failure(), node=str(self.node), hint=hint)
 
     def _address_failed(self, reason: str) -> None:
         assert self.transport is not None

@@ -57,3 +57,12 @@ def test_unknown_settings_are_named_without_their_values(capsys) -> None:
     err = capsys.readouterr().err
     assert "sasl.pasword" in err
     assert "hunter2" not in err
+
+
+def test_a_file_that_holds_no_settings_is_not_repeated(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("TOPSECRET\nfoo.bar=1\n", encoding="utf-8")
+    connection(command_config=str(file)).client_config()
+    said = capsys.readouterr().err
+    assert "foo.bar" in said
+    assert "TOPSECRET" not in said

@@ -201,8 +201,11 @@ def test_unresolvable_host_is_said_so():
 def test_refused_connection_is_one_line_with_the_cause(free_port):
     port = free_port()
     with exchange(f"127.0.0.1:{port}") as client:
-        with pytest.raises(ConnectFailed, match=rf"^cannot connect to 127\.0\.0\.1:{port}: Connection refused$"):
+        with pytest.raises(
+            ConnectFailed, match=rf"^cannot connect to 127\.0\.0\.1:{port}: Connection refused$"
+        ) as caught:
             client.bootstrap(deadline())
+        assert "is a broker listening there?" in (caught.value.hint or "")
 
 
 def test_bootstrap_passes_over_dead_and_silent_servers(free_port):
