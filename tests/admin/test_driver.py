@@ -93,6 +93,7 @@ def test_several_failures_are_one_error_that_names_each(scripted):
         outcomes.raise_any()
 
 
+@pytest.mark.req("PROTO-11", "PROTO-12")
 def test_moved_leader_is_looked_up_again_for_its_keys_only(scripted):
     cluster, admin = scripted(2)
     cluster.leaders = {T0: 1, T1: 1}

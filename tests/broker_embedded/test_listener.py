@@ -301,11 +301,13 @@ def test_every_listener_is_where_it_was_after_a_restart() -> None:
         assert [address(broker, name) for name in ("ONE", "TWO")] == before
 
 
+@pytest.mark.req("PROTO-9")
 def test_nothing_is_served_before_the_login(secured: EmbeddedBroker) -> None:
     with WireClient(address(secured, "SASL_PLAINTEXT")) as client:
         client.send(MetadataRequest(topics=[]), 12)
         assert client.closed_by_broker
     with WireClient(address(secured, "SASL_PLAINTEXT")) as client:
+        assert client.call(ApiVersionsRequest(), 0).error_code == codes.NONE  # answered in every state
         answer = client.call(SaslHandshakeRequest(mechanism="GSSAPI"), 1)
         assert answer.error_code == codes.UNSUPPORTED_SASL_MECHANISM
         assert answer.mechanisms == ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]

@@ -169,6 +169,7 @@ def test_hang_up_before_the_first_answer_hints_at_a_login():
         assert "SASL_PLAINTEXT" in caught.value.hint
 
 
+@pytest.mark.req("PROTO-10")
 def test_hang_up_at_the_versions_stage_hints_at_tls():
     with raw_server(b"") as address, exchange(address) as client:
         with pytest.raises(ConnectFailed, match=r"instead of telling its API versions") as caught:
@@ -208,6 +209,7 @@ def test_refused_connection_is_one_line_with_the_cause(free_port):
         assert "is a broker listening there?" in (caught.value.hint or "")
 
 
+@pytest.mark.req("PROTO-11")
 def test_bootstrap_passes_over_dead_and_silent_servers(free_port):
     silent = socket.create_server(("127.0.0.1", 0))
     with silent, ScriptedNode(metadata) as node:
