@@ -16,7 +16,7 @@ from kafka_tools.output.dump_decoders import Decoder, control
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.compression import NAMES
 from kafka_tools.records.record import Record
-from kafka_tools.storage import check, indexes, names
+from kafka_tools.storage import index_check, indexes, names
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.segment import Segment, torn_tail
 from kafka_tools.storage.snapshots import read_producer_snapshot
@@ -156,9 +156,9 @@ class Dump:
     def _note_batch(self, path: str, view: BatchView, crc_ok: bool) -> None:
         where = (path, view.file_position, view.last_offset)
         if not crc_ok:
-            self._note(_finding(where, "crc", "the CRC of the batch does not match its contents"))
+            self._note(_finding(where, "crc-mismatch", "the CRC of the batch does not match its contents"))
         if view.magic > 2:
-            self._note(_finding(where, "magic", f"the batch has the unknown magic {view.magic}"))
+            self._note(_finding(where, "unknown-magic", f"the batch has the unknown magic {view.magic}"))
 
     def _records(self, path: str, view: BatchView, previous: int) -> int:
         """Print the records of a batch; the offset of the last one."""
@@ -190,31 +190,31 @@ class Dump:
     # Indexes
 
     def _offset_index(self, path: str, base_offset: int) -> None:
-        with Segment(check.sibling(path, names.LOG)) as segment:
+        with Segment(index_check.sibling(path, names.LOG)) as segment:
             count = os.path.getsize(path) // indexes.OFFSET_ENTRY.size
             if not count:
                 self._write(f"{path} is empty.\n")
                 return
             if self.options.index_sanity_check:
-                check.offset_index_sanity(path, base_offset)
+                index_check.offset_index_sanity(path, base_offset)
                 self._write(f"{path} passed sanity check.\n")
                 return
-            for entry in check.written_entries(indexes.read_offset_index(path, base_offset), base_offset):
-                last_offset = check.last_offset_at(segment, path, entry.position, self.options.max_message_bytes)
+            for entry in index_check.written_entries(indexes.read_offset_index(path, base_offset), base_offset):
+                last_offset = index_check.last_offset_at(segment, path, entry.position, self.options.max_message_bytes)
                 if last_offset != entry.offset:
-                    self._note(check.index_mismatch(segment, path, entry, last_offset))
+                    self._note(index_check.index_mismatch(segment, path, entry, last_offset))
                 if not self.options.verify_index_only:
                     self._write(f"offset: {entry.offset} position: {entry.position}\n")
 
     def _time_index(self, path: str, base_offset: int) -> None:
-        with Segment(check.sibling(path, names.LOG)) as segment:
-            offset_index = check.OffsetLookup(check.sibling(path, names.INDEX), base_offset)
-            entries = check.written_entries(indexes.read_time_index(path, base_offset), base_offset)
+        with Segment(index_check.sibling(path, names.LOG)) as segment:
+            offset_index = index_check.OffsetLookup(index_check.sibling(path, names.INDEX), base_offset)
+            entries = index_check.written_entries(indexes.read_time_index(path, base_offset), base_offset)
             if self.options.index_sanity_check:
-                check.time_index_sanity(path, base_offset)
+                index_check.time_index_sanity(path, base_offset)
                 self._write(f"{path} passed sanity check.\n")
                 return
-            checker = check.TimeEntries(segment, path, offset_index)
+            checker = index_check.TimeEntries(segment, path, offset_index)
             for entry in entries:
                 for finding in checker.look_at(entry):
                     self._note(finding)
@@ -228,7 +228,7 @@ class Dump:
                 if entry.version != indexes.TXN_VERSION:
                     position = number * indexes.TXN_ENTRY.size
                     words = f"the entry has the unknown version {entry.version}"
-                    self._note(Finding(path, "txn-index", words, position, entry.first_offset))
+                    self._note(Finding(path, "txnindex-version", words, position, entry.first_offset))
                 # Kafka 4.3.1 reads one of the version's two bytes, and fails only if that one is not 0.
                 shown = entry.version >> 8
                 if shown > indexes.TXN_VERSION:
@@ -236,7 +236,7 @@ class Dump:
                 self._write(text.aborted_transaction(entry._replace(version=shown)))
         except CorruptIndex as error:
             # Kafka's tool ends the list here and says nothing.
-            self._note(Finding(path, "txn-index", str(error), error.position))
+            self._note(Finding(path, "txnindex-size", str(error), error.position))
 
     def _producer_snapshot(self, path: str) -> None:
         try:

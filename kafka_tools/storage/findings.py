@@ -1,32 +1,139 @@
-"""What is wrong in data on disk, as values.
+"""What is wrong in data on disk, as values: the closed list of kinds, how bad each is, and what to do about it.
 
-Whoever reads tolerantly yields these; printing and counting are the caller's business.
+Whoever reads tolerantly yields these; printing and counting are the caller's business. The list is the same for
+``kafka-dump-log``, the Spark audit and the bundled broker's recovery; ``docs/findings.md`` is checked against it.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-REMARKS = frozenset({"offset-gap", "index-batch-range"})
-"""Kinds that are no damage: compaction and old brokers make them."""
+INFO, WARNING, ERROR = "info", "warning", "error"
+SEVERITIES = (INFO, WARNING, ERROR)
+"""From what is only worth knowing, over what a broker mends by itself, to what loses or misplaces records."""
+
+_CUT = "restart the broker with this log: it cuts the tail; a replica then fetches what it lacks from the leader"
+_REPLICA = (
+    "if another replica is sound, stop the broker, move this partition's directory away and start it again: it is "
+    "replicated anew; otherwise copy out what can be read first"
+)
+_REBUILD = "stop the broker, delete this index file and start it again: the broker builds it anew from the log"
+_SNAPSHOT = "stop the broker, delete this file and start it again: the producers' state is built anew from the log"
+_FORMAT = "find out what wrote the file: a newer Kafka, another program, or a failing disk"
 
 
-class Finding(NamedTuple):
-    """One thing wrong (or remarkable) in a file.
+class Kind(NamedTuple):
+    """What a kind of finding means. ``severity`` is how bad it is unless the place makes it milder."""
 
-    ``position`` is a byte offset in the file and ``offset`` a record offset, None where unknown. ``kind`` is a
-    stable word for scripts, ``text`` one sentence for people.
-    """
+    severity: str
+    meaning: str
+    advice: str | None = None
 
+
+KINDS: dict[str, Kind] = {
+    # A log file
+    "torn-tail": Kind(ERROR, "the file ends within a batch", _CUT),
+    "zero-tail": Kind(ERROR, "the file ends in zeros: preallocated or sparse, not written before a crash", _CUT),
+    "bad-length": Kind(ERROR, "a batch's length is impossible", _REPLICA),
+    "skipped": Kind(INFO, "bytes that were left out up to the next batch after damage"),
+    "unknown-magic": Kind(ERROR, "a batch is of a format that no Kafka writes", _FORMAT),
+    "crc-mismatch": Kind(ERROR, "the CRC in the header does not fit the bytes of the batch", _REPLICA),
+    "unknown-codec": Kind(ERROR, "a batch names a compression codec that no Kafka knows", _FORMAT),
+    "bad-count": Kind(ERROR, "a batch claims a number of records that its offsets have no room for", _REPLICA),
+    "unreadable-records": Kind(ERROR, "the records of a batch cannot be decompressed or parsed", _REPLICA),
+    "bad-marker": Kind(ERROR, "a control batch holds no readable control record", _REPLICA),
+    "offset-order": Kind(ERROR, "a batch does not follow the last offset of the batch before", _REPLICA),
+    "offset-below-segment": Kind(ERROR, "an offset is below the one in the segment's name", _REPLICA),
+    "offset-gap": Kind(INFO, "offsets are missing, as compaction leaves them"),
+    # Its indexes
+    "index-missing": Kind(INFO, "a segment has no offset index; a broker builds it when it starts"),
+    "index-size": Kind(WARNING, "the size of an offset index is no multiple of its entries'", _REBUILD),
+    "index-order": Kind(ERROR, "the entries of an offset index do not ascend", _REBUILD),
+    "index-nowhere": Kind(ERROR, "an offset index points where no batch starts", _REBUILD),
+    "index-mismatch": Kind(ERROR, "an offset index names an offset that is not in the batch it points at", _REBUILD),
+    "index-batch-range": Kind(INFO, "an index entry is about several batches or within one, as old brokers wrote it"),
+    "timeindex-missing": Kind(INFO, "a segment has no time index; a broker builds it when it starts"),
+    "timeindex-size": Kind(WARNING, "the size of a time index is no multiple of its entries'", _REBUILD),
+    "timeindex-order": Kind(WARNING, "the entries of a time index do not ascend", _REBUILD),
+    "timeindex-offset": Kind(WARNING, "a time index names an offset that no batch holds", _REBUILD),
+    "timeindex-mismatch": Kind(WARNING, "a time index names a timestamp that the log does not have there", _REBUILD),
+    "txnindex-size": Kind(WARNING, "the size of a transaction index is no multiple of its entries'", _REBUILD),
+    "txnindex-version": Kind(ERROR, "an entry of a transaction index is of an unknown version", _FORMAT),
+    "txnindex-order": Kind(ERROR, "the entries of a transaction index do not ascend or are impossible", _REBUILD),
+    "txnindex-mismatch": Kind(ERROR, "a transaction index lists an abort that the log does not have", _REBUILD),
+    "txnindex-missing": Kind(
+        ERROR, "an aborted transaction is not in the transaction index: read_committed consumers get it", _REBUILD
+    ),
+    # What else lies in a partition's directory
+    "producer-snapshot": Kind(WARNING, "a producer snapshot cannot be read", _SNAPSHOT),
+    "producer-snapshot-mismatch": Kind(WARNING, "a producer snapshot contradicts the log", _SNAPSHOT),
+    "leader-epochs": Kind(
+        WARNING, "the leader-epoch checkpoint cannot be read, or its epochs do not ascend", _SNAPSHOT
+    ),
+    "leader-epochs-mismatch": Kind(WARNING, "the leader-epoch checkpoint contradicts the log", _SNAPSHOT),
+    "partition-metadata": Kind(ERROR, "the file with the topic's id cannot be read", "write it anew from the topic id"),
+    "kraft-snapshot": Kind(ERROR, "a snapshot of the metadata is not complete", "use an older one, or another node's"),
+    # A log directory's own files
+    "offset-checkpoint": Kind(WARNING, "a checkpoint file of offsets cannot be read", _SNAPSHOT),
+    "offset-checkpoint-mismatch": Kind(WARNING, "a checkpoint names an offset that the log does not have"),
+    "meta-properties": Kind(ERROR, "meta.properties cannot be read: the broker will not start with this directory"),
+    "quorum-state": Kind(ERROR, "the quorum state cannot be read: the node will not start with it"),
+    # Files as such
+    "segment-overlap": Kind(ERROR, "a segment reaches beyond the first offset of the next one", _REPLICA),
+    "orphan-file": Kind(WARNING, "a file belongs to a segment whose log is not there", "move it away"),
+    "leftover-file": Kind(INFO, "a file that was being removed or replaced; a broker's start finishes that"),
+    "leftover-directory": Kind(INFO, "a partition that was being deleted or moved, or that no topic has any more"),
+    "unknown-file": Kind(INFO, "a file that Kafka does not know"),
+    "unreadable": Kind(
+        ERROR, "the operating system refused to open or read the file", "look at its rights and its disk"
+    ),
+    "vanished": Kind(INFO, "the file was removed while it was being read: a broker is at work"),
+    "growing": Kind(INFO, "a broker was writing here while the file was being read"),
+    "shrunk": Kind(INFO, "a broker cut the file while it was being read"),
+    "unlisted": Kind(INFO, "more findings of one kind in one file than are listed"),
+}
+"""Every kind there is, by its name; a stable word for scripts."""
+
+
+class _Fields(NamedTuple):
     path: str
     kind: str
     text: str
-    position: int | None = None
-    offset: int | None = None
+    position: int | None
+    offset: int | None
+    severity: str
+
+
+class Finding(_Fields):
+    """One thing wrong (or remarkable) in a file.
+
+    ``kind`` is a key of KINDS, ``text`` one sentence for people, without the path; ``position`` a byte offset in the
+    file and ``offset`` a record offset, None where unknown; ``severity`` one of SEVERITIES.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        path: str,
+        kind: str,
+        text: str,
+        position: int | None = None,
+        offset: int | None = None,
+        severity: str | None = None,
+    ) -> Finding:
+        """``severity`` None: that of the kind. Raises KeyError for a kind that is not in the list."""
+        return super().__new__(cls, path, kind, text, position, offset, severity or KINDS[kind].severity)
 
     @property
     def is_damage(self) -> bool:
-        return self.kind not in REMARKS
+        """Whether it is more than worth knowing."""
+        return self.severity != INFO
+
+    @property
+    def advice(self) -> str | None:
+        """What to do about it, None where nothing needs doing or nothing general can be said."""
+        return KINDS[self.kind].advice if self.is_damage else None
 
     def __str__(self) -> str:
         at = "" if self.position is None else f" at {self.position}"
