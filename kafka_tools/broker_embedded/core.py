@@ -73,6 +73,8 @@ class Core:
         self.dirs = dirs
         self.release = release
         self.authorizer: Authorizer | None = None
+        self.on_broker_config: Callable[[], None] | None = None
+        """Called after a broker config was changed, by the listeners if there are any."""
         self.timers = Timers(clock)
         self.purgatory = Purgatory(self.timers)
         self._appliers: dict[type[Stored], list[Callable[[Any], None]]] = {}
@@ -162,6 +164,8 @@ class Core:
 
     def broker_config_changed(self) -> None:
         self.logs.configs_changed(None)
+        if self.on_broker_config is not None:
+            self.on_broker_config()
 
     def close(self, *, clean: bool = True) -> None:
         """Close logs and store. ``clean=False`` leaves the files as a killed process would."""

@@ -77,7 +77,7 @@ class Connection:
 class Call:
     """One request with everything a handler may ask for. ``broker`` is the Core."""
 
-    __slots__ = ("api", "broker", "client_id", "connection", "request", "version")
+    __slots__ = ("api", "broker", "client_id", "connection", "request", "throttle_ms", "version")
 
     def __init__(
         self, broker: Core, connection: Connection, api: registry.Api, version: int, client_id: str | None, request: Any
@@ -88,6 +88,8 @@ class Call:
         self.version = version
         self.client_id = client_id or ""
         self.request = request
+        self.throttle_ms = 0
+        """For how long the handler wants this client held back (controller mutations)."""
 
     @property
     def principal(self) -> str:

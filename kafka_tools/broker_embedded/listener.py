@@ -14,6 +14,7 @@ from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from kafka_tools.broker_embedded.connection_limits import ConnectionLimits
 from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection
 from kafka_tools.errors import ConfigError, WireError
 from kafka_tools.protocol.frames import FrameReader
@@ -50,6 +51,7 @@ class ClientConnection(asyncio.Protocol):
         self._blocked = False
         self._muted = False
         self._reading = True
+        self._counted = False
         self._transport: Any = None
         self.connection: Connection | None = None
         self.last_used_s = 0.0
@@ -72,6 +74,37 @@ class ClientConnection(asyncio.Protocol):
             self.connection.principal = tls_principal(transport.get_extra_info("peercert"))
         self.last_used_s = self._core.clock.monotonic_s()
         self._server.connections.add(self)
+        self._server.doorkeeper.arrived(self)
+
+    @property
+    def listener(self) -> str:
+        return self._endpoint.name
+
+    @property
+    def ip(self) -> str:
+        assert self.connection is not None
+        return self.connection.client_host
+
+    @property
+    def is_open(self) -> bool:
+        return self.connection is not None and not self._transport.is_closing()
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it was let in, and so counts towards the limits."""
+        return self._counted
+
+    def hold(self) -> None:
+        """Read nothing until ``let_in``."""
+        if self._reading:
+            self._reading = False
+            self._transport.pause_reading()
+
+    def let_in(self) -> None:
+        self._counted = True
+        if not self._reading:
+            self._reading = True
+            self._transport.resume_reading()
 
     def data_received(self, data: bytes) -> None:
         self.last_used_s = self._core.clock.monotonic_s()
@@ -150,6 +183,8 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._server.connections.discard(self)
+        if self._counted:
+            self._server.doorkeeper.left(self)
         self._frames.clear()
         if self._parked is not None:
             self._parked.cancel()
@@ -167,6 +202,62 @@ class ClientConnection(asyncio.Protocol):
         return self._parked is None and not self._frames
 
 
+class Doorkeeper:
+    """Lets connections in as ``ConnectionLimits`` allow: now, later or not at all."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._timers = server.core.timers
+        self._limits = ConnectionLimits(
+            server.core, {endpoint.name: endpoint.protocol for endpoint in server.endpoints}
+        )
+        self._waiting: deque[ClientConnection] = deque()
+        """Those for whom there is no room yet, in the order they came."""
+
+    def arrived(self, connection: ClientConnection) -> None:
+        delay_ms = self._limits.arrival_delay_ms(connection.listener)
+        if not delay_ms:
+            self._admit(connection)
+            return
+        connection.hold()
+        self._timers.call_later(delay_ms, lambda: self._admit(connection))
+
+    def _admit(self, connection: ClientConnection) -> None:
+        if not connection.is_open:
+            return
+        if not self._limits.has_room(connection.listener):
+            connection.hold()
+            self._waiting.append(connection)
+            return
+        refusal_ms = self._limits.refusal_ms(connection.ip)
+        if refusal_ms is None:
+            self._limits.opened(connection.listener, connection.ip)
+            connection.let_in()
+            self._end_one_if_too_many()
+            return
+        log.info("refusing a connection from %s: too many or too fast", connection.ip)
+        connection.hold()
+        self._timers.call_later(refusal_ms, connection.close)
+
+    def _end_one_if_too_many(self) -> None:
+        spared = self._limits.spared_listener()
+        if spared is None:
+            return
+        others = [other for other in self._server.connections if other.is_counted and other.listener != spared]
+        if others:
+            min(others, key=lambda other: other.last_used_s).close()
+
+    def left(self, connection: ClientConnection) -> None:
+        """A connection that was let in has ended."""
+        self._limits.closed(connection.listener, connection.ip)
+        self.admit_waiting()
+
+    def admit_waiting(self) -> None:
+        """Ask again for everybody who waits for room."""
+        for connection in [self._waiting.popleft() for _ in range(len(self._waiting))]:
+            self._admit(connection)
+
+
 class Server:
     """The listeners of a core on the running event loop, and the core's timers on its clock."""
 
@@ -182,6 +273,7 @@ class Server:
         """The endpoints with the ports that they got."""
         self._servers: list[asyncio.Server] = []
         self._alarm: asyncio.TimerHandle | None = None
+        self.doorkeeper = Doorkeeper(self)
 
     async def start(self) -> None:
         """Open every listener and tell the cluster its addresses. Raises ConfigError if one cannot be opened."""
@@ -212,6 +304,7 @@ class Server:
         for server in self._servers:
             await server.start_serving()
         self.core.timers.on_earlier = self._arm
+        self.core.on_broker_config = self.doorkeeper.admit_waiting
         self._close_idle()
         self._arm()
 
@@ -226,7 +319,7 @@ class Server:
 
     async def stop(self) -> None:
         """Close listeners and connections; answers already written are sent."""
-        self.core.timers.on_earlier = None
+        self.core.timers.on_earlier = self.core.on_broker_config = None
         if self._alarm:
             self._alarm.cancel()
         for server in self._servers:

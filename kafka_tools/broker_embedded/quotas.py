@@ -1,8 +1,8 @@
 """Client quotas: which entities have which limits (KIP-13, KIP-546, KIP-599, KIP-612).
 
 Stored as Kafka's ``ClientQuotaRecord``s. The checks and texts are those of ``ClientQuotaControlManager`` and
-``ClientQuotasImage`` of Kafka 4.3.1. Measuring and throttling are somebody else's work: ``effective`` answers
-which limit holds for whom.
+``ClientQuotasImage`` of Kafka 4.3.1. Measuring and throttling are somebody else's work: ``effective`` and
+``limit_of_ip`` answer which limit holds for whom.
 """
 
 from __future__ import annotations
@@ -113,6 +113,11 @@ class Quotas:
             if limit is not None:
                 return entity, limit
         return None
+
+    def limit_of_ip(self, ip: str) -> float | None:
+        """Connections per second that an address may make: its own limit, else that of all addresses, else None."""
+        own, default = (self._limits.get(frozenset({(IP, name)}), {}) for name in (ip, None))
+        return own.get("connection_creation_rate", default.get("connection_creation_rate"))
 
     def _apply(self, record: ClientQuotaRecord) -> None:
         entity = frozenset((part.entity_type, part.entity_name) for part in record.entity)

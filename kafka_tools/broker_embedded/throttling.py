@@ -2,16 +2,19 @@
 
 As Kafka's ``ClientQuotaManager`` and ``QuotaUtils`` (KIP-13, KIP-124, KIP-219): the answer goes out at once with
 the delay in ``throttle_time_ms``, then the connection is not read from until the delay is over. Which limit holds for
-whom is ``quotas``' knowledge; sockets are the listener's. Limits on connection creation and on controller mutations
-(KIP-612, KIP-599) are kept but not measured.
+whom is ``quotas``' knowledge; sockets are the listener's. Changes of topics (KIP-599) are paid from a bucket that
+fills at the limit's rate, so that a burst is possible after a quiet time; new connections are ``connection_limits``'.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import TYPE_CHECKING
 
+from kafka_tools.broker_embedded.dispatch import refuse
 from kafka_tools.broker_embedded.quotas import CLIENT_ID, USER, Entity
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.fetch import FetchResponse
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ PRODUCE_KEY, FETCH_KEY = 0, 1
 PRODUCER_BYTE_RATE = "producer_byte_rate"
 CONSUMER_BYTE_RATE = "consumer_byte_rate"
 REQUEST_PERCENTAGE = "request_percentage"
+CONTROLLER_MUTATION_RATE = "controller_mutation_rate"
 
 _MOST_OWNERS = 10_000
 """Measures kept before idle ones are forgotten: client ids are whatever clients say they are."""
@@ -68,12 +72,47 @@ class Rate:
             self._samples.popleft()
 
 
+class Bucket:
+    """Credit that grows at a rate up to a burst, and may go below zero by one spending (``TokenBucket``, KIP-599)."""
+
+    def __init__(self, rate: float, burst: float, now_s: float) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._credit = burst
+        self._at_s = now_s
+
+    def limit(self, rate: float, burst: float, now_s: float) -> None:
+        """Take over a changed limit; credit beyond the new burst is lost."""
+        self._fill(now_s)
+        self._rate, self._burst = rate, burst
+        self._credit = min(burst, self._credit)
+
+    def spend(self, amount: float, now_s: float) -> None:
+        self._fill(now_s)
+        self._credit -= amount
+
+    def owed_ms(self, now_s: float) -> int:
+        """Milliseconds until the credit is no longer below zero."""
+        self._fill(now_s)
+        return math.ceil(-self._credit / self._rate * 1000) if self._credit < 0 else 0
+
+    def is_idle(self, now_s: float) -> bool:
+        """Whether it is full, and so no different from a new one."""
+        self._fill(now_s)
+        return self._credit >= self._burst
+
+    def _fill(self, now_s: float) -> None:
+        self._credit = min(self._burst, self._credit + (now_s - self._at_s) * self._rate)
+        self._at_s = now_s
+
+
 class Throttling:
-    """``finish`` sees every answer before it is written."""
+    """``finish`` sees every answer before it is written; handlers of topic changes call ``pay_mutations``."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
         self._rates: dict[tuple[str, str, str], Rate] = {}
+        self._buckets: dict[tuple[str, str], Bucket] = {}
 
     def finish(self, call: Call, response: Response | None, request_bytes: int, spent_s: float) -> Response | None:
         """Count one request, and mute its connection if its owner is over a limit.
@@ -91,7 +130,7 @@ class Throttling:
             fetched_bytes = sum(len(p.records or b"") for topic in response.responses for p in topic.partitions)
             delay_ms = self._used(call, CONSUMER_BYTE_RATE, fetched_bytes)
         longest_ms = round(self._core.configs.broker.integer("quota.window.size.seconds") * 1000)
-        delay_ms = max(delay_ms, min(longest_ms, self._used(call, REQUEST_PERCENTAGE, spent_s * 100)))
+        delay_ms = max(delay_ms, min(longest_ms, self._used(call, REQUEST_PERCENTAGE, spent_s * 100)), call.throttle_ms)
         if not delay_ms:
             return response
         until_s = self._core.clock.monotonic_s() + delay_ms / 1000
@@ -103,6 +142,43 @@ class Throttling:
         if response is not None and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = delay_ms
         return response
+
+    def pay_mutations(self, call: Call, partitions: int, *, strict_since: int) -> None:
+        """Count ``partitions`` that a client makes or deletes.
+
+        From request version ``strict_since`` on, a client that owes from before is refused with
+        THROTTLING_QUOTA_EXCEEDED (BrokerError); an older one is served and held back afterwards.
+        """
+        user = call.principal.partition(":")[2]
+        found = self._core.quotas.effective(CONTROLLER_MUTATION_RATE, user, call.client_id)
+        if found is None:
+            return
+        now_s = self._core.clock.monotonic_s()
+        bucket = self._bucket(*found, user, call.client_id, now_s)
+        strict = call.version >= strict_since
+        owed_ms = bucket.owed_ms(now_s)
+        if not (strict and owed_ms):
+            bucket.spend(partitions, now_s)
+        call.throttle_ms = max(call.throttle_ms, owed_ms if strict else bucket.owed_ms(now_s))
+        if strict and owed_ms:
+            raise refuse(error_codes.THROTTLING_QUOTA_EXCEEDED, "The throttling quota has been exceeded.")
+
+    def _bucket(self, entity: Entity, limit: float, user: str, client_id: str, now_s: float) -> Bucket:
+        configs = self._core.configs.broker
+        burst = (
+            limit
+            * configs.integer("controller.quota.window.num")
+            * configs.integer("controller.quota.window.size.seconds")
+        )
+        owner = _sharers(entity, user, client_id)
+        bucket = self._buckets.get(owner)
+        if bucket is None:
+            if len(self._buckets) >= _MOST_OWNERS:
+                self._buckets = {key: kept for key, kept in self._buckets.items() if not kept.is_idle(now_s)}
+            bucket = self._buckets[owner] = Bucket(limit, burst, now_s)
+        else:
+            bucket.limit(limit, burst, now_s)
+        return bucket
 
     def _used(self, call: Call, key: str, amount: float) -> int:
         """Count, and return for how many milliseconds the owner must be held back to come down to its limit."""
@@ -118,9 +194,7 @@ class Throttling:
         return round(over / limit * rate.elapsed_s(now_s) * 1000) if over > 0 else 0
 
     def _rate(self, key: str, entity: Entity, user: str, client_id: str) -> Rate:
-        """The budget's measure: everybody to whom the limit's own entity types give the same names shares it."""
-        types = {kind for kind, _ in entity}
-        owner = (key, user if USER in types else "", client_id if CLIENT_ID in types else "")
+        owner = (key, *_sharers(entity, user, client_id))
         rate = self._rates.get(owner)
         if rate is None:
             if len(self._rates) >= _MOST_OWNERS:
@@ -134,3 +208,9 @@ class Throttling:
         now_s = self._core.clock.monotonic_s()
         for owner in [owner for owner, rate in self._rates.items() if rate.is_idle(now_s)]:
             del self._rates[owner]
+
+
+def _sharers(entity: Entity, user: str, client_id: str) -> tuple[str, str]:
+    """Whose budget it is: everybody to whom the limit's own entity types give the same names shares it."""
+    types = {kind for kind, _ in entity}
+    return user if USER in types else "", client_id if CLIENT_ID in types else ""

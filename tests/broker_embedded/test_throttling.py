@@ -9,11 +9,14 @@ import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.dispatch import Call, Connection
-from kafka_tools.broker_embedded.throttling import Rate, Throttling
+from kafka_tools.broker_embedded.throttling import Bucket, Rate, Throttling
+from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -151,6 +154,52 @@ def test_a_budget_is_shared_by_those_the_limit_names_together(broker: MemoryBrok
 def test_without_limits_nobody_is_measured(broker: MemoryBroker, throttling: Throttling) -> None:
     assert Client(broker, throttling).produce(1 << 40) == 0
     assert throttling._rates == {}
+
+
+def test_a_bucket_allows_a_burst_and_one_overdraft() -> None:
+    bucket = Bucket(2.0, 10.0, 100.0)
+    bucket.spend(10, 100.0)
+    assert bucket.owed_ms(100.0) == 0
+    bucket.spend(3, 100.0)
+    assert bucket.owed_ms(100.0) == 1500
+    assert bucket.owed_ms(101.5) == 0
+    assert not bucket.is_idle(101.5)
+    assert bucket.is_idle(110.0)
+    bucket.limit(1.0, 5.0, 110.0)
+    bucket.spend(6, 110.0)
+    assert bucket.owed_ms(110.0) == 1000
+
+
+def create_request(name: str, partitions: int) -> CreateTopicsRequest:
+    topic = CreateTopicsRequest.CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+    return CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
+
+
+def test_who_changes_topics_too_fast_is_refused_or_with_old_requests_held_back() -> None:
+    with EmbeddedBroker() as broker, WireClient(broker.bootstrap_servers) as client:
+        client.call(limit_request({"user": None}, controller_mutation_rate=1.0), 1)
+        served = client.call(create_request("burst", 111), 7)  # the bucket holds eleven, and may be overdrawn once
+        assert (served.topics[0].error_code, served.throttle_time_ms) == (0, 0)
+        refused = client.call(create_request("more", 1), 7)
+        assert (refused.topics[0].error_code, refused.topics[0].error_message) == (
+            codes.THROTTLING_QUOTA_EXCEEDED,
+            "The throttling quota has been exceeded.",
+        )
+        assert 50_000 < refused.throttle_time_ms <= 100_000
+        with WireClient(broker.bootstrap_servers) as other:  # the first connection is muted
+            grown = other.call(CreatePartitionsRequest(topics=[grow_to("burst", 112)]), 3)
+            assert grown.results[0].error_code == codes.THROTTLING_QUOTA_EXCEEDED
+        with WireClient(broker.bootstrap_servers) as other:
+            deleted = other.call(DeleteTopicsRequest(topic_names=["burst"]), 5)
+            assert deleted.responses[0].error_code == codes.THROTTLING_QUOTA_EXCEEDED
+        with WireClient(broker.bootstrap_servers) as other:
+            old = other.call(create_request("more", 1), 5)
+            assert old.topics[0].error_code == 0
+            assert old.throttle_time_ms > 50_000
+
+
+def grow_to(name: str, count: int) -> CreatePartitionsRequest.Topic:
+    return CreatePartitionsRequest.Topic(name=name, count=count, assignments=None)
 
 
 @pytest.mark.req("QT-30", "QT-32")

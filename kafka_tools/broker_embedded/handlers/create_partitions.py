@@ -1,4 +1,7 @@
-"""CreatePartitions (37): add partitions to topics, each topic on its own; validate_only changes nothing."""
+"""CreatePartitions (37): add partitions to topics, each topic on its own; validate_only changes nothing.
+
+- v3: a client over its controller_mutation_rate gets THROTTLING_QUOTA_EXCEEDED.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequ
 
 VERSIONS = (0, 3)
 AUTHORIZE = (("ALTER", "TOPIC"),)
+STRICT_MUTATIONS = 3
 
 
 def handle(call: Call) -> CreatePartitionsResponse:
@@ -57,5 +61,6 @@ def _grow(call: Call, wanted: CreatePartitionsRequest.Topic) -> None:
                 "were specified.",
             )
         check_assignment(core, [topic.partitions[0].replicas, *assignment])
+    core.throttling.pay_mutations(call, added, strict_since=STRICT_MUTATIONS)
     if not call.request.validate_only:
         add_partitions(core, topic, assignment)

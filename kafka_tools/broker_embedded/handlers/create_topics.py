@@ -4,6 +4,7 @@
 - num_partitions or replication_factor -1 take the broker's defaults; with an assignment both must be -1.
 - v1: validate_only checks everything and makes nothing.
 - v5: the answer holds the topic's configs.
+- v6: a client over its controller_mutation_rate gets THROTTLING_QUOTA_EXCEEDED.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest, Cre
 
 VERSIONS = (0, 7)
 AUTHORIZE = (("CREATE", "TOPIC"),)
+STRICT_MUTATIONS = 6
 
 Result = CreateTopicsResponse.CreatableTopicResult
 
@@ -55,6 +57,7 @@ def _create(call: Call, topic: CreateTopicsRequest.CreatableTopic) -> CreateTopi
     validate_topic(core.configs, configs)
     texts = {name: value for name, value in configs.items() if value is not None}
     assignment = _assignment(call, topic)
+    core.throttling.pay_mutations(call, len(assignment), strict_since=STRICT_MUTATIONS)
     result = Result(name=topic.name, num_partitions=len(assignment), replication_factor=len(assignment[0]))
     if not (call.version >= 1 and call.request.validate_only):
         made = create_topic(core, topic.name, assignment, texts)

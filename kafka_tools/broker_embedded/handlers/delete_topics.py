@@ -1,6 +1,7 @@
 """DeleteTopics (20): delete topics, each on its own; the files go a little later.
 
 - v6: by name or by id; a topic that is named both ways, or twice, is INVALID_REQUEST.
+- v5: a client over its controller_mutation_rate gets THROTTLING_QUOTA_EXCEEDED.
 - delete.topic.enable=false: TOPIC_DELETION_DISABLED, before v3 INVALID_REQUEST.
 """
 
@@ -17,6 +18,7 @@ from kafka_tools.values import ZERO_UUID
 
 VERSIONS = (0, 6)
 AUTHORIZE = (("DELETE", "TOPIC"),)
+STRICT_MUTATIONS = 5
 
 Result = DeleteTopicsResponse.DeletableTopicResult
 
@@ -78,6 +80,7 @@ def _delete(call: Call, name: str, times: int) -> DeleteTopicsResponse.Deletable
             raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
         if not call.allowed("DELETE", "TOPIC", name):
             raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+        call.broker.throttling.pay_mutations(call, len(topic.partitions), strict_since=STRICT_MUTATIONS)
         delete_topic(call.broker, topic)
     except BrokerError as error:
         result.error_code, result.error_message = error.code.code, error.broker_message
