@@ -44,6 +44,9 @@ KINDS: dict[str, Kind] = {
     "bad-marker": Kind(ERROR, "a control batch holds no readable control record", _REPLICA),
     "offset-order": Kind(ERROR, "a batch does not follow the last offset of the batch before", _REPLICA),
     "offset-below-segment": Kind(ERROR, "an offset is below the one in the segment's name", _REPLICA),
+    "offset-beyond-segment": Kind(
+        ERROR, "an offset is further from the segment's first than an index can say", _REPLICA
+    ),
     "offset-gap": Kind(INFO, "offsets are missing, as compaction leaves them"),
     # Its indexes
     "index-missing": Kind(INFO, "a segment has no offset index; a broker builds it when it starts"),
@@ -124,6 +127,10 @@ class Finding(_Fields):
     ) -> Finding:
         """``severity`` None: that of the kind. Raises KeyError for a kind that is not in the list."""
         return super().__new__(cls, path, kind, text, position, offset, severity or KINDS[kind].severity)
+
+    def with_severity(self, severity: str) -> Finding:
+        """The same finding in a place where it is worse or milder."""
+        return Finding(self.path, self.kind, self.text, self.position, self.offset, severity)
 
     @property
     def is_damage(self) -> bool:
