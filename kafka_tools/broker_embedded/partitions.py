@@ -175,6 +175,7 @@ class Logs:
         return LogConfig(
             segment_bytes=configs.integer("segment.bytes"),
             segment_ms=configs.integer("segment.ms"),
+            segment_jitter_ms=configs.integer("segment.jitter.ms"),
             segment_index_bytes=configs.integer("segment.index.bytes"),
             index_interval_bytes=configs.integer("index.interval.bytes"),
             flush_messages=configs.integer("flush.messages"),
@@ -182,6 +183,7 @@ class Logs:
             retention_ms=configs.integer("retention.ms"),
             retention_bytes=configs.integer("retention.bytes"),
             delete="delete" in policy,
+            preallocate=bool(configs.get("preallocate")),
         )
 
     def configs_changed(self, topic_name: str | None) -> None:

@@ -41,6 +41,7 @@ class LogConfig(NamedTuple):
 
     segment_bytes: int = 1073741824
     segment_ms: int = 604800000
+    segment_jitter_ms: int = 0
     segment_index_bytes: int = 10485760
     index_interval_bytes: int = 4096
     flush_messages: int = _NEVER
@@ -49,6 +50,8 @@ class LogConfig(NamedTuple):
     retention_bytes: int = -1
     delete: bool = True
     """Whether ``cleanup.policy`` holds ``delete``: whether retention applies."""
+    preallocate: bool = False
+    """Whether a new segment's file gets its whole size at once."""
 
 
 class Appended(NamedTuple):
@@ -209,7 +212,13 @@ class PartitionLog:
             return True
         first = active.first_timestamp
         age_ms = timestamp - first if first >= 0 and timestamp >= 0 else self.clock.now_ms() - active.created_ms
-        return age_ms > config.segment_ms
+        return age_ms > config.segment_ms - active.roll_early * min(config.segment_jitter_ms, config.segment_ms)
+
+    def new_segment(self, base_offset: int) -> LogSegment:
+        """An empty segment with its files."""
+        preallocate_bytes = self.config.segment_bytes if self.config.preallocate else 0
+        now_ms = self.clock.now_ms()
+        return LogSegment(self.directory, base_offset, created_ms=now_ms, preallocate_bytes=preallocate_bytes)
 
     def roll(self) -> None:
         """Seal the active segment and begin a new one at the log end."""
@@ -218,9 +227,7 @@ class PartitionLog:
         sealed = self.active
         sealed.seal()
         write_snapshot(self, self.log_end_offset)
-        self.set_segments(
-            [*self.segments, LogSegment(self.directory, self.log_end_offset, created_ms=self.clock.now_ms())]
-        )
+        self.set_segments([*self.segments, self.new_segment(self.log_end_offset)])
         threading.Thread(
             target=self._sync_sealed, args=(sealed, self.log_end_offset), name=f"sync {self.name}", daemon=True
         ).start()
@@ -404,7 +411,7 @@ class PartitionLog:
             self.active.sync()
             self.recovery_point = self.log_end_offset
         for segment in self.segments:
-            segment.close()
+            segment.close(clean=clean)
 
 
 def _stamp(known: KnownBatch, append_time_ms: int | None) -> int:

@@ -33,7 +33,7 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
     _finish_interrupted_work(directory)
     bases = sorted(int(match[1]) for name in os.listdir(directory) if (match := _LOG_FILE.fullmatch(name)))
     segments = [LogSegment(directory, base, created_ms=now_ms) for base in bases]
-    opened.set_segments(segments or [LogSegment(directory, log_start_offset, created_ms=now_ms)])
+    opened.set_segments(segments or [opened.new_segment(log_start_offset)])
     opened.recovery_point = recovery_point
     opened.log_start_offset = max(log_start_offset, opened.segments[0].base_offset)
     kept: list[LogSegment] = []
@@ -63,7 +63,7 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
         log.warning("%s: ends before its log start offset %d; starting empty", opened.name, opened.log_start_offset)
         for segment in kept:
             _remove_segment(segment)
-        opened.set_segments([LogSegment(directory, opened.log_start_offset, created_ms=now_ms)])
+        opened.set_segments([opened.new_segment(opened.log_start_offset)])
         opened.log_end_offset = opened.log_start_offset
     try:
         opened.epochs.load()

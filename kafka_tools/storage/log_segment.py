@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ class LogSegment:
     or loaded; ``first_timestamp`` is the first batch's, -1 if unknown.
     """
 
-    def __init__(self, directory: str, base_offset: int, *, created_ms: int) -> None:
+    def __init__(self, directory: str, base_offset: int, *, created_ms: int, preallocate_bytes: int = 0) -> None:
         stem = os.path.join(directory, file_name(base_offset, ""))
         self.base_offset = base_offset
         self.path = stem + ".log"
@@ -54,6 +55,9 @@ class LogSegment:
         self.max_timestamp = -1
         self.offset_of_max_timestamp = -1
         self.first_timestamp = -1
+        self.roll_early = random.random()
+        """The share of ``segment.jitter.ms`` by which this segment rolls early, so that not all roll at once."""
+        self._preallocated = False
         self._fd = -1
         try:
             self.size = os.stat(self.path).st_size
@@ -61,6 +65,9 @@ class LogSegment:
             for path in (self.path, self.index_path, self.time_index_path):
                 os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
             self.size = 0
+            if preallocate_bytes:
+                os.posix_fallocate(self.fd, 0, preallocate_bytes)
+                self._preallocated = True
         # In memory: the offset index relative to base_offset, the time index as lists.
         self._index_offsets: array[int] = array("i")
         self._index_positions: array[int] = array("i")
@@ -143,6 +150,13 @@ class LogSegment:
         """No more appends: the time index gets the newest timestamp and the indexes are complete."""
         self._add_time_entry()
         self.flush_indexes()
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """Cut off what was preallocated and not needed."""
+        if self._preallocated:
+            os.ftruncate(self.fd, self.size)
+            self._preallocated = False
 
     def sync(self) -> None:
         """Force log and indexes to the disk."""
@@ -192,6 +206,7 @@ class LogSegment:
         """Cut the log to ``size`` bytes; the caller resets the indexes."""
         os.ftruncate(self.fd, size)
         self.size = size
+        self._preallocated = False
         self._hints.clear()
 
     # Reading
@@ -311,7 +326,10 @@ class LogSegment:
         index = bisect_right(self._index_offsets, offset) - 1
         return self._index_positions[index] if index >= 0 else 0
 
-    def close(self) -> None:
+    def close(self, *, clean: bool = True) -> None:
+        """Let go of the file; after ``clean=False`` it looks as a killed process leaves it."""
+        if clean:
+            self._give_back()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

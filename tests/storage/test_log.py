@@ -93,6 +93,37 @@ def test_segments_roll_by_size_and_by_time(reopen: Callable[..., PartitionLog]) 
     assert [s.base_offset for s in log.segments] == sorted({s.base_offset for s in log.segments})
 
 
+def test_jitter_rolls_segments_early(reopen: Callable[..., PartitionLog]) -> None:
+    log = reopen(LogConfig(segment_ms=10_000, segment_jitter_ms=20_000))
+    log.append(batch(1), leader_epoch=0)
+    log.active.roll_early = 0.5
+    log.append(bytearray(build_batch([(START_MS + 5_000, None, b"in time", ())])), leader_epoch=0)
+    assert len(log.segments) == 1
+    log.append(bytearray(build_batch([(START_MS + 5_001, None, b"late", ())])), leader_epoch=0)
+    assert len(log.segments) == 2
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_preallocated_segment_is_as_long_as_its_records_once_it_is_closed(
+    reopen: Callable[..., PartitionLog], clean: bool
+) -> None:
+    config = LogConfig(segment_bytes=4_000, preallocate=True)
+    log = reopen(config)
+    for at in range(10):
+        log.append(batch(1, at, codec="none"), leader_epoch=0)
+        assert os.stat(log.active.path).st_size == 4_000
+    log.roll()
+    log.append(batch(1, 10, codec="none"), leader_epoch=0)
+    first, second = log.segments
+    assert os.stat(first.path).st_size == first.size < 4_000
+    size = second.size
+    log.close(clean=clean)
+    assert os.stat(second.path).st_size == (size if clean else 4_000)
+    again = reopen(config, clean=clean)
+    assert values(again) == expected(11)
+    assert os.stat(second.path).st_size == size
+
+
 def test_every_offset_can_be_read_wherever_it_lies(reopen: Callable[..., PartitionLog]) -> None:
     log = reopen(LogConfig(segment_bytes=5000, index_interval_bytes=500))
     for at in range(0, 400, 4):
