@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import resource
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -50,22 +51,32 @@ def run(command: Sequence[str], timeout_s: float = TIMEOUT_S) -> subprocess.Comp
 
 
 class Cost(NamedTuple):
-    """What one run took: ``wall_s`` is what people wait, ``cpu_s`` is what a busy machine does not change."""
+    """What one run took: ``wall_s`` is what people wait, ``cpu_s`` is what a busy machine does not change.
+
+    ``peak_bytes`` is the largest resident size of its process.
+    """
 
     wall_s: float
     cpu_s: float
+    peak_bytes: int = 0
 
 
 def cost(command: Sequence[str], expected: Sequence[int] = (0,)) -> Cost:
-    """One run; a run that ends otherwise than expected stops the benchmark."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    start = time.perf_counter()
-    done = run(command)
-    elapsed = time.perf_counter() - start
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode not in expected:
-        raise SystemExit(f"{' '.join(command[-6:])} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return Cost(elapsed, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    """One run; a run that ends otherwise than expected, or not in time, stops the benchmark."""
+    with tempfile.TemporaryFile() as output:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+        overdue = threading.Timer(TIMEOUT_S, process.kill)
+        overdue.start()
+        _, status, usage = os.wait4(process.pid, 0)  # the only call that tells one child's peak
+        elapsed = time.perf_counter() - start
+        overdue.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode not in expected:
+            output.seek(0)
+            text = output.read().decode("utf-8", "replace")
+            raise SystemExit(f"{' '.join(command[-6:])} ended with {process.returncode}:\n{text}")
+    return Cost(elapsed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 def medians(contestants: Mapping[str, Callable[[], Cost]], rounds: int) -> dict[str, Cost]:
@@ -79,10 +90,7 @@ def medians(contestants: Mapping[str, Callable[[], Cost]], rounds: int) -> dict[
             value = measure()
             if turn:
                 found[name].append(value)
-    return {
-        name: Cost(statistics.median(c.wall_s for c in costs), statistics.median(c.cpu_s for c in costs))
-        for name, costs in found.items()
-    }
+    return {name: Cost(*map(statistics.median, zip(*costs, strict=True))) for name, costs in found.items()}
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
