@@ -14,7 +14,14 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from kafka_tools.errors import ConfigError, CorruptIndex
-from kafka_tools.storage.checkpoints import read_meta_properties, read_offset_checkpoint
+from kafka_tools.storage.checkpoints import (
+    MetaProperties,
+    read_meta_properties,
+    read_offset_checkpoint,
+    replace_file,
+    write_meta_properties,
+    write_offset_checkpoint,
+)
 from kafka_tools.values import TopicPartition, uuid_text
 
 log = logging.getLogger(__name__)
@@ -65,16 +72,16 @@ class DataDirs:
             found = _read_meta(path)
             if found is None:
                 continue
-            if found.get(_WRITTEN_BY_KEY) != _WRITTEN_BY:
+            if found.others.get(_WRITTEN_BY_KEY) != _WRITTEN_BY:
                 raise ConfigError(
                     f"{path} holds the logs of another broker (its {META_FILE} was not written by this one)",
                     hint="give an empty directory with --data-dir",
                 )
-            if known is not None and found.get("cluster.id") != known:
-                raise ConfigError(f"{path} belongs to cluster {found.get('cluster.id')}, not {known}")
-            if found.get("node.id") != str(node_id):
-                raise ConfigError(f"{path} belongs to node {found.get('node.id')}, not {node_id}")
-            known = found["cluster.id"]
+            if known is not None and found.cluster_id != known:
+                raise ConfigError(f"{path} belongs to cluster {found.cluster_id}, not {known}")
+            if found.node_id != node_id:
+                raise ConfigError(f"{path} belongs to node {found.node_id}, not {node_id}")
+            known = found.cluster_id
         self.cluster_id = known or uuid_text(uuid.uuid4())
         for path in self.paths:
             if _read_meta(path) is None:
@@ -116,18 +123,18 @@ class DataDirs:
         high_watermarks: Mapping[TopicPartition, int],
     ) -> None:  # fmt: skip
         """Replace the three checkpoint files of one directory."""
-        write_checkpoint(os.path.join(path, RECOVERY_POINTS), recovery_points)
-        write_checkpoint(os.path.join(path, LOG_STARTS), log_starts)
-        write_checkpoint(os.path.join(path, HIGH_WATERMARKS), high_watermarks)
+        write_offset_checkpoint(os.path.join(path, RECOVERY_POINTS), recovery_points)
+        write_offset_checkpoint(os.path.join(path, LOG_STARTS), log_starts)
+        write_offset_checkpoint(os.path.join(path, HIGH_WATERMARKS), high_watermarks)
 
     def write_log_starts(self, path: str, log_starts: Mapping[TopicPartition, int]) -> None:
         """Replace the file that keeps where each log of one directory starts."""
-        write_checkpoint(os.path.join(path, LOG_STARTS), log_starts)
+        write_offset_checkpoint(os.path.join(path, LOG_STARTS), log_starts)
 
     def mark_clean(self) -> None:
         """Say that every log was closed: the next start trusts the files."""
         for path in self.paths:
-            _replace(os.path.join(path, CLEAN_SHUTDOWN_FILE), '{"version":0,"brokerEpoch":"-1"}')
+            replace_file(os.path.join(path, CLEAN_SHUTDOWN_FILE), b'{"version":0,"brokerEpoch":"-1"}')
 
     def unlock(self) -> None:
         for fd in self._locks:
@@ -163,25 +170,11 @@ def read_checkpoint(path: str) -> dict[TopicPartition, int]:
         return {}
 
 
-def write_checkpoint(path: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """Replace a checkpoint file, synced to the disk."""
-    lines = "".join(f"{topic} {partition} {offset}\n" for (topic, partition), offset in sorted(offsets.items()))
-    _replace(path, f"0\n{len(offsets)}\n{lines}")
-
-
-def _replace(path: str, text: str) -> None:
-    with open(path + ".tmp", "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(path + ".tmp", path)
-
-
 def _has_logs(path: str) -> bool:
     return any(entry.is_dir() and "-" in entry.name for entry in os.scandir(path))
 
 
-def _read_meta(path: str) -> dict[str, str] | None:
+def _read_meta(path: str) -> MetaProperties | None:
     try:
         return read_meta_properties(os.path.join(path, META_FILE))
     except FileNotFoundError:
@@ -189,11 +182,5 @@ def _read_meta(path: str) -> dict[str, str] | None:
 
 
 def _write_meta(path: str, cluster_id: str, node_id: int) -> None:
-    values = {
-        "cluster.id": cluster_id,
-        "directory.id": uuid_text(uuid.uuid4()),
-        "node.id": str(node_id),
-        "version": "1",
-        _WRITTEN_BY_KEY: _WRITTEN_BY,
-    }
-    _replace(os.path.join(path, META_FILE), "#\n" + "".join(f"{key}={value}\n" for key, value in values.items()))
+    meta = MetaProperties(1, cluster_id, node_id, uuid_text(uuid.uuid4()), {_WRITTEN_BY_KEY: _WRITTEN_BY})
+    write_meta_properties(os.path.join(path, META_FILE), meta)

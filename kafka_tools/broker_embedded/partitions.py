@@ -23,8 +23,8 @@ from kafka_tools.broker_embedded.incoming import Limits
 from kafka_tools.errors import CorruptIndex, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.storage.log import LogConfig, PartitionLog
-from kafka_tools.storage.snapshots import read_partition_metadata
-from kafka_tools.values import TopicPartition, uuid_text
+from kafka_tools.storage.snapshots import read_partition_metadata, write_partition_metadata
+from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     import uuid
@@ -287,5 +287,4 @@ def _read_topic_id(path: str) -> uuid.UUID | None:
 
 
 def _write_topic_id(path: str, topic_id: uuid.UUID) -> None:
-    with open(os.path.join(path, _METADATA_FILE), "w", encoding="utf-8") as file:
-        file.write(f"version: 0\ntopic_id: {uuid_text(topic_id)}")
+    write_partition_metadata(os.path.join(path, _METADATA_FILE), topic_id)

@@ -10,19 +10,26 @@ from functools import cache
 from typing import Protocol
 
 
-class _Checksum(Protocol):
-    def __call__(self, data: bytes) -> int: ...
+class _Library(Protocol):
+    def value(self, data: bytes) -> int: ...
+
+    def extend(self, crc: int, data: bytes) -> int: ...
 
 
 @cache
-def _implementation() -> _Checksum:
+def _implementation() -> _Library:
     # google_crc32c: 4 ms, and not needed to read magic 0 and 1 or file names.
     import google_crc32c
 
-    checksum: _Checksum = google_crc32c.value
-    return checksum
+    library: _Library = google_crc32c
+    return library
 
 
 def crc32c(data: bytes | bytearray | memoryview) -> int:
     """The unsigned CRC-32C of ``data``."""
-    return _implementation()(data if type(data) is bytes else bytes(data))
+    return _implementation().value(data if type(data) is bytes else bytes(data))
+
+
+def crc32c_extend(crc: int, data: bytes) -> int:
+    """The CRC-32C of what ``crc`` is that of, followed by ``data``."""
+    return _implementation().extend(crc, data)

@@ -1,39 +1,79 @@
-"""Text files of a log directory: offset checkpoints, meta.properties, the quorum state.
+"""Text files of a log directory, read and written: offset checkpoints, meta.properties, the quorum state.
 
-A checkpoint is a version line (0), a count, then that many lines of words. Sources: ``CheckpointFile``,
-``OffsetCheckpointFile``, ``PropertiesUtils``, ``FileQuorumStateStore`` of Kafka.
+A checkpoint is a version line (0), a count, then that many lines of words. Writers replace a file as a whole, so that a
+reader sees the old one or the new one. Sources: ``CheckpointFile``, ``OffsetCheckpointFile``, ``MetaProperties``,
+``PropertiesUtils``, ``FileQuorumStateStore`` of Kafka.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from kafka_tools.errors import CorruptIndex
 from kafka_tools.values import TopicPartition
 
 MAX_BYTES = 64 * 1024 * 1024
+"""Of a checkpoint: two hundred thousand partitions with the longest names."""
+MAX_SMALL_BYTES = 1024 * 1024
+"""Of meta.properties and quorum-state."""
 VERSION = 0
 
+_LINE_BYTES = 1024
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
+_INT64 = range(-(2**63), 2**63)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
-def read_lines(path: str, what: str, words: int) -> list[list[str]]:
-    """The entries of a checkpoint file, each split into ``words`` words. Raises OSError or CorruptIndex."""
-    lines = _text(path, what).splitlines()
-    if not lines:  # how brokers before 2.0 leave the file of a log without entries
-        return []
-    if len(lines) < 2 or not lines[0].isdecimal() or not lines[1].isdecimal():
-        raise CorruptIndex(f"{path} is no {what}: it must start with a version and a count", path=path)
-    if int(lines[0]) != VERSION:
-        raise CorruptIndex(f"{path}: {what} version {lines[0]} is unknown, only {VERSION} is known", path=path)
-    rows = []
-    for number, line in enumerate(lines[2:], 3):
-        row = line.split()
-        if len(row) != words or not all(word.lstrip("-").isdecimal() for word in row[-(words if words == 2 else 2) :]):
-            raise CorruptIndex(f"{path} line {number}: '{line[:80]}' is no entry of a {what}", path=path)
-        rows.append(row)
-    if len(rows) != int(lines[1]):
-        raise CorruptIndex(f"{path} promises {lines[1]} entries and holds {len(rows)}", path=path)
-    return rows
+
+def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) -> Iterator[list[str]]:
+    """The entries of a checkpoint file one by one, each split into ``words`` words, all but a topic numbers.
+
+    ``what`` names the file in errors. Raises OSError; CorruptIndex as soon as a line shows that it is none.
+    """
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most_bytes:
+            raise CorruptIndex(f"{path} is no {what}: it has {size} bytes, more than {most_bytes}", path=path)
+        lines = _lines(file.readline, path, what)
+        version, count = next(lines, None), next(lines, None)
+        if version is None:  # how brokers before 2.0 leave the file of a log without entries
+            return
+        if count is None or not _NUMBER.fullmatch(version) or not _NUMBER.fullmatch(count):
+            raise CorruptIndex(f"{path} is no {what}: it must start with a version and a count", path=path)
+        if int(version) != VERSION:
+            raise CorruptIndex(f"{path}: {what} version {version} is unknown, only {VERSION} is known", path=path)
+        found = 0
+        for number, line in enumerate(lines, 3):
+            row = line.split()
+            numbers = row if words == 2 else row[1:]
+            if len(row) != words or not all(_NUMBER.fullmatch(word) and int(word) in _INT64 for word in numbers):
+                raise CorruptIndex(f"{path} line {number}: '{line[:80]}' is no entry of a {what}", path=path)
+            found += 1
+            yield row
+        if found != int(count):
+            raise CorruptIndex(f"{path} promises {count} entries and holds {found}", path=path)
+
+
+def _lines(readline: Any, path: str, what: str) -> Iterator[str]:
+    number = 0
+    while data := readline(_LINE_BYTES):
+        number += 1
+        if len(data) == _LINE_BYTES:
+            raise CorruptIndex(f"{path} line {number} is too long for a {what}", path=path)
+        try:
+            yield data.decode().rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise CorruptIndex(f"{path} line {number} is not UTF-8", path=path) from error
+
+
+def write_rows(path: str, lines: Iterable[str], *, sync: bool = True) -> None:
+    """Replace a checkpoint file by these entries. Raises OSError."""
+    entries = list(lines)
+    replace_file(path, "".join(f"{line}\n" for line in (str(VERSION), str(len(entries)), *entries)).encode(), sync=sync)
 
 
 def read_offset_checkpoint(path: str) -> dict[TopicPartition, int]:
@@ -43,41 +83,136 @@ def read_offset_checkpoint(path: str) -> dict[TopicPartition, int]:
     """
     return {
         TopicPartition(topic, int(partition)): int(offset)
-        for topic, partition, offset in read_lines(path, "offset checkpoint", 3)
+        for topic, partition, offset in read_rows(path, "offset checkpoint", 3)
     }
 
 
-def read_meta_properties(path: str) -> dict[str, str]:
-    """``meta.properties``: cluster.id, node.id or broker.id, version, directory.id. Raises OSError or CorruptIndex."""
+def write_offset_checkpoint(path: str, offsets: Mapping[TopicPartition, int]) -> None:
+    """Replace an offset checkpoint, by topic and partition in order. Raises OSError."""
+    write_rows(path, (f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())))
+
+
+class MetaProperties(NamedTuple):
+    """What ``meta.properties`` says of a log directory: version 0 (ZooKeeper) or 1 (KRaft)."""
+
+    version: int
+    cluster_id: str | None
+    node_id: int | None
+    """``broker.id`` in version 0, ``node.id`` in version 1; None for a broker that has not chosen one yet."""
+    directory_id: str | None = None
+    others: Mapping[str, str] = {}
+    """What else is in the file."""
+
+
+def read_properties(path: str) -> dict[str, str]:
+    """Key -> value of a file in Java's properties form. Raises OSError or CorruptIndex."""
     found = {}
-    for number, line in enumerate(_text(path, "meta.properties file").splitlines(), 1):
+    for number, line in enumerate(_small_text(path, "meta.properties file").splitlines(), 1):
         text = line.strip()
         if not text or text[0] in "#!":
             continue
-        key, equals, value = text.partition("=")
-        if not equals:
+        match = re.fullmatch(r"((?:\\.|[^\\=:\s])+)\s*[=:]\s*(.*)", text, re.DOTALL)
+        if match is None:
             raise CorruptIndex(f"{path} line {number}: key=value is expected", path=path)
-        found[key.strip()] = value.strip().replace("\\:", ":").replace("\\=", "=")
+        found[_unescaped(match[1])] = _unescaped(match[2])
     return found
 
 
+def read_meta_properties(path: str) -> MetaProperties:
+    """``meta.properties`` of version 0 or 1. Raises OSError or CorruptIndex."""
+    values = read_properties(path)
+    version = _take_number(values, "version", path)
+    if version not in (0, 1):
+        told = "no version" if version is None else f"the version {version}"
+        raise CorruptIndex(f"{path} has {told}; 0 and 1 are known", path=path)
+    node_id = _take_number(values, "broker.id" if version == 0 else "node.id", path)
+    cluster_id = values.pop("cluster.id", None)
+    if version == 1 and (node_id is None or cluster_id is None):
+        missing = "node.id" if node_id is None else "cluster.id"
+        raise CorruptIndex(f"{path} is of version 1 and lacks {missing}", path=path)
+    return MetaProperties(version, cluster_id, node_id, values.pop("directory.id", None), values)
+
+
+def write_meta_properties(path: str, meta: MetaProperties) -> None:
+    """Replace ``meta.properties``, synced to the disk. Raises OSError."""
+    known = {
+        "version": str(meta.version),
+        "cluster.id": meta.cluster_id,
+        "broker.id" if meta.version == 0 else "node.id": None if meta.node_id is None else str(meta.node_id),
+        "directory.id": meta.directory_id,
+    }
+    values = {key: value for key, value in known.items() if value is not None} | dict(meta.others)
+    lines = (f"{_escaped(key, ':= ')}={_escaped(value, ':=')}\n" for key, value in sorted(values.items()))
+    replace_file(path, ("#\n" + "".join(lines)).encode())
+
+
 def read_quorum_state(path: str) -> dict[str, Any]:
-    """The JSON of a ``quorum-state`` file: leader, epoch and vote of a KRaft node. Raises OSError or CorruptIndex."""
+    """The JSON of a ``quorum-state`` file: leader, epoch and vote of a KRaft node. Raises OSError or CorruptIndex.
+
+    ``data_version`` tells its form (``stored.quorum_state``).
+    """
     try:
-        document = json.loads(_text(path, "quorum state file"))
+        document = json.loads(_small_text(path, "quorum state file"))
     except (ValueError, RecursionError) as error:
         raise CorruptIndex(f"{path} is no JSON", path=path) from error
-    if not isinstance(document, dict) or "leaderEpoch" not in document:
-        raise CorruptIndex(f"{path} is no quorum state: it has no leaderEpoch", path=path)
+    if not isinstance(document, dict):
+        raise CorruptIndex(f"{path} is no quorum state: it is no JSON object", path=path)
+    for key, required in (("leaderEpoch", True), ("data_version", True), ("leaderId", False), ("votedId", False)):
+        if required and key not in document:
+            raise CorruptIndex(f"{path} is no quorum state: it has no {key}", path=path)
+        if type(document.get(key, 0)) is not int:
+            raise CorruptIndex(f"{path} is no quorum state: its {key} is no number", path=path)
+    if document["data_version"] not in (0, 1):
+        version = document["data_version"]
+        raise CorruptIndex(f"{path}: quorum state version {version} is unknown, 0 and 1 are known", path=path)
     return document
 
 
-def _text(path: str, what: str) -> str:
+def write_quorum_state(path: str, document: Mapping[str, Any]) -> None:
+    """Replace a ``quorum-state`` file, synced to the disk. Raises OSError."""
+    replace_file(path, json.dumps(document, separators=(",", ":")).encode())
+
+
+def replace_file(path: str, data: bytes, *, sync: bool = True) -> None:
+    """Put ``data`` where ``path`` is: a crash leaves the old file or the new one. Raises OSError."""
+    with open(path + ".tmp", "wb") as file:
+        file.write(data)
+        if sync:
+            file.flush()
+            os.fsync(file.fileno())
+    os.replace(path + ".tmp", path)
+
+
+def _small_text(path: str, what: str) -> str:
     with open(path, "rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise CorruptIndex(f"{path} is no {what}: it has more than {MAX_BYTES} bytes", path=path)
+        data = file.read(MAX_SMALL_BYTES + 1)
+    if len(data) > MAX_SMALL_BYTES:
+        raise CorruptIndex(f"{path} is no {what}: it has more than {MAX_SMALL_BYTES} bytes", path=path)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         raise CorruptIndex(f"{path} is no {what}: byte {error.start} is not UTF-8", path=path) from error
+
+
+def _take_number(values: dict[str, str], key: str, path: str) -> int | None:
+    text = values.pop(key, None)
+    if text is None:
+        return None
+    if not re.fullmatch(r"-?[0-9]{1,10}", text) or int(text) not in range(-(2**31), 2**31):
+        raise CorruptIndex(f"{path}: {key} is '{text[:40]}', a number is expected", path=path)
+    return int(text)
+
+
+def _unescaped(text: str) -> str:
+    def character(match: re.Match[str]) -> str:
+        escape = match[1]
+        return chr(int(escape[1:], 16)) if len(escape) == 5 else _ESCAPED.get(escape, escape)
+
+    return _ESCAPE.sub(character, text)
+
+
+def _escaped(text: str, special: str) -> str:
+    names = {value: "\\" + key for key, value in _ESCAPED.items()}
+    return "".join(
+        names.get(character, "\\" + character if character in special + "\\" else character) for character in text
+    )

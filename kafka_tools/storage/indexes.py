@@ -1,4 +1,4 @@
-"""Offset, time and transaction index files, read.
+"""Offset, time and transaction index files, read and written.
 
 Layouts of Kafka's ``OffsetIndex`` (relative offset, position), ``TimeIndex`` (timestamp, relative offset) and
 ``TransactionIndex`` (version, producer id, first, last and last stable offset); big-endian, entries back to back.
@@ -8,8 +8,9 @@ A file that a crash left preallocated ends in zero entries.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from struct import Struct
+from struct import error as struct_error
 from typing import NamedTuple
 
 from kafka_tools.errors import CorruptIndex
@@ -46,23 +47,47 @@ class AbortedTransaction(NamedTuple):
     last_stable_offset: int
 
 
-def _entries(path: str, layout: Struct) -> Iterator[tuple[int, ...]]:
-    """The whole entries of a file; a remainder is left out."""
+def whole_entries(path: str, layout: Struct) -> Iterator[tuple[int, ...]]:
+    """The whole entries of a file, in pieces of a megabyte; a remainder is left out. Raises OSError."""
     with open(path, "rb") as file:
         whole = _READ_BYTES - _READ_BYTES % layout.size
         while data := file.read(whole):
             yield from layout.iter_unpack(data[: len(data) - len(data) % layout.size])
 
 
+def written_entries(path: str, layout: Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """(position in the file, entry) of the entries before the zeros that a crash leaves at the end. Raises OSError.
+
+    A first entry of zeros counts as not written, as in an index that was only preallocated.
+    """
+    for number, entry in enumerate(whole_entries(path, layout)):
+        if any(entry):
+            yield number * layout.size, entry
+        elif number:
+            return
+
+
+def nonzero_from(path: str, position: int) -> int | None:
+    """Where the first byte other than zero lies from ``position`` on, None if there is none. Raises OSError."""
+    with open(path, "rb") as file:
+        file.seek(position)
+        while data := file.read(_READ_BYTES):
+            rest = data.lstrip(b"\x00")
+            if rest:
+                return position + len(data) - len(rest)
+            position += len(data)
+    return None
+
+
 def read_offset_index(path: str, base_offset: int) -> Iterator[OffsetEntry]:
     """The entries as they are in the file, zero entries of a sparse file included. Raises OSError."""
-    for relative, position in _entries(path, OFFSET_ENTRY):
+    for relative, position in whole_entries(path, OFFSET_ENTRY):
         yield OffsetEntry(base_offset + relative, position)
 
 
 def read_time_index(path: str, base_offset: int) -> Iterator[TimeEntry]:
     """The entries as they are in the file, zero entries of a sparse file included. Raises OSError."""
-    for timestamp, relative in _entries(path, TIME_ENTRY):
+    for timestamp, relative in whole_entries(path, TIME_ENTRY):
         yield TimeEntry(timestamp, base_offset + relative)
 
 
@@ -72,7 +97,7 @@ def read_txn_index(path: str) -> Iterator[AbortedTransaction]:
     Raises OSError, and CorruptIndex for a cut entry, after those before it.
     """
     position = 0
-    for values in _entries(path, TXN_ENTRY):
+    for values in whole_entries(path, TXN_ENTRY):
         position += TXN_ENTRY.size
         yield AbortedTransaction._make(values)
     left = os.path.getsize(path) - position
@@ -82,3 +107,31 @@ def read_txn_index(path: str) -> Iterator[AbortedTransaction]:
             path=path,
             position=position,
         )
+
+
+def pack_offset_index(entries: Iterable[OffsetEntry], base_offset: int) -> bytes:
+    """The bytes of an .index with these entries. Raises CorruptIndex for an offset too far from the base."""
+    return _pack(OFFSET_ENTRY, ((entry.offset - base_offset, entry.position) for entry in entries))
+
+
+def pack_time_index(entries: Iterable[TimeEntry], base_offset: int) -> bytes:
+    """The bytes of a .timeindex with these entries. Raises CorruptIndex for an offset too far from the base."""
+    return _pack(TIME_ENTRY, ((entry.timestamp, entry.offset - base_offset) for entry in entries))
+
+
+def pack_txn_index(entries: Iterable[AbortedTransaction]) -> bytes:
+    """The bytes of a .txnindex with these entries. Raises CorruptIndex for numbers that do not fit."""
+    return _pack(TXN_ENTRY, entries)
+
+
+def append_entries(path: str, data: bytes) -> None:
+    """Add packed entries at the end of an index file, handed to the kernel in one piece. Raises OSError."""
+    with open(path, "ab", buffering=0) as file:
+        file.write(data)
+
+
+def _pack(layout: Struct, entries: Iterable[tuple[int, ...]]) -> bytes:
+    try:
+        return b"".join([layout.pack(*entry) for entry in entries])
+    except struct_error as error:
+        raise CorruptIndex(f"an index entry cannot be written: {error}") from error

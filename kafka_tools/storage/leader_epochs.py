@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from kafka_tools.errors import CorruptIndex
-from kafka_tools.storage.snapshots import read_leader_epochs
+from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, write_leader_epochs
 
 FILE_NAME = "leader-epoch-checkpoint"
 
@@ -94,9 +94,5 @@ class LeaderEpochs:
 
     def save(self) -> None:
         """Replace the file; a reader sees the old one or the new one."""
-        temporary = self._path + ".tmp"
-        lines = [f"0\n{len(self.entries)}\n", *(f"{epoch} {offset}\n" for epoch, offset in self.entries)]
-        with open(temporary, "w", encoding="ascii") as file:
-            file.write("".join(lines))
-        os.replace(temporary, self._path)
+        write_leader_epochs(self._path, (LeaderEpoch(*entry) for entry in self.entries), sync=False)
         self.unsaved = False

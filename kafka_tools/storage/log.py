@@ -21,7 +21,7 @@ from kafka_tools.records.build import patch_batch
 from kafka_tools.storage import log_recovery
 from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log_segment import MAX_RELATIVE_OFFSET, LogSegment
-from kafka_tools.storage.producer_files import append_aborted, read_aborted, read_marker, write_snapshot
+from kafka_tools.storage.producer_files import append_aborted, end_transaction, read_aborted, write_snapshot
 from kafka_tools.storage.producer_state import KnownBatch, ProducerStates
 
 _INDEX_ENTRY_BYTES = 8
@@ -192,7 +192,7 @@ class PartitionLog:
         if not view.is_control:
             self.producers.update(view, view.base_offset, view.last_offset, view.max_timestamp)
             return
-        finished = read_marker(view, self.producers)
+        finished = end_transaction(view, self.producers)
         if finished and not finished.committed and segment is not None:
             append_aborted(segment.transaction_index_path, finished)
 

@@ -9,15 +9,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from struct import Struct
 from typing import NamedTuple
 
-from kafka_tools.errors import LogError
+from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.records.batches import BatchView
 
 BATCHES_TO_RETAIN = 5
 """How many batches a producer may have in flight and still be recognised (Kafka's constant)."""
 
+MOST_OPEN = 100_000
 _SEQUENCE_MAX = 2**31 - 1
+_MARKER_KEY = Struct(">hh")  # version, type
+_MARKER_VALUE = Struct(">hi")  # version, coordinator epoch
+_ABORT, _COMMIT = 0, 1
 
 
 class OutOfOrderSequence(LogError):
@@ -63,6 +68,63 @@ class FinishedTransaction(NamedTuple):
     last_offset: int
     committed: bool
     last_stable_offset: int
+
+
+class EndMarker(NamedTuple):
+    """A control record that ends a producer's transaction. ``timestamp`` is in milliseconds."""
+
+    offset: int
+    timestamp: int
+    committed: bool
+    coordinator_epoch: int
+
+
+def read_marker(view: BatchView) -> EndMarker | None:
+    """The marker in a control batch; None for other control records, and for a batch that the cleaner emptied.
+
+    Source: ``EndTransactionMarker``. Raises CorruptBatch for a record that is no whole control record.
+    """
+    for record in view.records():
+        if record.key is None or len(record.key) < _MARKER_KEY.size:
+            raise CorruptBatch(f"the control record at offset {record.offset} has no key with its type")
+        _, kind = _MARKER_KEY.unpack_from(record.key)
+        if not _ABORT <= kind <= _COMMIT:
+            return None
+        if record.value is None or len(record.value) < _MARKER_VALUE.size:
+            raise CorruptBatch(f"the transaction marker at offset {record.offset} is cut short")
+        _, coordinator_epoch = _MARKER_VALUE.unpack_from(record.value)
+        return EndMarker(record.offset, record.timestamp, kind == _COMMIT, coordinator_epoch)
+    return None
+
+
+class OpenTransactions:
+    """First offset of each producer's open transaction, as a walk over a log sees them.
+
+    Bounded: with more than MOST_OPEN at once the oldest are forgotten, and nothing is concluded about those.
+    """
+
+    def __init__(self) -> None:
+        self.starts: dict[int, int] = {}
+        """Producer id -> first offset."""
+        self.complete = True
+        """Whether nothing was forgotten."""
+
+    def begin(self, producer_id: int, offset: int) -> None:
+        """A transactional batch; only the first one of a transaction counts."""
+        if producer_id in self.starts:
+            return
+        if len(self.starts) >= MOST_OPEN:
+            del self.starts[next(iter(self.starts))]
+            self.complete = False
+        self.starts[producer_id] = offset
+
+    def end(self, producer_id: int) -> int | None:
+        """A marker; where the transaction began, None if that was not seen."""
+        return self.starts.pop(producer_id, None)
+
+    def forget(self) -> None:
+        """Bytes were skipped: what was open may have ended there."""
+        self.starts.clear()
 
 
 class ProducerStates:

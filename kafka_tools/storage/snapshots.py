@@ -5,19 +5,28 @@ Sources: ``ProducerStateManager``, ``LeaderEpochCheckpointFile``, ``PartitionMet
 
 from __future__ import annotations
 
+import os
 import uuid
+from collections.abc import Iterable, Iterator
+from struct import Struct
 from typing import NamedTuple
 
-from kafka_tools.errors import CorruptIndex, InputError, WireError
-from kafka_tools.protocol.codec import decode_prefix
-from kafka_tools.protocol.stored.producer_snapshot import ProducerSnapshot
-from kafka_tools.records.crc32c import crc32c
-from kafka_tools.storage.checkpoints import read_lines
-from kafka_tools.values import parse_uuid
+from kafka_tools.errors import CorruptIndex, InputError
+from kafka_tools.records.crc32c import crc32c, crc32c_extend
+from kafka_tools.storage.checkpoints import read_rows, replace_file, write_rows
+from kafka_tools.values import parse_uuid, uuid_text
 
 SNAPSHOT_VERSION = 1
-MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024
-_CRC_END = 6  # int16 version, uint32 crc; the crc covers what follows
+MAX_EPOCHS_BYTES = 4 * 1024 * 1024
+"""Of a leader-epoch-checkpoint: a hundred thousand epochs and more."""
+
+_HEAD = Struct(">hIi")  # version, crc, number of producers
+_CRC_END = 6  # the crc covers what follows it
+_ENTRY = Struct(">qhiqiqiq")
+"""Producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, first offset of the open
+transaction (``stored.producer_snapshot`` is the same in the language of messages)."""
+_PIECE_BYTES = _ENTRY.size * 16384
+_METADATA_BYTES = 4096
 
 
 class ProducerState(NamedTuple):
@@ -53,54 +62,94 @@ class LeaderEpoch(NamedTuple):
     start_offset: int
 
 
-def read_producer_snapshot(path: str) -> list[ProducerState]:
-    """The producers of a ``.snapshot`` file, in its order. Raises OSError, or CorruptIndex in Kafka's words."""
+def read_producers(path: str) -> Iterator[ProducerState]:
+    """The producers of a ``.snapshot`` file, in its order, one by one: the file is read in pieces, twice.
+
+    Raises OSError, or CorruptIndex in Kafka's words before the first producer comes.
+    """
     with open(path, "rb") as file:
-        data = file.read(MAX_SNAPSHOT_BYTES + 1)
-    if len(data) > MAX_SNAPSHOT_BYTES:
-        raise CorruptIndex(f"a snapshot of more than {MAX_SNAPSHOT_BYTES} bytes", path=path)
-    if len(data) >= 2 and int.from_bytes(data[:2], "big", signed=True) != SNAPSHOT_VERSION:
-        version = int.from_bytes(data[:2], "big", signed=True)
-        raise CorruptIndex(
-            f"Snapshot failed schema validation: Snapshot contained an unknown file version {version}", path=path
+        size = os.fstat(file.fileno()).st_size
+        head = file.read(_HEAD.size)
+        if len(head) >= 2 and (version := int.from_bytes(head[:2], "big", signed=True)) != SNAPSHOT_VERSION:
+            raise CorruptIndex(
+                f"Snapshot failed schema validation: Snapshot contained an unknown file version {version}", path=path
+            )
+        if len(head) < _HEAD.size:
+            text = f"Snapshot failed schema validation: {len(head)} bytes are too few for a header"
+            raise CorruptIndex(text, path=path, position=len(head))
+        _, crc, count = _HEAD.unpack(head)
+        room = (size - _HEAD.size) // _ENTRY.size
+        if not 0 <= count <= room:
+            text = f"Snapshot failed schema validation: it claims {count} producers and has room for {room}"
+            raise CorruptIndex(text, path=path, position=_CRC_END)
+        computed = crc32c(head[_CRC_END:])
+        while data := file.read(_PIECE_BYTES):
+            computed = crc32c_extend(computed, data)
+        if crc != computed:
+            raise CorruptIndex(
+                f"Snapshot is corrupt (CRC is no longer valid). Stored crc: {crc}. Computed crc: {computed}",
+                path=path,
+                position=2,
+            )
+        end = _HEAD.size + count * _ENTRY.size
+        if end != size:
+            text = f"{size - end} bytes follow the last producer of the snapshot"
+            raise CorruptIndex(text, path=path, position=end)
+        file.seek(_HEAD.size)
+        while data := file.read(_PIECE_BYTES):
+            for row in _ENTRY.iter_unpack(data[: len(data) - len(data) % _ENTRY.size]):
+                producer_id, epoch, last_sequence, last_offset, delta, timestamp, coordinator_epoch, start = row
+                transaction_start = None if start < 0 else start
+                yield ProducerState(
+                    producer_id, epoch, coordinator_epoch, last_sequence, last_offset, delta, timestamp,
+                    transaction_start,
+                )  # fmt: skip
+
+
+def read_producer_snapshot(path: str) -> list[ProducerState]:
+    """All producers of a ``.snapshot`` file, in its order. Raises OSError, or CorruptIndex in Kafka's words."""
+    return list(read_producers(path))
+
+
+def pack_producer_snapshot(states: Iterable[ProducerState]) -> bytes:
+    """The bytes of a ``.snapshot`` file as Kafka writes it: version, CRC, count, producers."""
+    entries = [
+        _ENTRY.pack(
+            state.producer_id,
+            state.producer_epoch,
+            state.last_sequence,
+            state.last_offset,
+            state.offset_delta,
+            state.timestamp,
+            state.coordinator_epoch,
+            -1 if state.transaction_start is None else state.transaction_start,
         )
-    try:
-        snapshot, end = decode_prefix(ProducerSnapshot, SNAPSHOT_VERSION, data, 2)
-    except WireError as error:
-        raise CorruptIndex(f"Snapshot failed schema validation: {error}", path=path, position=error.position) from error
-    computed = crc32c(data[_CRC_END:])
-    if snapshot.crc != computed:
-        raise CorruptIndex(
-            f"Snapshot is corrupt (CRC is no longer valid). Stored crc: {snapshot.crc}. Computed crc: {computed}",
-            path=path,
-            position=2,
-        )
-    if end != len(data):
-        raise CorruptIndex(f"{len(data) - end} bytes follow the last producer of the snapshot", path=path, position=end)
-    return [
-        ProducerState(
-            entry.producer_id,
-            entry.epoch,
-            entry.coordinator_epoch,
-            entry.last_sequence,
-            entry.last_offset,
-            entry.offset_delta,
-            entry.timestamp,
-            entry.current_txn_first_offset if entry.current_txn_first_offset >= 0 else None,
-        )
-        for entry in snapshot.producer_entries
+        for state in states
     ]
+    body = len(entries).to_bytes(4, "big") + b"".join(entries)
+    return SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body
+
+
+def write_producer_snapshot(path: str, states: Iterable[ProducerState], *, sync: bool = True) -> None:
+    """Replace a ``.snapshot`` file. Raises OSError."""
+    replace_file(path, pack_producer_snapshot(states), sync=sync)
 
 
 def read_leader_epochs(path: str) -> list[LeaderEpoch]:
     """The entries of a ``leader-epoch-checkpoint``. Raises OSError or CorruptIndex."""
-    return [LeaderEpoch(int(epoch), int(offset)) for epoch, offset in read_lines(path, "leader epoch checkpoint", 2)]
+    rows = read_rows(path, "leader epoch checkpoint", 2, most_bytes=MAX_EPOCHS_BYTES)
+    return [LeaderEpoch(int(epoch), int(offset)) for epoch, offset in rows]
+
+
+def write_leader_epochs(path: str, epochs: Iterable[LeaderEpoch], *, sync: bool = True) -> None:
+    """Replace a ``leader-epoch-checkpoint``. Raises OSError."""
+    write_rows(path, (f"{epoch} {start_offset}" for epoch, start_offset in epochs), sync=sync)
 
 
 def read_partition_metadata(path: str) -> uuid.UUID:
     """The topic id in a ``partition.metadata`` file. Raises OSError or CorruptIndex."""
-    with open(path, encoding="utf-8", errors="replace") as file:
-        lines = file.read(4096).splitlines()
+    with open(path, "rb") as file:
+        lines = file.read(_METADATA_BYTES).decode("utf-8", "replace").splitlines()
     fields = dict(line.split(": ", 1) for line in lines if ": " in line)
     if fields.get("version") != "0" or "topic_id" not in fields:
         raise CorruptIndex(f"{path} is no partition metadata file of version 0", path=path)
@@ -108,3 +157,8 @@ def read_partition_metadata(path: str) -> uuid.UUID:
         return parse_uuid(fields["topic_id"])
     except InputError as error:
         raise CorruptIndex(f"{path}: {error}", path=path) from error
+
+
+def write_partition_metadata(path: str, topic_id: uuid.UUID, *, sync: bool = False) -> None:
+    """Replace a ``partition.metadata`` file. Raises OSError."""
+    replace_file(path, f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode(), sync=sync)

@@ -106,7 +106,7 @@ def test_every_file_of_real_brokers_is_read() -> None:
     assert sum(len(snapshots.read_leader_epochs(str(path))) for path in files("leader-epoch-checkpoint")) > 200
     assert all(snapshots.read_partition_metadata(str(path)).int for path in files("partition.metadata"))
     assert sum(len(checkpoints.read_offset_checkpoint(str(path))) for path in files("-offset-checkpoint")) > 100
-    assert all("cluster.id" in checkpoints.read_meta_properties(str(path)) for path in files("meta.properties"))
+    assert all(checkpoints.read_meta_properties(str(path)).cluster_id for path in files("meta.properties"))
     assert all("leaderEpoch" in checkpoints.read_quorum_state(str(path)) for path in files("quorum-state"))
     for path in files(".snapshot"):
         if "corrupt-" not in str(path):

@@ -1,0 +1,169 @@
+"""Leader epochs and producer snapshots, compared with the log that is being walked.
+
+Observers of ``segment_check.SegmentCheck`` that go from segment to segment of a partition. Both files are summaries of
+the log: they contradict it where it says otherwise, and compaction, expiry and deletion only take away what could be
+compared. Sources: ``LeaderEpochFileCache``, ``ProducerStateManager`` of Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kafka_tools.errors import CorruptBatch, CorruptIndex
+from kafka_tools.records.batches import BatchView
+from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.producer_state import MOST_OPEN, OpenTransactions, read_marker
+from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState, read_producers
+
+
+class LeaderEpochCheck:
+    """A leader-epoch-checkpoint against the epochs in the batches; each disagreement once."""
+
+    def __init__(self, path: str, epochs: Sequence[LeaderEpoch]) -> None:
+        self._path = path
+        self._epochs = epochs
+        self._at = -1
+        self._told: tuple[int, int] | None = None
+
+    def batch(self, view: BatchView) -> Iterator[Finding]:
+        found = view.partition_leader_epoch
+        if found < 0 or not self._epochs:
+            return
+        while self._at + 1 < len(self._epochs) and self._epochs[self._at + 1].start_offset <= view.last_offset:
+            following = self._epochs[self._at + 1]
+            if following.start_offset > view.base_offset and following.epoch != found:
+                break
+            self._at += 1
+        if self._at < 0:
+            return  # before the log start offset, where the file's first epoch begins
+        known = self._epochs[self._at].epoch
+        if known != found and (known, found) != self._told:
+            self._told = known, found
+            text = (
+                f"says leader epoch {known} from offset {self._epochs[self._at].start_offset} on; the log has {found}"
+            )
+            yield Finding(self._path, "leader-epochs-mismatch", f"{text} at {view.base_offset}", None, view.base_offset)
+
+    def hole(self, start: int, end: int) -> None:
+        """Nothing depends on what came before."""
+
+    def end(self, size_bytes: int) -> Iterator[Finding]:
+        return iter(())
+
+
+class _Last(NamedTuple):
+    """The last data batch of a producer."""
+
+    epoch: int
+    last_sequence: int
+    last_offset: int
+
+
+class ProducerSnapshotCheck:
+    """The producer snapshots of a partition, each against what the log says of the offsets before it.
+
+    Bounded: of more than MOST_OPEN producers the one that wrote first is forgotten.
+    """
+
+    def __init__(self, snapshots: Sequence[tuple[int, str]], first_offset: int) -> None:
+        """``snapshots``: (offset, path), ascending; ``first_offset``: where the log begins."""
+        self._snapshots = [entry for entry in snapshots if entry[0] >= first_offset]
+        self._number = 0
+        self._last: dict[int, _Last] = {}
+        self._open = OpenTransactions()
+        self._ended: dict[int, int] = {}
+        self._unread: list[Finding] = []
+
+    def batch(self, view: BatchView) -> Iterator[Finding]:
+        yield from self._up_to(view.base_offset)
+        producer = view.producer_id
+        if producer < 0:
+            return
+        if not view.is_control:
+            self._last.pop(producer, None)
+            if len(self._last) >= MOST_OPEN:
+                del self._last[next(iter(self._last))]
+            self._last[producer] = _Last(view.producer_epoch, view.last_sequence, view.last_offset)
+            if view.is_transactional and view.record_count:
+                self._open.begin(producer, view.base_offset)
+            return
+        try:
+            marker = read_marker(view)
+        except CorruptBatch:
+            marker = None  # the transaction index's check tells it
+        if marker is not None:
+            self._open.end(producer)
+            self._ended.pop(producer, None)
+            if len(self._ended) >= MOST_OPEN:
+                del self._ended[next(iter(self._ended))]
+            self._ended[producer] = marker.offset
+
+    def hole(self, start: int, end: int) -> None:
+        self._open.forget()
+
+    def end(self, size_bytes: int) -> Iterator[Finding]:
+        return iter(())
+
+    def finish(self, log_end_offset: int, *, whole: bool) -> Iterator[Finding]:
+        """After the last segment. ``whole``: nothing was damaged, so that the end is really the end."""
+        yield from self._up_to(log_end_offset)
+        for offset, path in self._snapshots[self._number :]:
+            yield from unreadable_snapshot(path)
+            if whole:
+                text = f"is about offset {offset}, beyond the end of the log at {log_end_offset}"
+                yield Finding(path, "producer-snapshot-mismatch", text, None, offset)
+
+    def _up_to(self, offset: int) -> Iterator[Finding]:
+        while self._number < len(self._snapshots) and self._snapshots[self._number][0] <= offset:
+            yield from self._compare(*self._snapshots[self._number])
+            self._number += 1
+
+    def _compare(self, offset: int, path: str) -> Iterator[Finding]:
+        def finding(text: str, at: int | None) -> Finding:
+            return Finding(path, "producer-snapshot-mismatch", text, None, at)
+
+        unlisted = dict(self._open.starts)
+        try:
+            for state in read_producers(path):
+                unlisted.pop(state.producer_id, None)
+                text = self._contradiction(state)
+                if text is not None:
+                    yield finding(f"producer {state.producer_id}: {text}", state.last_offset)
+        except CorruptIndex as error:
+            yield Finding(path, "producer-snapshot", str(error), error.position)
+            return
+        except OSError as error:
+            yield Finding(path, "unreadable", f"cannot be read: {error.strerror}")
+            return
+        for producer, start in unlisted.items():
+            yield finding(f"lacks producer {producer}, whose transaction from {start} on is open at {offset}", start)
+
+    def _contradiction(self, state: ProducerState) -> str | None:
+        last = self._last.get(state.producer_id)
+        if last is not None:
+            if last.last_offset > state.last_offset:
+                return f"its last offset is said to be {state.last_offset}; the log has {last.last_offset}"
+            if last.epoch > state.producer_epoch:
+                return f"its epoch is said to be {state.producer_epoch}; the log has {last.epoch}"
+            if last.last_offset == state.last_offset and last.last_sequence != state.last_sequence:
+                return f"its last sequence is said to be {state.last_sequence}; the log has {last.last_sequence}"
+        said, start = state.transaction_start, self._open.starts.get(state.producer_id)
+        if start is not None and (said is None or said > start):
+            told = "none" if said is None else f"from {said} on"
+            return f"its open transaction is said to be {told}; the log has one from {start}"
+        ended = self._ended.get(state.producer_id)
+        if said is not None and start is None and ended is not None and said <= ended:
+            return f"its transaction from {said} on is said to be open; the log ends it at {ended}"
+        return None
+
+
+def unreadable_snapshot(path: str) -> Iterator[Finding]:
+    """The finding for a producer snapshot that cannot be read, if so."""
+    try:
+        for _ in read_producers(path):
+            pass
+    except CorruptIndex as error:
+        yield Finding(path, "producer-snapshot", str(error), error.position)
+    except OSError as error:
+        yield Finding(path, "unreadable", f"cannot be read: {error.strerror}")
