@@ -114,7 +114,19 @@ def _failures_as_one_line() -> Iterator[None]:
     try:
         yield
     except (Py4JError, PySparkException) as error:
+        if _was_interrupted(error):
+            raise KeyboardInterrupt from None
         raise KafkaToolsError(f"the Spark job failed: {_reason(str(error))}") from error
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: Py4J takes one that comes while it waits for a failure of its connection."""
+    chain: BaseException | None = error
+    while chain is not None:
+        if isinstance(chain, KeyboardInterrupt):
+            return True
+        chain = chain.__cause__ or chain.__context__
+    return False
 
 
 def _reason(text: str) -> str:

@@ -204,3 +204,25 @@ except KeyboardInterrupt:
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.parametrize("chained", ["cause", "context"])
+def test_an_interrupt_that_py4j_wraps_is_still_an_interrupt(chained: str) -> None:
+    from py4j.protocol import Py4JError, Py4JNetworkError
+
+    from kafka_tools.spark.session import _failures_as_one_line
+
+    def call_java() -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            if chained == "context":
+                raise Py4JNetworkError("Answer from Java side is empty")  # noqa: B904  # as Py4J does
+            raise Py4JNetworkError("Answer from Java side is empty") from interrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught, _failures_as_one_line():
+        try:
+            call_java()
+        except Py4JNetworkError as error:
+            raise Py4JError("An error occurred while calling o1.collect") from error
+    assert caught.value.__suppress_context__
