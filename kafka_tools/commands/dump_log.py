@@ -117,6 +117,7 @@ def command(
     debug: bool,
 ) -> int:
     """Print the batches, records and index entries in a log directory's files."""
+    from kafka_tools.output.dump_endings import TextEnding
     from kafka_tools.output.dump_files import Dump, DumpOptions, java_split
 
     internal = {
@@ -128,17 +129,10 @@ def command(
     }
     wants_contents = print_data_log or key_decoder_class or value_decoder_class or any(internal.values())
     decoder = _decoder(internal, key_decoder_class, value_decoder_class) if wants_contents else None
-    options = DumpOptions(
-        decoder,
-        deep_iteration or decoder is not None,
-        skip_record_metadata,
-        verify_index_only,
-        index_sanity_check,
-        max_message_size,
-        max_bytes,
-    )
+    options = DumpOptions(verify_index_only, index_sanity_check, max_message_size, max_bytes)
     with Output() as output:
-        dump = Dump(options, output.write, output.write_bytes)
+        deep = deep_iteration or decoder is not None
+        dump = Dump(options, TextEnding(output, decoder, deep=deep, skip_metadata=skip_record_metadata))
         try:
             for file in java_split(files):
                 if not dump.file(file):
@@ -169,11 +163,11 @@ def _report(dump: Dump) -> int:
     """Damage and gaps to stderr; the exit status."""
     from kafka_tools.output.dump_text import gaps
 
-    damage = [finding for finding in dump.findings if finding.is_damage]
+    damage = [finding for finding in dump.notes.findings if finding.is_damage]
     for finding in damage[:_MOST_LINES]:
         _run.complain(PROGRAM, str(finding))
-    left = len(damage) - _MOST_LINES + dump.unlisted
-    for path, pairs in dump.gaps.items():
+    left = len(damage) - _MOST_LINES + dump.notes.unlisted
+    for path, pairs in dump.notes.gaps.items():
         _run.note(gaps(path, pairs.items()).rstrip("\n"))
     if left > 0:
         _run.complain(PROGRAM, f"{left} more findings are not listed")

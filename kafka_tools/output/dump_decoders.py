@@ -279,7 +279,7 @@ _JAVA_NULL_VALUE = (
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-def _framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, int]:
+def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, int]:
     """(message, version) behind frame version, type and version as unsigned varints."""
     frame, position = _short(value, 0, "frame version")
     if frame != _FRAME_VERSION:
@@ -296,6 +296,11 @@ def _framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, 
     if end != len(value):
         raise CorruptBatch(f"Found {len(value) - end} byte(s) of garbage after {cls.__name__}")
     return message, version
+
+
+def framed_name(message: Stored) -> str:
+    """Kafka's name of a record's type: ``TOPIC_RECORD`` for TopicRecord."""
+    return _WORD.sub("_", type(message).__name__).upper()
 
 
 def _short(value: bytes, position: int, what: str) -> tuple[int, int]:
@@ -317,10 +322,10 @@ def cluster_metadata() -> Decoder:
 
     def decode(offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
         try:
-            message, version = _framed(value or b"", RECORDS)
+            message, version = framed(value or b"", RECORDS)
         except (WireError, CorruptBatch) as error:
             return None, f"Error at {offset}, skipping. {error}"
-        name = _WORD.sub("_", type(message).__name__).upper()
+        name = framed_name(message)
         return None, java_json({"type": name, "version": version, "data": to_json(message, version, reveal=True)})
 
     return decode
@@ -335,7 +340,7 @@ def remote_log_metadata() -> Decoder:
         if value is None:
             return None, f"Error at offset {offset}, skipping. {_JAVA_NULL_VALUE}"
         try:
-            message, _ = _framed(value, RECORDS)
+            message, _ = framed(value, RECORDS)
             return None, remote_log_text(message)
         except (WireError, CorruptBatch) as error:
             return None, f"Error at offset {offset}, skipping. {error}"
@@ -346,32 +351,48 @@ def remote_log_metadata() -> Decoder:
 # Control records
 
 
-def control(record: Record) -> str:
-    """What Kafka prints behind a control record. Raises LogError for a key or value that is none."""
+def control_number(record: Record) -> int:
+    """The type of a control record, an index of CONTROL_TYPES if Kafka knows it. Raises LogError for a bad key."""
     if record.key is None or len(record.key) < _CONTROL_KEY.size:
         raise LogError(f"the control record at offset {record.offset} has no type in its key")
     version, number = _CONTROL_KEY.unpack_from(record.key)
     if version < 0:
         raise LogError(f"the control record at offset {record.offset} has the key version {version}")
+    return int(number)
+
+
+def control_struct(record: Record, number: int) -> tuple[Stored, int]:
+    """(value, its version) of a control record of the type ``number``. Raises WireError, CorruptBatch."""
+    from kafka_tools.protocol.stored import control_records as stored
+
+    cls: type[Stored] = (
+        stored.EndTxnMarker,
+        stored.EndTxnMarker,
+        stored.LeaderChangeMessage,
+        stored.SnapshotHeaderRecord,
+        stored.SnapshotFooterRecord,
+        stored.KRaftVersionRecord,
+        stored.VotersRecord,
+    )[number]
+    value = record.value or b""
+    # Kafka reads a version beyond those it knows as the nearest one.
+    version = min(max(_number(value, "value"), cls.MIN_VERSION), cls.MAX_VERSION)
+    message, _ = decode_prefix(cls, version, value, 2 if number <= 1 else 0)
+    return message, version
+
+
+def control(record: Record) -> str:
+    """What Kafka prints behind a control record. Raises LogError for a key or value that is none."""
+    number = control_number(record)
     if not 0 <= number < len(CONTROL_TYPES):
         return f" controlType: UNKNOWN({number})"
-    value = record.value or b""
     if number <= 1:
+        value = record.value or b""
         if len(value) < _MARKER.size:
             raise LogError(f"the transaction marker at offset {record.offset} is cut short")
         return f" endTxnMarker: {CONTROL_TYPES[number]} coordinatorEpoch: {_MARKER.unpack_from(value)[1]}"
-    from kafka_tools.protocol.stored import control_records as stored
-
-    cls: type[Stored] = {
-        2: stored.LeaderChangeMessage,
-        3: stored.SnapshotHeaderRecord,
-        4: stored.SnapshotFooterRecord,
-        5: stored.KRaftVersionRecord,
-        6: stored.VotersRecord,
-    }[number]
     try:
-        version = min(max(_number(value, "value"), cls.MIN_VERSION), cls.MAX_VERSION)
-        message, _ = decode_prefix(cls, version, value, 0)
+        message, version = control_struct(record, number)
     except WireError as error:
         raise LogError(f"the control record at offset {record.offset} cannot be read: {error}") from error
     label = ("LeaderChange:", "SnapshotHeader", "SnapshotFooter", "KRaftVersion", "KRaftVoters")[number - 2]

@@ -1,249 +1,338 @@
-"""Dumping the files of a partition as Kafka 4.3.1's tool does: which lines, in which order, and where it ends.
+"""Dumping the files of a partition: what each is, what is in it, what is wrong with it, and where it ends.
 
-Text goes to ``write``. What Kafka ends on with an exception ends here with a LogError, after the same text; what it
-only remarks is collected as findings. Knows no options and no command line.
+With a strict ending (Kafka's text) everything is as in Kafka 4.3.1's tool: what that ends on with an exception ends
+here with a LogError, after the same text. With any other ending the dump goes on behind damage. What is only remarked
+on is gathered as findings. Knows no options and no command line.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
-from kafka_tools.output import dump_text as text
-from kafka_tools.output.dump_decoders import Decoder, control
-from kafka_tools.records.batches import BatchView
-from kafka_tools.records.compression import NAMES
-from kafka_tools.records.record import Record
+from kafka_tools.output.dump_endings import DumpedFile, Ending
+from kafka_tools.output.dump_select import Selection
+from kafka_tools.output.dump_walk import LogWalk
 from kafka_tools.storage import index_check, indexes, names
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.segment import Segment, torn_tail
-from kafka_tools.storage.snapshots import read_producer_snapshot
+from kafka_tools.storage.segment import Segment
+from kafka_tools.storage.snapshots import read_leader_epochs, read_partition_metadata, read_producer_snapshot
 
 ALL_BYTES = 0x7FFFFFFF
 """``--max-bytes`` when it is not given."""
 MAX_MESSAGE_BYTES = 5 * 1024 * 1024
 MOST_NOTES = 5000
-FAST_FROM_BYTES = 256 * 1024
-"""From this size on a log is worth the import of numpy."""
-WINDOW_BYTES = 2097152
+
+_KINDS = {
+    names.LOG: "log",
+    names.CHECKPOINT: "kraft_snapshot",
+    names.INDEX: "index",
+    names.TIME_INDEX: "timeindex",
+    names.TXN_INDEX: "txnindex",
+    names.SNAPSHOT: "producer_snapshot",
+}
+_OTHERS = {names.LEADER_EPOCHS: "leader_epochs", names.PARTITION_METADATA: "partition_metadata"}
 
 
 class DumpOptions(NamedTuple):
-    """What to print. ``decoder`` None: no contents; ``deep``: a line per record."""
+    """What to read. ``selection`` None: everything."""
 
-    decoder: Decoder | None = None
-    deep: bool = False
-    skip_record_metadata: bool = False
     verify_index_only: bool = False
     index_sanity_check: bool = False
     max_message_bytes: int = MAX_MESSAGE_BYTES
     max_bytes: int = ALL_BYTES
+    selection: Selection | None = None
 
 
-class Dump:
-    """One run over several files; ``findings`` and ``gaps`` (per file, pairs of offsets) gather what was noticed.
+class Notes:
+    """Findings, and gaps per file (pairs of offsets): the first few thousand; ``unlisted`` counts the others.
 
-    Of both only the first few thousand are kept, whatever the files hold; ``unlisted`` counts the others.
+    ``damage`` says whether there was any, listed or not.
     """
 
-    def __init__(
-        self, options: DumpOptions, write: Callable[[str], object], write_bytes: Callable[[bytes], object]
-    ) -> None:
-        self.options = options
+    def __init__(self) -> None:
         self.findings: list[Finding] = []
         self.gaps: dict[str, dict[int, int]] = {}
         self.unlisted = 0
-        self._write = write
-        self._write_bytes = write_bytes
+        self.damage = False
 
-    def _note(self, finding: Finding) -> None:
+    def note(self, finding: Finding) -> None:
+        self.damage = self.damage or finding.is_damage
         if len(self.findings) < MOST_NOTES:
             self.findings.append(finding)
         else:
             self.unlisted += 1
 
-    def _gap(self, path: str, previous: int, offset: int) -> None:
+    def gap(self, path: str, previous: int, offset: int) -> None:
         pairs = self.gaps.setdefault(path, {})
         if len(pairs) < MOST_NOTES:
             pairs[previous] = offset
         else:
             self.unlisted += 1
 
-    def file(self, argument: str) -> bool:
-        """Dump one file; False for a name that Kafka's tool ignores. Raises LogError, OSError."""
+    def gap_findings(self, path: str) -> Iterator[Finding]:
+        """The gaps of a file as findings."""
+        for previous, offset in self.gaps.get(path, {}).items():
+            yield Finding(path, "offset-gap", f"offset {previous} is followed by {offset}", None, offset)
+
+    def add(self, other: Notes) -> None:
+        """Take over what another dump noticed."""
+        for finding in other.findings:
+            self.note(finding)
+        for path, pairs in other.gaps.items():
+            for previous, offset in pairs.items():
+                self.gap(path, previous, offset)
+        self.unlisted += other.unlisted
+        self.damage = self.damage or other.damage
+
+
+class Dump:
+    """One run over several files. ``walk`` is the log that is being read, or was read last."""
+
+    def __init__(self, options: DumpOptions, ending: Ending, notes: Notes | None = None) -> None:
+        self.options = options
+        self.ending = ending
+        self.notes = notes if notes is not None else Notes()
+        self.walk: LogWalk | None = None
+
+    def file(self, argument: str, start: int = 0) -> bool:
+        """Dump one file; False for a name that Kafka's tool ignores. Raises LogError, OSError.
+
+        ``start``: the byte at which reading a log begins; a batch must start there.
+        """
         path = java_path(argument)
-        self._write(f"Dumping {path}\n")
         name = os.path.basename(path)
         suffix = name[name.rfind(".") :] if "." in name else ""
-        if suffix in (names.LOG, names.CHECKPOINT):
-            self._log(path, name, suffix)
-        elif suffix == names.INDEX:
-            self._offset_index(path, _base_offset(path, name))
-        elif suffix == names.TIME_INDEX:
-            self._time_index(path, _base_offset(path, name))
-        elif suffix == names.TXN_INDEX:
-            self._txn_index(path, name)
-        elif suffix == names.SNAPSHOT:
-            self._producer_snapshot(path)
-        else:
+        kind = _KINDS.get(suffix)
+        if kind is None and not self.ending.strict:
+            kind = _OTHERS.get(name)
+        self.ending.dumping(path)
+        if kind is None:
             return False
+        if kind in ("log", "kraft_snapshot"):
+            self._log(path, name, kind, start)
+        elif kind == "index":
+            self._offset_index(path, name)
+        elif kind == "timeindex":
+            self._time_index(path, name)
+        elif kind == "txnindex":
+            self._txn_index(path, name)
+        elif kind == "producer_snapshot":
+            self._producer_snapshot(path, name)
+        else:
+            self._other(path, kind)
         return True
+
+    def note(self, finding: Finding) -> None:
+        """Gather a finding and show it where the output has a place for it."""
+        self.notes.note(finding)
+        self.ending.line(self.ending.finding_line(finding))
 
     # Logs
 
-    def _log(self, path: str, name: str, suffix: str) -> None:
-        if suffix == names.LOG:
-            self._write(f"Log starting offset: {_base_offset(path, name)}\n")
+    def _log(self, path: str, name: str, kind: str, start: int) -> None:
+        if kind == "log":
+            file = DumpedFile(path, kind, _base_offset(path, name))
         elif name == names.BOOTSTRAP_CHECKPOINT:
-            self._write("KRaft bootstrap snapshot\n")
+            file = DumpedFile(path, "kraft_bootstrap_snapshot")
         else:
             parsed = names.parse_file_name(name)
             if parsed is None or parsed.epoch is None:
                 raise LogError(f"{path} is not named <end offset>-<epoch>.checkpoint", path=path)
-            self._write(f"Snapshot end offset: {parsed.base_offset}, epoch: {parsed.epoch}\n")
+            file = DumpedFile(path, kind, parsed.base_offset, parsed.epoch)
+        self.ending.file(file, lambda: os.path.getsize(path))
         with Segment(path) as segment:
-            self._batches(segment, name)
+            limited = self.options.max_bytes != ALL_BYTES
+            walk = self.open_walk(segment, name, start)
+            walk.run(
+                min(segment.size_bytes, self.options.max_bytes) if limited else segment.size_bytes, limited=limited
+            )
 
-    def _batches(self, segment: Segment, name: str) -> None:
-        limited = self.options.max_bytes != ALL_BYTES
-        end = min(segment.size_bytes, self.options.max_bytes) if limited else segment.size_bytes
-        fast = self.options.deep and end >= FAST_FROM_BYTES
-        position, previous = 0, -1
-        for at, buffer, starts in segment.windows(end=end, window_bytes=WINDOW_BYTES):
-            views = [BatchView(buffer, start, at + start) for start in starts]
-            position = views[-1].file_position + views[-1].size_bytes
-            last = self._window(segment.path, views, previous) if fast else None
-            if last is not None:
-                previous = last
-                continue
-            for view in views:
-                self._batch(segment, view)
-                if self.options.deep:
-                    previous = self._records(segment.path, view, previous)
-        if position < end and not limited:
-            self._write(f"Found {end - position} invalid bytes at the end of {name}\n")
-            self._note(torn_tail(segment, position, end))
-
-    def _window(self, path: str, views: list[BatchView], previous: int) -> int | None:
-        """Print many batches at once, if they are plain; the offset of the last record."""
-        from kafka_tools.output import dump_columns  # numpy: 100 ms
-
-        if any(header_problem(path, view) for view in views):
-            return None
-        crcs = [view.crc_ok() for view in views]
-        lines = [text.batch_start(view) + text.batch_end(view, ok) for view, ok in zip(views, crcs, strict=True)]
-        window = dump_columns.window(views, lines, self.options.decoder, self.options.skip_record_metadata)
-        if window is None:
-            return None
-        self._write_bytes(window.data)
-        for view, crc_ok in zip(views, crcs, strict=True):
-            self._note_batch(path, view, crc_ok)
-        for before, after in window.gaps(previous):
-            self._gap(path, before, after)
-        return previous if window.last_offset is None else window.last_offset
-
-    def _batch(self, segment: Segment, view: BatchView) -> None:
-        self._write(text.batch_start(view))
-        problem = header_problem(segment.path, view)
-        if problem is not None:
-            raise problem
-        crc_ok = view.crc_ok()
-        self._write(text.batch_end(view, crc_ok))
-        self._note_batch(segment.path, view, crc_ok)
-
-    def _note_batch(self, path: str, view: BatchView, crc_ok: bool) -> None:
-        where = (path, view.file_position, view.last_offset)
-        if not crc_ok:
-            self._note(_finding(where, "crc-mismatch", "the CRC of the batch does not match its contents"))
-        if view.magic > 2:
-            self._note(_finding(where, "unknown-magic", f"the batch has the unknown magic {view.magic}"))
-
-    def _records(self, path: str, view: BatchView, previous: int) -> int:
-        """Print the records of a batch; the offset of the last one."""
-        options, write = self.options, self._write
-        decoder = None if view.is_control else options.decoder
-        prefix = "| " if options.skip_record_metadata else " "
-        timestamp_type = text.TIMESTAMP_TYPES[view.timestamp_type]
-        try:
-            for record in readable_records(view):
-                offset = record.offset
-                if offset != previous + 1 and previous >= 0:
-                    self._gap(path, previous, offset)
-                previous = offset
-                line = ""
-                if not options.skip_record_metadata:
-                    line = text.record_metadata(record, timestamp_type, view.magic)
-                    if view.is_control:
-                        write(line)
-                        line = control(record)
-                if decoder is not None:
-                    write(line)
-                    key, payload = decoder(offset, record.key, record.value)
-                    line = text.contents(key, payload, prefix)
-                write(line + "\n")
-        except LogError as error:
-            raise _located(error, path, view) from error
-        return previous
+    def open_walk(self, segment: Segment, name: str, start: int) -> LogWalk:
+        """A walk over a log from byte ``start`` on. Raises CorruptBatch if no batch starts there."""
+        if start:
+            check_start(segment, start)
+        elif self.options.selection is not None and self.options.selection.from_offset is not None:
+            start = start_of(segment, self.options.selection.from_offset)
+        self.walk = LogWalk(segment, name, self.ending, self.notes, self.options.selection, start)
+        return self.walk
 
     # Indexes
 
-    def _offset_index(self, path: str, base_offset: int) -> None:
-        with Segment(index_check.sibling(path, names.LOG)) as segment:
-            count = os.path.getsize(path) // indexes.OFFSET_ENTRY.size
-            if not count:
-                self._write(f"{path} is empty.\n")
+    def _offset_index(self, path: str, name: str) -> None:
+        base_offset = _base_offset(path, name)
+        self.ending.file(DumpedFile(path, "index", base_offset), lambda: os.path.getsize(path))
+        with self._log_of(path) as segment:
+            if not os.path.getsize(path) // indexes.OFFSET_ENTRY.size:
+                self.ending.empty_index(path)
                 return
             if self.options.index_sanity_check:
-                index_check.offset_index_sanity(path, base_offset)
-                self._write(f"{path} passed sanity check.\n")
+                self._sanity(path, base_offset, index_check.offset_index_sanity, "index-order")
                 return
             for entry in index_check.written_entries(indexes.read_offset_index(path, base_offset), base_offset):
-                last_offset = index_check.last_offset_at(segment, path, entry.position, self.options.max_message_bytes)
-                if last_offset != entry.offset:
-                    self._note(index_check.index_mismatch(segment, path, entry, last_offset))
+                if not self._wants(entry.offset):
+                    continue
+                finding = self._index_finding(segment, path, entry) if segment else None
                 if not self.options.verify_index_only:
-                    self._write(f"offset: {entry.offset} position: {entry.position}\n")
+                    self.ending.offset_entry(entry)
+                if finding is not None:
+                    self.note(finding)
 
-    def _time_index(self, path: str, base_offset: int) -> None:
-        with Segment(index_check.sibling(path, names.LOG)) as segment:
-            offset_index = index_check.OffsetLookup(index_check.sibling(path, names.INDEX), base_offset)
+    def _index_finding(self, segment: Segment, path: str, entry: indexes.OffsetEntry) -> Finding | None:
+        try:
+            last_offset = index_check.last_offset_at(segment, path, entry.position, self.options.max_message_bytes)
+        except CorruptIndex as error:
+            if self.ending.strict:
+                raise
+            return Finding(path, "index-nowhere", str(error), entry.position, entry.offset)
+        if last_offset == entry.offset:
+            return None
+        return index_check.index_mismatch(segment, path, entry, last_offset)
+
+    def _time_index(self, path: str, name: str) -> None:
+        base_offset = _base_offset(path, name)
+        self.ending.file(DumpedFile(path, "timeindex", base_offset), lambda: os.path.getsize(path))
+        with self._log_of(path) as segment:
+            offset_index = self._offset_lookup(path, base_offset)
             entries = index_check.written_entries(indexes.read_time_index(path, base_offset), base_offset)
             if self.options.index_sanity_check:
-                index_check.time_index_sanity(path, base_offset)
-                self._write(f"{path} passed sanity check.\n")
+                self._sanity(path, base_offset, index_check.time_index_sanity, "timeindex-order")
                 return
-            checker = index_check.TimeEntries(segment, path, offset_index)
+            checker = index_check.TimeEntries(segment, path, offset_index) if segment and offset_index else None
             for entry in entries:
-                for finding in checker.look_at(entry):
-                    self._note(finding)
+                if not self._wants(entry.offset, entry.timestamp):
+                    continue
+                try:
+                    findings = checker.look_at(entry) if checker else []
+                except (CorruptIndex, CorruptBatch) as error:
+                    if self.ending.strict:
+                        raise
+                    findings = [Finding(path, "timeindex-offset", str(error), None, entry.offset)]
                 if not self.options.verify_index_only:
-                    self._write(f"timestamp: {entry.timestamp} offset: {entry.offset}\n")
+                    self.ending.time_entry(entry)
+                for finding in findings:
+                    self.note(finding)
+
+    def _sanity(self, path: str, base_offset: int, check: Callable[[str, int], None], kind: str) -> None:
+        try:
+            check(path, base_offset)
+        except CorruptIndex as error:
+            if self.ending.strict:
+                raise
+            self.note(Finding(path, kind, str(error)))
+            return
+        self.ending.sanity(path)
+
+    def _log_of(self, path: str) -> AbstractContextManager[Segment | None]:
+        """The log that an index is about; a missing one ends Kafka's tool."""
+        try:
+            return Segment(index_check.sibling(path, names.LOG))
+        except FileNotFoundError:
+            if self.ending.strict:
+                raise
+            self.note(Finding(path, "orphan-file", "there is no log of this segment to compare with"))
+            return nullcontext()
+
+    def _offset_lookup(self, path: str, base_offset: int) -> index_check.OffsetLookup | None:
+        try:
+            return index_check.OffsetLookup(index_check.sibling(path, names.INDEX), base_offset)
+        except FileNotFoundError:
+            if self.ending.strict:
+                raise
+            return None
+
+    def _wants(self, offset: int, timestamp_ms: int | None = None) -> bool:
+        selection = self.options.selection
+        return selection is None or (
+            selection.has_offset(offset) and (timestamp_ms is None or selection.has_time(timestamp_ms))
+        )
 
     def _txn_index(self, path: str, name: str) -> None:
-        _base_offset(path, name)
+        base_offset = _base_offset(path, name)
+        self.ending.file(DumpedFile(path, "txnindex", base_offset), lambda: os.path.getsize(path))
         try:
             for number, entry in enumerate(indexes.read_txn_index(path)):
-                if entry.version != indexes.TXN_VERSION:
-                    position = number * indexes.TXN_ENTRY.size
-                    words = f"the entry has the unknown version {entry.version}"
-                    self._note(Finding(path, "txnindex-version", words, position, entry.first_offset))
                 # Kafka 4.3.1 reads one of the version's two bytes, and fails only if that one is not 0.
                 shown = entry.version >> 8
-                if shown > indexes.TXN_VERSION:
-                    raise LogError(f"{path}: the unknown version {entry.version} of an entry", path=path)
-                self._write(text.aborted_transaction(entry._replace(version=shown)))
+                if self.ending.strict:
+                    if entry.version != indexes.TXN_VERSION:
+                        self._note_version(path, number, entry)
+                    if shown > indexes.TXN_VERSION:
+                        raise LogError(f"{path}: the unknown version {entry.version} of an entry", path=path)
+                    self.ending.aborted_transaction(entry._replace(version=shown))
+                    continue
+                if self._wants(entry.last_offset):
+                    self.ending.aborted_transaction(entry)
+                if entry.version != indexes.TXN_VERSION:
+                    self._note_version(path, number, entry)
         except CorruptIndex as error:
             # Kafka's tool ends the list here and says nothing.
-            self._note(Finding(path, "txnindex-size", str(error), error.position))
+            self.note(Finding(path, "txnindex-size", str(error), error.position))
 
-    def _producer_snapshot(self, path: str) -> None:
+    def _note_version(self, path: str, number: int, entry: indexes.AbortedTransaction) -> None:
+        words = f"the entry has the unknown version {entry.version}"
+        self.note(Finding(path, "txnindex-version", words, number * indexes.TXN_ENTRY.size, entry.first_offset))
+
+    # The rest
+
+    def _producer_snapshot(self, path: str, name: str) -> None:
+        parsed = names.parse_file_name(name)
+        file = DumpedFile(path, "producer_snapshot", parsed.base_offset if parsed else None)
+        self.ending.file(file, lambda: os.path.getsize(path))
         try:
             for entry in read_producer_snapshot(path):
-                self._write(text.producer(entry))
+                self.ending.producer(entry)
         except CorruptIndex as error:
-            self._note(Finding(path, "producer-snapshot", str(error), error.position))
+            self.note(Finding(path, "producer-snapshot", str(error), error.position))
+
+    def _other(self, path: str, kind: str) -> None:
+        self.ending.file(DumpedFile(path, kind), lambda: os.path.getsize(path))
+        try:
+            if kind == "leader_epochs":
+                for entry in read_leader_epochs(path):
+                    self.ending.leader_epoch(entry)
+            else:
+                from kafka_tools.values import uuid_text
+
+                self.ending.topic_id(uuid_text(read_partition_metadata(path)))
+        except CorruptIndex as error:
+            found = "leader-epochs" if kind == "leader_epochs" else "partition-metadata"
+            self.note(Finding(path, found, str(error), error.position))
+
+
+def check_start(segment: Segment, start: int) -> None:
+    """Raises CorruptBatch if no batch starts at byte ``start``, which may be the end of the file."""
+    if start == segment.size_bytes:
+        return
+    if start < segment.size_bytes:
+        for view in segment.walk(start, window_bytes=256 * 1024):
+            if view.crc_ok():
+                return
+            break
+    raise CorruptBatch(
+        f"{segment.path}: no batch starts at byte {start} of {segment.size_bytes}",
+        path=segment.path,
+        position=start,
+        hint="give a position that a dump of this file printed, or leave the option out",
+    )
+
+
+def start_of(segment: Segment, offset: int) -> int:
+    """Where to begin looking for ``offset``, by the offset index beside the log if there is one and it is right."""
+    try:
+        position = index_check.OffsetLookup(
+            index_check.sibling(segment.path, names.INDEX), segment.base_offset
+        ).position(offset)
+        if not 0 < position < segment.size_bytes:
+            return 0
+        for view in segment.walk(position, window_bytes=256 * 1024):
+            return position if view.magic == 2 and view.crc_ok() and view.base_offset <= offset else 0
+    except (OSError, LogError):
+        pass  # an index is a help, not a condition
+    return 0
 
 
 def java_path(argument: str) -> str:
@@ -251,32 +340,6 @@ def java_path(argument: str) -> str:
     while "//" in argument:
         argument = argument.replace("//", "/")
     return argument[:-1] if len(argument) > 1 and argument.endswith("/") else argument
-
-
-def readable_records(view: BatchView) -> Iterator[Record]:
-    """The records; of a compressed batch all or none, as in Kafka's reader of files. Raises CorruptBatch."""
-    return iter(list(view.records())) if view.is_compressed else view.records()
-
-
-def header_problem(path: str, view: BatchView) -> LogError | None:
-    """What keeps Kafka's tool from printing the second half of a batch's line."""
-    if view.magic < 0:
-        text_ = f"the batch has the magic {view.magic}"
-    elif view.codec >= len(NAMES):
-        text_ = f"the batch has the unknown compression codec {view.codec}"
-    else:
-        return None
-    return CorruptBatch(f"{path} at {view.file_position}: {text_}", path=path, position=view.file_position)
-
-
-def _located(error: LogError, path: str, view: BatchView) -> LogError:
-    message = f"{path} at {view.file_position}: batch with offsets up to {view.last_offset}: {error}"
-    return type(error)(message, path=path, position=view.file_position)
-
-
-def _finding(where: tuple[str, int, int], kind: str, words: str) -> Finding:
-    path, position, offset = where
-    return Finding(path, kind, words, position, offset)
 
 
 def _base_offset(path: str, name: str) -> int:

@@ -14,7 +14,7 @@ import pytest
 
 from kafka_tools.commands import _run
 from kafka_tools.commands.dump_log import PROGRAM, command
-from kafka_tools.output import dump_files
+from kafka_tools.output import dump_walk
 from kafka_tools.records.build import build_batch
 from tests.commands.test_dump_log_golden import output
 from tests.corpus.golden import case, files
@@ -89,7 +89,7 @@ def ways() -> list[object]:
 def test_no_cut_and_no_flipped_bit_surprises(
     path: Path, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dump_files, "FAST_FROM_BYTES", 0 if way == "columns" else 1 << 60)
+    monkeypatch.setattr(dump_walk, "FAST_FROM_BYTES", 0 if way == "columns" else 1 << 60)
     rng = random.Random(f"{SEED} {path.name} {path.parent.name}")
     for other in path.parent.glob(path.name.split(".")[0] + ".*"):
         if other.suffix in (".log", ".index") and other != path:

@@ -14,7 +14,7 @@ import pytest
 
 from kafka_tools.commands import _run
 from kafka_tools.commands.dump_log import PROGRAM, command
-from kafka_tools.output import dump_files
+from kafka_tools.output import dump_walk
 from tests.corpus.golden import Case, Run, cases
 
 TOOL = "4.3.1"
@@ -92,8 +92,8 @@ def difference(ours: bytes, theirs: bytes) -> str:
 @pytest.mark.parametrize("case", [case for case in cases() if runs(case)], ids=lambda case: case.id)
 def test_output_is_kafkas_to_the_byte(case: Case, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(case.cwd)
-    monkeypatch.setattr(dump_files, "FAST_FROM_BYTES", 0 if way == "columns" else 1 << 60)
-    monkeypatch.setattr(dump_files, "WINDOW_BYTES", 3000)
+    monkeypatch.setattr(dump_walk, "FAST_FROM_BYTES", 0 if way == "columns" else 1 << 60)
+    monkeypatch.setattr(dump_walk, "WINDOW_BYTES", 3000)
     for run in runs(case):
         status, stdout, stderr = replay(run)
         assert stdout == run.stdout, f"{run.id} {' '.join(run.args)}: {difference(stdout, run.stdout)}\n{stderr}"

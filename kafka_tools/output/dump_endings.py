@@ -1,0 +1,283 @@
+"""The two forms in which a dump is shown: Kafka's text and JSON lines.
+
+An ending is told what was found, in order, and writes it; ``dump_files`` and ``dump_walk`` find it. ``strict`` says
+what damage does: Kafka's tool stops at it, everything else goes on behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from kafka_tools.output import dump_json
+from kafka_tools.output import dump_text as text
+from kafka_tools.output.dump_decoders import Decoder, control
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.record import Record
+from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEntry
+from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState
+
+if TYPE_CHECKING:
+    from kafka_tools.output.dump_columns import Window
+
+
+class Sink(Protocol):
+    """Where output goes."""
+
+    def write(self, text: str) -> object: ...
+
+    def write_bytes(self, data: bytes) -> object: ...
+
+
+class DumpedFile(NamedTuple):
+    """A file that is dumped: its path as it is shown, what it is, and what its name says."""
+
+    path: str
+    kind: str
+    base_offset: int | None = None
+    epoch: int | None = None
+
+
+class Ending(Protocol):
+    """What a form of output does with what is found."""
+
+    strict: bool
+    """Whether damage ends the dump, as it ends Kafka's tool."""
+    deep: bool
+    """Whether records are shown."""
+
+    def dumping(self, path: str) -> None:
+        """The next file, before anything is known of it."""
+
+    def file(self, file: DumpedFile, size_bytes: Callable[[], int]) -> None:
+        """What is known of the file from its name and size."""
+
+    def batch(self, view: BatchView, crc_ok: bool) -> str:
+        """The line of a batch, for ``line`` or ``window``."""
+
+    def broken_batch(self, view: BatchView) -> str:
+        """What is shown of a batch whose header makes no sense."""
+
+    def finding_line(self, finding: Finding) -> str:
+        """The line of a finding, empty where findings have no place in the output."""
+
+    def line(self, line: str) -> None:
+        """Write a line that this ending made."""
+
+    def line_bytes(self, data: bytes) -> None:
+        """Write the lines that ``window`` made."""
+
+    def record(self, view: BatchView, record: Record) -> None:
+        """A record. Raises LogError for one that cannot be shown."""
+
+    def window(self, views: Sequence[BatchView], lines: Sequence[str]) -> Window | None:
+        """Many batches at once, if that can be done; the batches' own lines are given."""
+
+    def invalid_tail(self, name: str, size_bytes: int) -> None:
+        """The bytes behind the last batch are no batch."""
+
+    def end(self, gaps: Iterable[Finding], position: int, next_offset: int | None) -> None:
+        """A log is over."""
+
+    def empty_index(self, path: str) -> None:
+        """An offset index without entries."""
+
+    def sanity(self, path: str) -> None:
+        """An index that a broker would keep."""
+
+    def offset_entry(self, entry: OffsetEntry) -> None: ...
+
+    def time_entry(self, entry: TimeEntry) -> None: ...
+
+    def aborted_transaction(self, entry: AbortedTransaction) -> None: ...
+
+    def producer(self, entry: ProducerState) -> None: ...
+
+    def leader_epoch(self, entry: LeaderEpoch) -> None: ...
+
+    def topic_id(self, topic_id: str) -> None: ...
+
+
+class TextEnding:
+    """Kafka's text. ``decoder`` None: no contents."""
+
+    def __init__(
+        self, sink: Sink, decoder: Decoder | None, *, deep: bool, skip_metadata: bool, strict: bool = True
+    ) -> None:
+        self.strict = strict
+        self.deep = deep
+        self._sink = sink
+        self._write = sink.write
+        self._decoder = decoder
+        self._skip_metadata = skip_metadata
+
+    def dumping(self, path: str) -> None:
+        self._write(f"Dumping {path}\n")
+
+    def file(self, file: DumpedFile, size_bytes: Callable[[], int]) -> None:
+        if file.kind == "log":
+            self._write(f"Log starting offset: {file.base_offset}\n")
+        elif file.kind == "kraft_bootstrap_snapshot":
+            self._write("KRaft bootstrap snapshot\n")
+        elif file.kind == "kraft_snapshot":
+            self._write(f"Snapshot end offset: {file.base_offset}, epoch: {file.epoch}\n")
+
+    def batch(self, view: BatchView, crc_ok: bool) -> str:
+        return text.batch_start(view) + text.batch_end(view, crc_ok)
+
+    def broken_batch(self, view: BatchView) -> str:
+        return text.batch_start(view) + ("" if self.strict else "\n")
+
+    def finding_line(self, finding: Finding) -> str:
+        return ""
+
+    def line(self, line: str) -> None:
+        self._sink.write(line)
+
+    def line_bytes(self, data: bytes) -> None:
+        self._sink.write_bytes(data)
+
+    def record(self, view: BatchView, record: Record) -> None:
+        line = ""
+        if not self._skip_metadata:
+            line = text.record_metadata(record, text.TIMESTAMP_TYPES[view.timestamp_type], view.magic)
+            if view.is_control:
+                self._write(line)
+                line = control(record)
+        if self._decoder is not None and not view.is_control:
+            self._write(line)
+            key, payload = self._decoder(record.offset, record.key, record.value)
+            line = text.contents(key, payload, "| " if self._skip_metadata else " ")
+        self._write(line + "\n")
+
+    def window(self, views: Sequence[BatchView], lines: Sequence[str]) -> Window | None:
+        from kafka_tools.output import dump_columns  # numpy: 100 ms
+
+        return dump_columns.window(views, lines, self._decoder, self._skip_metadata)
+
+    def invalid_tail(self, name: str, size_bytes: int) -> None:
+        self._write(f"Found {size_bytes} invalid bytes at the end of {name}\n")
+
+    def end(self, gaps: Iterable[Finding], position: int, next_offset: int | None) -> None:
+        pass
+
+    def empty_index(self, path: str) -> None:
+        self._write(f"{path} is empty.\n")
+
+    def sanity(self, path: str) -> None:
+        self._write(f"{path} passed sanity check.\n")
+
+    def offset_entry(self, entry: OffsetEntry) -> None:
+        self._write(f"offset: {entry.offset} position: {entry.position}\n")
+
+    def time_entry(self, entry: TimeEntry) -> None:
+        self._write(f"timestamp: {entry.timestamp} offset: {entry.offset}\n")
+
+    def aborted_transaction(self, entry: AbortedTransaction) -> None:
+        self._write(text.aborted_transaction(entry))
+
+    def producer(self, entry: ProducerState) -> None:
+        self._write(text.producer(entry))
+
+    def leader_epoch(self, entry: LeaderEpoch) -> None:
+        self._write(f"leaderEpoch: {entry.epoch} startOffset: {entry.start_offset}\n")
+
+    def topic_id(self, topic_id: str) -> None:
+        self._write(f"topicId: {topic_id}\n")
+
+
+class JsonEnding:
+    """JSON lines. ``contents`` None: no contents."""
+
+    strict = False
+
+    def __init__(
+        self, sink: Sink, contents: dump_json.Contents | None, bytes_as: str, *, deep: bool, skip_metadata: bool
+    ) -> None:
+        self.deep = deep
+        self._sink = sink
+        self._write = sink.write
+        self._contents = contents
+        self._bytes_as = bytes_as
+        self._field = dump_json.FIELDS[bytes_as]
+        self._skip_metadata = skip_metadata
+
+    def dumping(self, path: str) -> None:
+        pass
+
+    def file(self, file: DumpedFile, size_bytes: Callable[[], int]) -> None:
+        self._write(dump_json.file_line(file.path, file.kind, size_bytes(), file.base_offset, file.epoch))
+
+    def batch(self, view: BatchView, crc_ok: bool) -> str:
+        base_offset, record_count = opened(view)
+        return dump_json.batch_line(view, crc_ok, base_offset=base_offset, record_count=record_count)
+
+    def broken_batch(self, view: BatchView) -> str:
+        base_offset, record_count = (view.base_offset, view.record_count) if view.magic >= 2 else (None, None)
+        return dump_json.batch_line(view, view.crc_ok(), base_offset=base_offset, record_count=record_count)
+
+    def finding_line(self, finding: Finding) -> str:
+        return dump_json.finding_line(finding)
+
+    def line(self, line: str) -> None:
+        self._sink.write(line)
+
+    def line_bytes(self, data: bytes) -> None:
+        self._sink.write_bytes(data)
+
+    def record(self, view: BatchView, record: Record) -> None:
+        if not view.is_control:
+            self._write(dump_json.record_line(record, self._field, self._contents, skip_metadata=self._skip_metadata))
+        elif not self._skip_metadata:
+            from kafka_tools.output.dump_json_contents import control as control_parts
+
+            self._write(dump_json.control_line(record, *control_parts(record)))
+
+    def window(self, views: Sequence[BatchView], lines: Sequence[str]) -> Window | None:
+        from kafka_tools.output import dump_columns
+
+        twin = getattr(dump_columns, "json_window", None)
+        return twin(views, lines, self._contents, self._bytes_as, self._skip_metadata) if twin else None
+
+    def invalid_tail(self, name: str, size_bytes: int) -> None:
+        pass
+
+    def end(self, gaps: Iterable[Finding], position: int, next_offset: int | None) -> None:
+        for gap in gaps:
+            self._write(dump_json.finding_line(gap))
+        self._write(dump_json.end_line(position, next_offset))
+
+    def empty_index(self, path: str) -> None:
+        pass
+
+    def sanity(self, path: str) -> None:
+        self._write(dump_json.sanity_line(True))
+
+    def offset_entry(self, entry: OffsetEntry) -> None:
+        self._write(dump_json.offset_entry_line(entry))
+
+    def time_entry(self, entry: TimeEntry) -> None:
+        self._write(dump_json.time_entry_line(entry))
+
+    def aborted_transaction(self, entry: AbortedTransaction) -> None:
+        self._write(dump_json.aborted_transaction_line(entry))
+
+    def producer(self, entry: ProducerState) -> None:
+        self._write(dump_json.producer_line(entry))
+
+    def leader_epoch(self, entry: LeaderEpoch) -> None:
+        self._write(dump_json.leader_epoch_line(entry))
+
+    def topic_id(self, topic_id: str) -> None:
+        self._write(dump_json.topic_id_line(topic_id))
+
+
+def opened(view: BatchView) -> tuple[int | None, int | None]:
+    """(base offset, record count) of a batch; a wrapper of magic 0 or 1 is opened for it, None if that fails."""
+    from kafka_tools.errors import CorruptBatch
+
+    try:
+        return view.base_offset, view.record_count
+    except CorruptBatch:
+        return None, None
