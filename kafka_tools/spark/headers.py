@@ -7,7 +7,6 @@ none: what that is, ``storage.segment`` says. Layout: ``org.apache.kafka.common.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +16,8 @@ from google_crc32c import extend, value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from kafka_tools.spark.files import File
 
 HEADER = np.dtype(
     [
@@ -58,7 +59,7 @@ class Headers(NamedTuple):
 
 
 def scan(
-    descriptor: int, start: int, end: int, size: int, *, check_crc: bool, window_bytes: int = WINDOW_BYTES
+    file: File, start: int, end: int, size: int, *, check_crc: bool, window_bytes: int = WINDOW_BYTES
 ) -> Generator[Headers, None, int]:
     """Headers of the batches that start in ``[start, end)`` of a file of ``size`` bytes.
 
@@ -70,7 +71,7 @@ def scan(
     bytes_of.flags.writeable = False  # the CRC library takes nothing else without a copy
     position = start
     while position < end:
-        filled = _fill(descriptor, memoryview(window)[: size - position], position)
+        filled = file.read_into(memoryview(window)[: size - position], position)
         starts, after, whole = _chain(window, filled, end - position)
         if starts:
             fields = _gather(bytes_of, starts)
@@ -86,7 +87,7 @@ def scan(
             fields = _gather(bytes_of, [0])
             ok = None
             if check_crc:
-                found_crc = _crc_of(descriptor, position + _CRC_FROM, position + whole, window)
+                found_crc = _crc_of(file, position + _CRC_FROM, position + whole, window)
                 if found_crc is None:
                     return position
                 ok = np.array([found_crc], np.uint32) == fields["crc"]
@@ -107,17 +108,6 @@ def concatenate(parts: Sequence[Headers]) -> Headers:
         np.concatenate([part.fields for part in parts]),
         np.concatenate(checks) if len(checks) == len(parts) else None,
     )
-
-
-def _fill(descriptor: int, room: memoryview, position: int) -> int:
-    """Read into ``room`` from ``position`` on; the number of bytes that were there."""
-    filled = 0
-    while filled < len(room):
-        count = os.preadv(descriptor, [room[filled:]], position + filled)
-        if count == 0:
-            break  # the file became shorter: the broker cut it
-        filled += count
-    return filled
 
 
 def _chain(data: bytearray, filled: int, end: int) -> tuple[list[int], int, int]:
@@ -144,12 +134,12 @@ def _gather(data: NDArray[np.uint8], starts: list[int]) -> NDArray[np.void]:
     return np.ascontiguousarray(data[rows]).view(HEADER)[:, 0]
 
 
-def _crc_of(descriptor: int, start: int, stop: int, window: bytearray) -> int | None:
+def _crc_of(file: File, start: int, stop: int, window: bytearray) -> int | None:
     """CRC-32C of a stretch of the file, read through ``window``; None if the file ends before ``stop``."""
     crc = 0
     while start < stop:
         room = memoryview(window)[: stop - start]
-        filled = _fill(descriptor, room, start)
+        filled = file.read_into(room, start)
         if filled == 0:
             return None
         crc = extend(crc, bytes(room[:filled]))

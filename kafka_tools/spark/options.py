@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_tools.errors import InputError
+from kafka_tools.spark.files import normalised
 from kafka_tools.spark.rows import Column, select
 
 MIB = 1024 * 1024
@@ -72,7 +73,7 @@ def _paths(values: Mapping[str, str]) -> tuple[str, ...]:
         paths += listed
     if not paths:
         raise InputError("no log directory is given: use load(directory)")
-    return tuple(dict.fromkeys(path.removeprefix("file://") for path in paths))
+    return tuple(dict.fromkeys(map(normalised, paths)))
 
 
 def _listed(text: str) -> tuple[str, ...]:

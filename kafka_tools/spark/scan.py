@@ -7,7 +7,6 @@ Knows no Arrow and no Spark.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +16,7 @@ from kafka_tools.errors import CorruptBatch
 from kafka_tools.records.compression import NAMES
 from kafka_tools.spark import headers
 from kafka_tools.spark.damage import ERROR, INFO, KINDS, judge, severity
+from kafka_tools.spark.files import File, open_file
 from kafka_tools.spark.rows import TIMESTAMP_TYPES, spark_time
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.segment import Segment
@@ -47,59 +47,109 @@ def scan_range(range_: Range, *, check_crc: bool, count_legacy: bool) -> Iterato
 
     ``count_legacy``: open compressed batches of magic 0 and 1 for their count and first offset.
     """
-    scan = _Scan(range_, check_crc, count_legacy)
+    file = open_range(range_)
+    if not isinstance(file, File):
+        yield [file]
+        return
+    with file:
+        yield from scan_file(range_, file, check_crc=check_crc, count_legacy=count_legacy)
+
+
+def open_range(range_: Range) -> File | Row:
+    """The file of a range, or the row that says why it cannot be read."""
     try:
-        descriptor = os.open(range_.file, os.O_RDONLY | os.O_CLOEXEC)
+        return open_file(range_.file)
     except FileNotFoundError:
-        yield [scan.event("vanished", INFO, "the segment was removed while the audit ran")]
-        return
+        return event(range_, "vanished", INFO, "the segment was removed while the audit ran")
     except OSError as error:
-        yield [scan.event("unreadable", ERROR, f"the segment cannot be opened: {error.strerror}")]
-        return
-    try:
-        yield from scan.parts(descriptor)
-    finally:
-        os.close(descriptor)
+        return event(range_, "unreadable", ERROR, f"the segment cannot be opened: {reason(error)}")
+
+
+def scan_file(
+    range_: Range, file: File, *, check_crc: bool, count_legacy: bool, rows_per_part: int = ROWS_PER_PART
+) -> Iterator[Run | list[Row]]:
+    """What lies in a range of an open file, as ``scan_range`` tells it."""
+    yield from _Scan(range_, file, check_crc, count_legacy, rows_per_part).parts()
+
+
+def event(
+    range_: Range, kind: str, how_bad: str, text: str, position: int | None = None, size_bytes: int | None = None
+) -> Row:
+    """A row about the file, or about a stretch of it that is no batch."""
+    place = {"position": position, "size_bytes": size_bytes}
+    return origin(range_) | place | {"damage": kind, "severity": how_bad, "detail": text}
+
+
+def origin(range_: Range) -> Row:
+    """Where the rows of a range come from."""
+    return {
+        "topic": range_.topic,
+        "partition": range_.partition,
+        "log_dir": range_.log_dir,
+        "file": range_.file,
+    }
+
+
+def reason(error: OSError) -> str:
+    """What an error of reading says, in one line."""
+    return error.strerror or str(error).splitlines()[0]
+
+
+class _FileSegment(Segment):
+    """A file, wherever it lies, for the walk of ``storage.segment``."""
+
+    def __init__(self, file: File, base_offset: int) -> None:
+        self.path = file.path
+        self.base_offset = base_offset
+        self._file = file
+        self.size_bytes = file.refresh()
+
+    def close(self) -> None:
+        """The file is closed by whoever opened it."""
+
+    def refresh(self) -> int:
+        self.size_bytes = self._file.refresh()
+        return self.size_bytes
+
+    def read(self, position: int, size_bytes: int) -> bytes:
+        return self._file.read(position, size_bytes)
 
 
 class _Scan:
     """The walk over one range. Rows are mappings of column names."""
 
-    def __init__(self, range_: Range, check_crc: bool, count_legacy: bool) -> None:
+    def __init__(self, range_: Range, file: File, check_crc: bool, count_legacy: bool, rows_per_part: int) -> None:
         self.range = range_
+        self.file = file
         self.check_crc = check_crc
         self.count_legacy = count_legacy
+        self.rows_per_part = rows_per_part
         self.position = range_.start
         self.last_offset: int | None = None
-        self.origin: Row = {
-            "topic": range_.topic,
-            "partition": range_.partition,
-            "log_dir": range_.log_dir,
-            "file": range_.file,
-        }
+        self.origin = origin(range_)
 
-    def parts(self, descriptor: int) -> Iterator[Run | list[Row]]:
+    def parts(self) -> Iterator[Run | list[Row]]:
         try:
             while self.position < self.range.end:
-                yield from self._sound_batches(descriptor)
+                yield from self._sound_batches()
                 if self.position < self.range.end:
                     yield from self._what_is_there()
+        except FileNotFoundError:
+            yield [self.event("vanished", INFO, "the segment was removed while the audit ran", self.position)]
         except OSError as error:
-            text = f"reading failed: {error.strerror}"
+            text = f"reading failed: {reason(error)}"
             yield [self.event("unreadable", ERROR, text, self.position, self.range.end - self.position)]
 
     def event(
         self, kind: str, how_bad: str, text: str, position: int | None = None, size_bytes: int | None = None
     ) -> Row:
-        """A row about the file, or about a stretch of it that is no batch."""
-        place = {"position": position, "size_bytes": size_bytes}
-        return self.origin | place | {"damage": kind, "severity": how_bad, "detail": text}
+        return event(self.range, kind, how_bad, text, position, size_bytes)
 
-    def _sound_batches(self, descriptor: int) -> Iterator[Run]:
+    def _sound_batches(self) -> Iterator[Run]:
         runs: list[headers.Headers] = []
         count = 0
         end = self.range.end
-        scan = headers.scan(descriptor, self.position, end, end, check_crc=self.check_crc)
+        scan = headers.scan(self.file, self.position, end, end, check_crc=self.check_crc)
         while True:
             try:
                 run = next(scan)
@@ -108,7 +158,7 @@ class _Scan:
                 break
             runs.append(run)
             count += len(run.positions)
-            if count >= ROWS_PER_PART:
+            if count >= self.rows_per_part:
                 yield self._judged(headers.concatenate(runs))
                 runs, count = [], 0
         if runs:
@@ -124,7 +174,7 @@ class _Scan:
         """Rows from the position on, up to the next magic 2 batch or the end of the range."""
         rows: list[Row] = []
         finding: Finding | None = None
-        with Segment(self.range.file) as segment:
+        with _FileSegment(self.file, self.range.base_offset) as segment:
             for item in segment.batches(self.position, strict=False, end=self.range.end):
                 if isinstance(item, Finding):
                     # "skipped" only says where the next batch is, which is the size of the stretch before it.
@@ -139,7 +189,7 @@ class _Scan:
                 rows.append(self._view(item))
                 self.last_offset = item.last_offset
                 self.position = item.file_position + item.size_bytes
-                if len(rows) >= ROWS_PER_PART:
+                if len(rows) >= self.rows_per_part:
                     yield rows
                     rows = []
             else:

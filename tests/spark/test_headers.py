@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.spark.files import open_file
 from kafka_tools.spark.headers import HEADER_BYTES, Headers, concatenate, scan
 
 
@@ -22,16 +22,14 @@ def scanned(
     path: Path, start: int, end: int, *, check_crc: bool = True, window: int = 1024
 ) -> tuple[Headers | None, int]:
     size = path.stat().st_size
-    descriptor = os.open(path, os.O_RDONLY)
     runs = []
-    try:
-        walk = scan(descriptor, start, end, size, check_crc=check_crc, window_bytes=window)
+    with open_file(str(path)) as file:
+        walk = scan(file, start, end, size, check_crc=check_crc, window_bytes=window)
         while True:
-            runs.append(next(walk))
-    except StopIteration as stop:
-        return (concatenate(runs) if runs else None), stop.value
-    finally:
-        os.close(descriptor)
+            try:
+                runs.append(next(walk))
+            except StopIteration as stop:
+                return (concatenate(runs) if runs else None), stop.value
 
 
 def some_batches(seed: int, count: int) -> bytes:

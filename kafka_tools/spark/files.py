@@ -1,0 +1,243 @@
+"""Files where they lie: on this machine, or in an object store or HDFS, read by range through ``pyarrow.fs``.
+
+A path without a scheme (or ``file://``) is local; ``s3://`` (``s3a://`` and ``s3n://`` mean the same), ``gs://``,
+``abfss://`` and ``hdfs://`` are others. Credentials never stand in a path: they come from where each store's clients
+look (environment, instance role, configuration files). Knows names and bytes, nothing of batches.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from kafka_tools.errors import InputError
+
+SCHEMES = ("s3", "gs", "abfss", "hdfs")
+BLOCK_BYTES = 8 * 1024 * 1024
+"""What one request to a store fetches at least: its answer takes tens of milliseconds, whatever its size."""
+
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
+_SAME_AS_S3 = ("s3a", "s3n")
+
+
+class Entry(NamedTuple):
+    """A file that was listed. ``modified_ms``: since the epoch, None where the store does not tell."""
+
+    path: str
+    size_bytes: int
+    modified_ms: int | None
+
+
+class File:
+    """A file opened for reading; a context manager. ``size_bytes`` is the size when it was opened."""
+
+    size_bytes: int
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def read(self, position: int, size_bytes: int) -> bytes:
+        """At most ``size_bytes`` from ``position``; fewer only at the end of the file. OSError as from reading."""
+        room = bytearray(size_bytes)
+        return bytes(memoryview(room)[: self.read_into(memoryview(room), position)])
+
+    def read_into(self, room: memoryview, position: int) -> int:
+        """Fill ``room`` from ``position`` on; the number of bytes that were there. OSError as from reading."""
+        raise OSError(f"{self.path} is not open")
+
+    def refresh(self) -> int:
+        """The size now, for a file that grows."""
+        return self.size_bytes
+
+    def close(self) -> None:
+        """Give back what the open file holds."""
+
+
+class LocalFile(File):
+    """A file of this machine or of a mounted volume."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self.size_bytes = os.fstat(self._descriptor).st_size
+
+    def read_into(self, room: memoryview, position: int) -> int:
+        filled = 0
+        while filled < len(room):
+            count = os.preadv(self._descriptor, [room[filled:]], position + filled)
+            if count == 0:
+                break  # the file became shorter: the broker cut it
+            filled += count
+        return filled
+
+    def refresh(self) -> int:
+        self.size_bytes = os.fstat(self._descriptor).st_size
+        return self.size_bytes
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class RemoteFile(File):
+    """A file of a store. Keeps the last block, so that headers and then records of it cost one request."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._system, self._key = _system_and_key(path)
+        self._file = self._system.open_input_file(self._key)
+        self.size_bytes = int(self._file.size())
+        self._block = b""
+        self._block_at = 0
+
+    def read_into(self, room: memoryview, position: int) -> int:
+        filled = 0
+        while filled < len(room) and position + filled < self.size_bytes:
+            at = position + filled - self._block_at
+            if not 0 <= at < len(self._block):
+                self._fetch(position + filled, len(room) - filled)
+                at = 0
+                if not self._block:
+                    break
+            part = memoryview(self._block)[at : at + len(room) - filled]
+            room[filled : filled + len(part)] = part
+            filled += len(part)
+        return filled
+
+    def _fetch(self, position: int, size_bytes: int) -> None:
+        wanted = min(max(size_bytes, BLOCK_BYTES), self.size_bytes - position)
+        try:
+            self._block, self._block_at = self._file.read_at(wanted, position), position
+        except OSError:
+            self._block = b""
+            if not exists(self.path):
+                raise FileNotFoundError(2, "No such file or directory", self.path) from None
+            raise
+
+    def refresh(self) -> int:
+        size = size_of(self.path)
+        # An open object is the one that was opened; a larger one has to be opened again.
+        if size != self.size_bytes:
+            self._file.close()
+            self._file = self._system.open_input_file(self._key)
+            self.size_bytes = int(self._file.size())
+            self._block = b""
+        return self.size_bytes
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path names a store and not a file of this machine."""
+    return _SCHEME.match(path) is not None
+
+
+def normalised(path: str) -> str:
+    """The one way in which a directory is written: no ``file://``, ``s3://`` for its other names, no slash at the end.
+
+    InputError for a scheme that is not read, and for a path that holds a secret or options.
+    """
+    match = _SCHEME.match(path)
+    if match is None or match[1].lower() == "file":
+        local = path[match.end() :] if match else path
+        return local.rstrip("/") or local[:1]
+    scheme = match[1].lower()
+    scheme = "s3" if scheme in _SAME_AS_S3 else scheme
+    if scheme not in SCHEMES:
+        raise InputError(f"'{scheme}://' is not read: a local path, or one of {', '.join(f'{s}://' for s in SCHEMES)}")
+    rest = path[match.end() :].rstrip("/")
+    authority = rest.split("/", 1)[0]
+    if "?" in rest or ":" in authority.rpartition("@")[0]:
+        raise InputError(f"a {scheme}:// path holds no options and no credentials: they come from the environment")
+    return f"{scheme}://{rest}"
+
+
+def open_file(path: str) -> File:
+    """The file for reading. FileNotFoundError if there is none, OSError for what else is wrong."""
+    return RemoteFile(path) if is_remote(path) else LocalFile(path)
+
+
+def size_of(path: str) -> int:
+    """The size of a file in bytes. FileNotFoundError, OSError."""
+    if not is_remote(path):
+        return os.stat(path).st_size
+    info = _info(path)
+    if not info.is_file:
+        raise FileNotFoundError(2, "No such file or directory", path)
+    return int(info.size)
+
+
+def exists(path: str) -> bool:
+    """Whether there is a file (locally also a directory)."""
+    return bool(_info(path).is_file) if is_remote(path) else os.path.exists(path)
+
+
+def read_whole(path: str, limit_bytes: int) -> bytes:
+    """The contents of a small file. FileNotFoundError, OSError; also if it is larger than ``limit_bytes``."""
+    with open_file(path) as file:
+        if file.size_bytes > limit_bytes:
+            raise OSError(27, f"{file.size_bytes} bytes are more than the {limit_bytes} that are read", path)
+        return file.read(0, file.size_bytes)
+
+
+def list_store(directory: str) -> Iterator[Entry]:
+    """All files below a directory of a store, sorted by path. FileNotFoundError, OSError."""
+    from pyarrow import fs
+
+    system, key = _system_and_key(directory)
+    prefix = directory.removesuffix("/")[: -len(key)] if key else directory
+    found = system.get_file_info(fs.FileSelector(key, recursive=True))
+    for info in sorted(found, key=lambda info: info.path):
+        if info.is_file:
+            modified_ms = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
+            yield Entry(prefix + info.path, int(info.size), modified_ms)
+
+
+def _info(path: str) -> Any:
+    system, key = _system_and_key(path)
+    return system.get_file_info(key)
+
+
+def _system_and_key(path: str) -> tuple[Any, str]:
+    """The file system of a path and the path within it, as ``pyarrow.fs`` names it."""
+    scheme, _, rest = path.partition("://")
+    authority, slash, below = rest.partition("/")
+    system, base = _system(scheme, authority)
+    return system, base + slash + below
+
+
+@lru_cache(maxsize=64)
+def _system(scheme: str, authority: str) -> tuple[Any, str]:
+    """(file system, what stands before a path's own part). One per process: they hold connections and threads."""
+    from pyarrow import fs
+
+    if scheme == "s3":
+        # By hand, not from the URI: that asks AWS for the bucket's region even where another endpoint is meant.
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        if region is None and endpoint is None:
+            region = fs.resolve_s3_region(authority)
+        return fs.S3FileSystem(region=region, endpoint_override=endpoint), authority
+    try:
+        system, base = fs.FileSystem.from_uri(f"{scheme}://{authority}/")
+    except (OSError, ValueError, ImportError) as error:
+        reason = str(error).splitlines()[0]
+        if scheme == "hdfs":
+            needed = "needs Hadoop's libhdfs, its CLASSPATH and a Java on each machine"
+            raise InputError(f"hdfs://{authority} {needed}: {reason}") from error
+        raise InputError(f"{scheme}://{authority} cannot be opened: {reason}") from error
+    return system, base.rstrip("/")
