@@ -22,6 +22,7 @@ from kafka_tools.storage.checkpoints import (
     write_meta_properties,
     write_offset_checkpoint,
 )
+from kafka_tools.storage.names import directory_name, partition_of_dir
 from kafka_tools.values import TopicPartition, uuid_text
 
 log = logging.getLogger(__name__)
@@ -144,8 +145,8 @@ class DataDirs:
 
 def retire_directory(path: str) -> str:
     """Rename a partition's directory for deletion; its name is free at once. Returns the new path."""
-    name = os.path.basename(path)
-    new_name = f"{name[: 255 - 33 - len(DELETE_SUFFIX)]}.{uuid.uuid4().hex}{DELETE_SUFFIX}"
+    partition = partition_of_dir(os.path.basename(path))
+    new_name = directory_name(partition, state="delete", unique_id=uuid.uuid4().hex)
     new_path = os.path.join(os.path.dirname(path), new_name)
     os.rename(path, new_path)
     return new_path

@@ -11,11 +11,20 @@ disk: a file that cannot be opened is a finding too. Kinds: ``findings.KINDS``.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import stat
+from collections.abc import Callable, Iterator, Mapping
 
+from kafka_tools.storage import names
+from kafka_tools.storage.checkpoints import read_meta_properties, read_offset_checkpoint, read_quorum_state
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.layout import partition_files
-from kafka_tools.storage.segment_check import SegmentCheck
+from kafka_tools.storage.index_follow import OffsetIndexCheck, TimeIndexCheck, TransactionIndexCheck
+from kafka_tools.storage.kraft_snapshots import KraftSnapshotCheck
+from kafka_tools.storage.log_state_check import unreadable_snapshot
+from kafka_tools.storage.partition_check import PartitionCheck, index_observers
+from kafka_tools.storage.producer_state import OpenTransactions
+from kafka_tools.storage.segment_check import Observer, SegmentCheck, read_file, read_safely
+from kafka_tools.storage.snapshots import read_leader_epochs, read_partition_metadata
+from kafka_tools.values import TopicPartition
 
 MOST_OF_A_KIND = 1000
 """So many findings of one kind in one file are listed; then one ``unlisted`` tells how many more there are."""
@@ -33,7 +42,15 @@ def check_segment(
     ``records``: also decompress and parse every record. ``open_end``: the segment is (or may be) its partition's last,
     where a torn or zero tail is what a crash leaves and only a warning.
     """
-    yield from limited(_segment(os.fspath(path), records, open_end), most)
+    log_path = os.fspath(path)
+    base_offset = _base_offset(log_path)
+
+    def walk() -> Iterator[Finding]:
+        observers = yield from index_observers(log_path, base_offset, OpenTransactions())
+        check = SegmentCheck(log_path, base_offset=base_offset, records=records, open_end=open_end)
+        yield from check.findings(observers)
+
+    yield from limited(_regular(log_path, walk), most)
 
 
 def check_partition(
@@ -50,18 +67,56 @@ def check_partition(
     the log directory, by file name (``recovery-point-offset-checkpoint`` ...); None: they are read from the directory
     above, if there are any.
     """
-    yield from limited(_partition(os.fspath(directory), records), most)
+    path = os.fspath(directory)
+    if checkpoints is None:
+        checkpoints = _checkpoints_of(path)
+    yield from limited(PartitionCheck(path, records=records, checkpoints=checkpoints).findings(), most)
 
 
-def _partition(directory: str, records: bool) -> Iterator[Finding]:
+def check_log_dir(
+    directory: str | os.PathLike[str],
+    *,
+    records: bool = False,
+    most: int = MOST_OF_A_KIND,
+) -> Iterator[Finding]:
+    """A whole log directory: its own files, then every partition in it by name."""
+    path = os.fspath(directory)
     try:
-        files = partition_files(directory)
+        entries = sorted(os.scandir(path), key=lambda entry: entry.name)
     except OSError as error:
-        yield Finding(directory, "unreadable", f"cannot be listed: {error.strerror}")
+        yield Finding(path, "unreadable", f"cannot be listed: {error.strerror}")
         return
-    for number, segment in enumerate(files.segments, 1):
-        if segment.log is not None:
-            yield from _segment(segment.log, records, number == len(files.segments))
+    offsets: dict[str, dict[TopicPartition, int]] = {}
+    partitions = []
+    for entry in entries:
+        if entry.name in names.OFFSET_CHECKPOINTS:
+            found = offsets.setdefault(entry.name, {})
+            yield from read_file(entry.path, "offset-checkpoint", _into(found, entry.path))
+        elif names.parse_partition_dir(entry.name) is not None and entry.is_dir():
+            partitions.append(entry.path)
+        elif entry.name not in names.LOG_DIR_FILES or entry.name in (names.META_PROPERTIES, names.BOOTSTRAP_CHECKPOINT):
+            yield from check_file(entry.path)
+    for partition in partitions:
+        parsed = names.parse_partition_dir(os.path.basename(partition))
+        assert parsed is not None
+        here = {
+            name: found[parsed.topic_partition] for name, found in offsets.items() if parsed.topic_partition in found
+        }
+        yield from check_partition(partition, records=records, checkpoints={} if parsed.state else here, most=most)
+
+
+def check_file(path: str | os.PathLike[str], *, records: bool = False, most: int = MOST_OF_A_KIND) -> Iterator[Finding]:
+    """One file by itself, whatever kind it is by its name; a log together with the indexes beside it.
+
+    An index is compared with its log where that is there.
+    """
+    name = os.path.basename(path := os.fspath(path))
+    parsed = names.parse_file_name(name)
+    suffix = parsed.suffix if parsed is not None else os.path.splitext(name)[1]
+    if suffix == names.LOG:
+        yield from check_segment(path, records=records, most=most)
+    else:
+        yield from limited(_regular(path, lambda: _by_name(path, name, suffix, records)), most)
 
 
 def limited(findings: Iterator[Finding], most: int) -> Iterator[Finding]:
@@ -77,10 +132,79 @@ def limited(findings: Iterator[Finding], most: int) -> Iterator[Finding]:
             yield Finding(path, "unlisted", f"{count - most} more findings of the kind {kind} are not listed")
 
 
-def _segment(path: str, records: bool, open_end: bool) -> Iterator[Finding]:
+def _by_name(path: str, name: str, suffix: str, records: bool) -> Iterator[Finding]:
+    readers: dict[str, tuple[str, Callable[[str], object]]] = {
+        names.LEADER_EPOCHS: ("leader-epochs", read_leader_epochs),
+        names.PARTITION_METADATA: ("partition-metadata", read_partition_metadata),
+        names.META_PROPERTIES: ("meta-properties", read_meta_properties),
+        names.QUORUM_STATE: ("quorum-state", read_quorum_state),
+        **dict.fromkeys(names.OFFSET_CHECKPOINTS, ("offset-checkpoint", read_offset_checkpoint)),
+    }
+    if name in readers:
+        kind, read = readers[name]
+        yield from read_file(path, kind, lambda: read(path))
+    elif suffix in (names.INDEX, names.TIME_INDEX, names.TXN_INDEX):
+        yield from _index(path, suffix)
+    elif suffix == names.SNAPSHOT:
+        yield from unreadable_snapshot(path)
+    elif suffix == names.CHECKPOINT:
+        yield from KraftSnapshotCheck(path, records=records).findings()
+    else:
+        yield Finding(path, "unknown-file", "is no file of Kafka's")
+
+
+def _index(path: str, suffix: str) -> Iterator[Finding]:
+    """The findings about one index: those of a walk over its log that are about this file."""
+    log_path = path.removesuffix(suffix) + names.LOG
+    base_offset = _base_offset(path)
+    check = SegmentCheck(log_path, base_offset=base_offset, records=False, open_end=True)
+    observer: Observer
+    if not os.path.exists(log_path):
+        yield Finding(path, "orphan-file", "belongs to a segment whose log is not there")
+        return
+    if suffix == names.INDEX:
+        observer = OffsetIndexCheck(path, base_offset, log_path)
+    elif suffix == names.TIME_INDEX:
+        observer = TimeIndexCheck(path, base_offset)
+    else:
+        observer = TransactionIndexCheck(path, log_path, OpenTransactions())
+    for finding in check.findings([observer]):
+        if finding.path == path:
+            yield finding
+
+
+def _regular(path: str, walk: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """The findings of ``walk`` for a regular file; reading anything else could wait for ever."""
     try:
-        yield from SegmentCheck(path, records=records, open_end=open_end).findings()
-    except FileNotFoundError:
-        yield Finding(path, "vanished", "the segment was removed while it was looked for")
+        regular = stat.S_ISREG(os.stat(path).st_mode)
     except OSError as error:
-        yield Finding(path, "unreadable", f"cannot be read: {error.strerror}")
+        yield Finding(path, "unreadable", f"cannot be opened: {error.strerror}")
+        return
+    if regular:
+        yield from read_safely(path, walk)
+    else:
+        yield Finding(path, "unreadable", "is no regular file")
+
+
+def _base_offset(path: str) -> int:
+    parsed = names.parse_file_name(os.path.basename(path))
+    return parsed.base_offset if parsed is not None else 0
+
+
+def _into(found: dict[TopicPartition, int], path: str) -> Callable[[], None]:
+    return lambda: found.update(read_offset_checkpoint(path))
+
+
+def _checkpoints_of(directory: str) -> dict[str, int]:
+    """A partition's offsets in the checkpoint files beside its directory; files that cannot be read say nothing."""
+    directory = os.path.abspath(directory)
+    parsed = names.parse_partition_dir(os.path.basename(directory))
+    offsets: dict[str, int] = {}
+    if parsed is None or parsed.state:
+        return offsets
+    for name in names.OFFSET_CHECKPOINTS:
+        found: dict[TopicPartition, int] = {}
+        path = os.path.join(os.path.dirname(directory), name)
+        if not list(read_file(path, "offset-checkpoint", _into(found, path))) and parsed.topic_partition in found:
+            offsets[name] = found[parsed.topic_partition]
+    return offsets

@@ -41,6 +41,9 @@ KINDS: dict[str, Kind] = {
     "unknown-codec": Kind(ERROR, "a batch names a compression codec that no Kafka knows", _FORMAT),
     "bad-count": Kind(ERROR, "a batch claims a number of records that its offsets have no room for", _REPLICA),
     "unreadable-records": Kind(ERROR, "the records of a batch cannot be decompressed or parsed", _REPLICA),
+    "bad-timestamp": Kind(
+        WARNING, "a batch's newest timestamp is not that of its records: retention and searches by time go by it"
+    ),
     "bad-marker": Kind(ERROR, "a control batch holds no readable control record", _REPLICA),
     "offset-order": Kind(ERROR, "a batch does not follow the last offset of the batch before", _REPLICA),
     "offset-below-segment": Kind(ERROR, "an offset is below the one in the segment's name", _REPLICA),

@@ -39,6 +39,8 @@ class PartitionFiles(NamedTuple):
     """Files that are being removed or replaced (``.deleted``, ``.cleaned``, ``.swap``)."""
     size_bytes: int
     """Sum of the sizes of the log files."""
+    others: tuple[str, ...] = ()
+    """Everything else, by name: what Kafka knows (``names.PARTITION_FILES``) and what it does not."""
 
 
 _FIELDS = {names.LOG: "log", names.INDEX: "offset_index", names.TIME_INDEX: "time_index", names.TXN_INDEX: "txn_index"}
@@ -48,14 +50,14 @@ def partition_files(directory: str) -> PartitionFiles:
     """What lies in one partition directory, whatever it is called. Raises OSError."""
     parsed = names.parse_partition_dir(os.path.basename(os.path.abspath(directory)))
     segments: dict[int, dict[str, str]] = {}
-    snapshots, checkpoints, leftovers = [], [], []
+    snapshots, checkpoints, leftovers, others = [], [], [], []
     size_bytes = 0
     with os.scandir(directory) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             name = names.parse_file_name(entry.name)
             if name is None or not entry.is_file():
-                continue
-            if name.state:
+                others.append(entry.path)
+            elif name.state:
                 leftovers.append(entry.path)
             elif name.suffix in _FIELDS:
                 if name.suffix == names.LOG:
@@ -78,6 +80,7 @@ def partition_files(directory: str) -> PartitionFiles:
         tuple(checkpoints),
         tuple(leftovers),
         size_bytes,
+        tuple(others),
     )
 
 

@@ -93,6 +93,9 @@ class ProducerSnapshotCheck:
         except CorruptBatch:
             marker = None  # the transaction index's check tells it
         if marker is not None:
+            last = self._last.get(producer)
+            if last is not None and last.epoch != view.producer_epoch:
+                del self._last[producer]  # a marker with a new epoch (KIP-890) makes the sequences begin anew
             self._open.end(producer)
             self._ended.pop(producer, None)
             if len(self._ended) >= MOST_OPEN:

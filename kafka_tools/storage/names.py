@@ -30,11 +30,21 @@ OFFSET_CHECKPOINTS = (
     "cleaner-offset-checkpoint",
 )
 LOCK = ".lock"
+REMOTE_INDEX_CACHE = "remote-log-index-cache"
+"""The directory in a log directory that holds indexes of segments in tiered storage (KIP-405)."""
+PARTITION_FILES = (LEADER_EPOCHS, PARTITION_METADATA, QUORUM_STATE, BOOTSTRAP_CHECKPOINT)
+"""What else belongs into a partition's directory, beside the files of segments."""
+LOG_DIR_FILES = (META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT, REMOTE_INDEX_CACHE, *OFFSET_CHECKPOINTS)
+"""What belongs into a log directory, beside the partitions' directories."""
 
-_SEGMENT = re.compile(r"(\d{1,20})(?:-(\d{10}))?(\.[a-z]+)((?:\.[a-z]+)*)")
+_INDEXES = (INDEX, TIME_INDEX, TXN_INDEX)
+_SEGMENT = re.compile(r"([0-9]{1,20})(?:-([0-9]{10})(?:-[0-9]+(?=\.checkpoint\.part))?)?(\.[a-z]+)((?:\.[a-z]+)*)")
+_REMOTE_INDEX = re.compile(r"([0-9]{1,20})_([A-Za-z0-9_-]{22})(\.[a-z]+)(\.deleted|\.tmp)?")
+_MAX_OFFSET = 2**63 - 1
+_MOST_NAME_BYTES = 255
 _UNIQUE = r"[0-9a-f]{32}"
 _PARTITION = re.compile(
-    rf"(?P<topic>[a-zA-Z0-9._-]+?)-(?P<partition>\d+)(?:\.(?P<id>{_UNIQUE})-(?P<state>delete|future|stray))?"
+    rf"(?P<topic>[a-zA-Z0-9._-]+?)-(?P<partition>[0-9]+)(?:\.(?P<id>{_UNIQUE})-(?P<state>delete|future|stray))?"
 )
 
 
@@ -46,6 +56,15 @@ class FileName(NamedTuple):
     state: str = ""
     epoch: int | None = None
     """The epoch of a KRaft checkpoint, None for everything else."""
+
+
+class RemoteIndexName(NamedTuple):
+    """What the name of a file in the cache of remote indexes tells; ``segment_id`` is Kafka's text of a uuid."""
+
+    base_offset: int
+    segment_id: str
+    suffix: str
+    state: str = ""
 
 
 class PartitionDirectory(NamedTuple):
@@ -64,7 +83,17 @@ def parse_file_name(name: str) -> FileName | None:
     offset, epoch, suffix, state = match.groups()
     if suffix not in PARTITION_SUFFIXES or (state and state not in STATES) or (epoch and suffix != CHECKPOINT):
         return None
+    if int(offset) > _MAX_OFFSET:
+        return None
     return FileName(int(offset), suffix, state, int(epoch) if epoch else None)
+
+
+def parse_remote_index_name(name: str) -> RemoteIndexName | None:
+    """The parts of ``42_<segment id>.index`` and its like in ``remote-log-index-cache``, None for any other name."""
+    match = _REMOTE_INDEX.fullmatch(name)
+    if match is None or match[3] not in _INDEXES or int(match[1]) > _MAX_OFFSET:
+        return None
+    return RemoteIndexName(int(match[1]), match[2], match[3], match[4] or "")
 
 
 def file_name(base_offset: int, suffix: str = LOG) -> str:
@@ -90,6 +119,18 @@ def parse_partition_dir(name: str) -> PartitionDirectory | None:
     return PartitionDirectory(
         TopicPartition(match["topic"], int(match["partition"])), match["state"] or "", match["id"] or ""
     )
+
+
+def directory_name(partition: TopicPartition, *, state: str = "", unique_id: str = "") -> str:
+    """The name of a partition's directory. ``unique_id`` are the 32 hexadecimal digits before a state.
+
+    Of a partition that is deleted or stray the topic is cut so that the name has 255 characters, as Kafka does.
+    """
+    if not state:
+        return f"{partition.topic}-{partition.partition}"
+    suffix = f"-{partition.partition}.{unique_id}-{state}"
+    topic = partition.topic if state == "future" else partition.topic[: _MOST_NAME_BYTES - len(suffix)]
+    return topic + suffix
 
 
 def partition_of_dir(name: str) -> TopicPartition:

@@ -119,17 +119,28 @@ class Segment:
                     return
                 problem = torn_tail(self, position, last_end)
             except CorruptBatch as error:
-                problem = Finding(self.path, kind_of(self, error), str(error), error.position)
+                problem = self._damage(error, position)
             if strict:
                 raise CorruptBatch(problem.text, path=self.path, position=problem.position)
-            yield problem
             found = self.next_plausible(position + 1, last_end)
             if found is None:
+                yield problem
                 return
+            if problem.kind == "torn-tail":  # what follows shows that it is not the tail
+                text = "the length in the header goes beyond the end of the file"
+                problem = Finding(self.path, "bad-length", text, position)
+            yield problem
             yield Finding(
                 self.path, "skipped", f"{found - position} bytes were skipped up to the next whole batch", position
             )
             position = found
+
+    def _damage(self, error: CorruptBatch, position: int) -> Finding:
+        """The finding for an error of the walk; its text without the path, which has a field of its own."""
+        at = position if error.position is None else error.position
+        if is_zero_filled(self, at, self.size_bytes):
+            return Finding(self.path, "zero-tail", f"the last {self.size_bytes - at} bytes are zeros", at)
+        return Finding(self.path, "bad-length", str(error).replace(f" in file {self.path}.", ""), at)
 
     def next_plausible(self, start: int, end: int | None = None) -> int | None:
         """Where the next magic 2 batch with a right CRC starts, None if there is none (or the search gets too long)."""

@@ -7,12 +7,13 @@ Sources: ``LogSegment.recover``, ``LogValidator``, ``DefaultRecordBatch.ensureVa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from kafka_tools.errors import CorruptBatch
+from kafka_tools.errors import CorruptBatch, CorruptIndex
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.compression import NAMES
+from kafka_tools.records.v2 import HEADER_BYTES
 from kafka_tools.storage.findings import INFO, WARNING, Finding
 from kafka_tools.storage.segment import Segment
 
@@ -38,62 +39,93 @@ class Observer(Protocol):
 class SegmentCheck:
     """One walk over one segment. ``next_offset`` is the offset after its last sound batch, as far as it got."""
 
-    def __init__(
-        self,
-        path: str,
-        *,
-        records: bool,
-        open_end: bool,
-        expected_offset: int | None = None,
-        observers: Iterable[Observer] = (),
-    ) -> None:
-        """``records``: parse every record too; ``open_end``: nothing follows, so that a tail is what a crash leaves.
-
-        ``expected_offset`` is the one after the segment before, None for the first.
-        """
+    def __init__(self, path: str, *, base_offset: int, records: bool, open_end: bool) -> None:
+        """``records``: parse every record too; ``open_end``: nothing follows, so that a tail is what a crash leaves."""
         self.path = path
-        self.next_offset = expected_offset
+        self.base_offset = self.next_offset = base_offset
         self.whole = True
         """Whether no damage was met."""
         self._records = records
         self._open_end = open_end
-        self._observers = list(observers)
+        self._observers: list[Observer] = []
+        self._follows = False
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self, observers: Iterable[Observer] = ()) -> Iterator[Finding]:
         """What is wrong, in the order of the file, the observers' findings among it. Raises OSError."""
+        self._observers = list(observers)
         with Segment(self.path) as segment:
-            if self.next_offset is None:
-                self.next_offset = segment.base_offset
-                first = True
-            else:
-                first = False
             position = 0
+            held: BatchView | None = None
             for item in segment.batches():
                 if isinstance(item, Finding):
+                    yield from self._sound(held)
+                    held = None
                     yield from self._damage(segment, item)
                     continue
                 if item.file_position > position:
                     self._hole(position, item.file_position)
                 position = item.file_position + item.size_bytes
-                problem = self._problem(segment, item)
-                if problem is not None:
-                    self.whole = False
-                    yield problem
-                    self._hole(item.file_position, position)
-                    continue
-                if item.base_offset > self.next_offset and not first:
-                    text = f"offset {item.base_offset} follows {self.next_offset - 1}"
-                    yield Finding(self.path, "offset-gap", text, item.file_position, item.base_offset)
-                first = False
-                self.next_offset = item.last_offset + 1
-                for observer in self._observers:
-                    yield from observer.batch(item)
+                problem = self._problem(item)
+                if problem is None and held is not None:
+                    problem = self._order(held, item)
+                    if problem is not None and problem.position == held.file_position:
+                        yield self._broken(held, problem)
+                        held, problem = item, None
+                        continue
+                yield from self._sound(held)
+                held = None
+                if problem is None and item.base_offset < self.next_offset:
+                    problem = self._low(item)
+                if problem is None:
+                    held = item
+                else:
+                    yield self._broken(item, problem)
+            yield from self._sound(held)
             if position < segment.size_bytes:
                 self._hole(position, segment.size_bytes)
             for observer in self._observers:
                 yield from observer.end(segment.size_bytes)
 
+    def _sound(self, view: BatchView | None) -> Iterator[Finding]:
+        """A batch that nothing speaks against, its neighbours included."""
+        if view is None:
+            return
+        if self._follows and view.base_offset > self.next_offset:
+            text = f"offset {view.base_offset} follows {self.next_offset - 1}"
+            yield Finding(self.path, "offset-gap", text, view.file_position, view.base_offset)
+        self._follows = True
+        self.next_offset = view.last_offset + 1
+        for observer in self._observers:
+            yield from observer.batch(view)
+
+    def _broken(self, view: BatchView, problem: Finding) -> Finding:
+        self.whole = False
+        self._hole(view.file_position, view.file_position + view.size_bytes)
+        return problem
+
+    def _order(self, held: BatchView, view: BatchView) -> Finding | None:
+        """What two neighbours whose offsets do not ascend show: about the first one, if it alone explains it."""
+        if view.base_offset > held.last_offset:
+            return None
+        too_far = held.base_offset > self.next_offset and view.base_offset >= self.next_offset
+        too_long = held.base_offset < view.base_offset and held.base_offset + held.record_count <= view.base_offset
+        if too_far or too_long:
+            text = f"the offsets {held.base_offset} to {held.last_offset} are followed by {view.base_offset}"
+            return Finding(self.path, "offset-order", text, held.file_position, held.base_offset)
+        return Finding(
+            self.path,
+            "offset-order",
+            f"offset {view.base_offset} follows {held.last_offset}",
+            view.file_position,
+            view.base_offset,
+        )
+
+    def _low(self, view: BatchView) -> Finding:
+        text = f"offset {view.base_offset} follows {self.next_offset - 1}"
+        return Finding(self.path, "offset-order", text, view.file_position, view.base_offset)
+
     def _hole(self, start: int, end: int) -> None:
+        self._follows = False
         for observer in self._observers:
             observer.hole(start, end)
 
@@ -110,13 +142,12 @@ class SegmentCheck:
         self.whole = self.whole and not finding.is_damage
         yield finding
 
-    def _problem(self, segment: Segment, view: BatchView) -> Finding | None:
+    def _problem(self, view: BatchView) -> Finding | None:
         """The first thing that is wrong with a batch; offsets of a wrong batch are not to be believed."""
 
         def finding(kind: str, text: str, offset: int | None = None) -> Finding:
             return Finding(self.path, kind, text, view.file_position, offset)
 
-        assert self.next_offset is not None
         if not 0 <= view.magic <= 2:
             return finding("unknown-magic", f"no Kafka writes batches of magic {view.magic}")
         if not view.crc_ok():
@@ -127,19 +158,41 @@ class SegmentCheck:
             return finding("unknown-codec", text, view.last_offset)
         try:
             first, last, count = view.base_offset, view.last_offset, view.record_count
-            if self._records:
-                for _ in view.records():
-                    pass
+            newest = max((record.timestamp for record in view.records()), default=None) if self._records else None
         except CorruptBatch as error:
             return finding("unreadable-records", str(error), view.last_offset)
         if first > last or not 0 <= count <= last - first + 1:
             return finding("bad-count", f"the batch claims {count} records for the offsets {first} to {last}", first)
-        if first < segment.base_offset:
-            return finding(
-                "offset-below-segment", f"offset {first} is below the segment's {segment.base_offset}", first
-            )
-        if last - segment.base_offset > MAX_RELATIVE_OFFSET:
-            return finding("offset-beyond-segment", f"offset {last} is too far from {segment.base_offset}", first)
-        if first < self.next_offset:
-            return finding("offset-order", f"offset {first} follows {self.next_offset - 1}", first)
+        if view.magic == 2 and not count and view.size_bytes > HEADER_BYTES:
+            text = f"the batch claims no records and has {view.size_bytes - HEADER_BYTES} bytes of them"
+            return finding("bad-count", text, first)
+        if newest is not None and newest != view.max_timestamp and view.magic == 2:
+            text = f"the batch claims that its newest timestamp is {view.max_timestamp}; its records say {newest}"
+            return finding("bad-timestamp", text, first)
+        if first < self.base_offset:
+            return finding("offset-below-segment", f"offset {first} is below the segment's {self.base_offset}", first)
+        if last - self.base_offset > MAX_RELATIVE_OFFSET:
+            return finding("offset-beyond-segment", f"offset {last} is too far from {self.base_offset}", first)
         return None
+
+
+def read_safely(path: str, walk: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """The findings of ``walk``; what the operating system refuses is one too."""
+    try:
+        yield from walk()
+    except FileNotFoundError as error:
+        yield Finding(error.filename or path, "vanished", "was removed while it was looked at")
+    except OSError as error:
+        yield Finding(error.filename or path, "unreadable", f"cannot be read: {error.strerror}")
+
+
+def read_file(path: str, kind: str, read: Callable[[], object]) -> Iterator[Finding]:
+    """The finding of ``kind`` if ``read`` raises CorruptIndex, or what the operating system refuses."""
+    try:
+        read()
+    except CorruptIndex as error:
+        yield Finding(path, kind, str(error).removeprefix(f"{path}: "), error.position)
+    except FileNotFoundError:
+        yield Finding(path, "vanished", "was removed while it was looked at")
+    except OSError as error:
+        yield Finding(path, "unreadable", f"cannot be read: {error.strerror}")

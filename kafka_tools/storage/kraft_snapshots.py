@@ -1,0 +1,138 @@
+"""Snapshots of a KRaft log (``<end offset>-<epoch>.checkpoint``, ``bootstrap.checkpoint``), read, written and checked.
+
+A snapshot is a log of its own whose offsets begin with 0: a control batch with the header first (and with the KRaft
+version and the voters, KIP-853), batches of records, a control batch with the footer last. Sources: ``Snapshots``,
+``RecordsSnapshotWriter``, ``ControlRecordUtils`` of Kafka (KIP-630).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from struct import Struct
+
+from kafka_tools.errors import CorruptBatch
+from kafka_tools.protocol.codec import encode
+from kafka_tools.protocol.stored.control_records import (
+    KRaftVersionRecord,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+)
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.build import build_batch
+from kafka_tools.records.record import Record
+from kafka_tools.storage.checkpoints import replace_file
+from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.segment import Segment
+from kafka_tools.storage.segment_check import SegmentCheck
+
+_TYPE = Struct(">hh")  # version, type of a control record
+_HEADER, _FOOTER, _KRAFT_VERSION, _VOTERS = 3, 4, 5, 6
+
+
+def read_kraft_snapshot(path: str) -> Iterator[Record]:
+    """The records of a snapshot, one by one, without those of the control batches.
+
+    Raises OSError, and CorruptBatch for one that is damaged or has no header or footer.
+    """
+    last: int | None = None
+    with Segment(path) as segment:
+        for view in segment.batches(strict=True):
+            assert isinstance(view, BatchView)
+            if not view.crc_ok():
+                raise CorruptBatch(
+                    "the CRC of the batch does not match its contents", path=path, position=view.file_position
+                )
+            first, last_type = _types(view)
+            if last is None and first != _HEADER:
+                raise CorruptBatch(f"{path} does not begin with a snapshot's header", path=path, position=0)
+            last = last_type
+            if not view.is_control:
+                yield from view.records()
+    if last != _FOOTER:
+        raise CorruptBatch(f"{path} does not end with a snapshot's footer", path=path)
+
+
+def write_kraft_snapshot(
+    path: str,
+    batches: Iterable[Iterable[bytes]],
+    *,
+    epoch: int,
+    last_contained_ms: int,
+    written_ms: int,
+    kraft_version: int = 0,
+    voters: VotersRecord | None = None,
+) -> None:
+    """Replace a snapshot: ``batches`` are the values of the records, each inner one a batch of its own.
+
+    ``epoch`` is the leader epoch of what it contains, ``last_contained_ms`` the append time of the last record,
+    ``written_ms`` now. From ``kraft_version`` 1 on that version and the ``voters`` are in it. Raises OSError.
+    """
+    head = [(_HEADER, encode(SnapshotHeaderRecord(last_contained_log_timestamp=last_contained_ms), 0))]
+    if kraft_version:
+        head.append((_KRAFT_VERSION, encode(KRaftVersionRecord(kraft_version=kraft_version), 0)))
+        if voters is not None:
+            head.append((_VOTERS, encode(voters, 0)))
+    parts: list[bytes] = []
+    offset = 0
+
+    def add(rows: list[tuple[int, bytes | None, bytes | None, tuple[()]]], *, control: bool) -> None:
+        nonlocal offset
+        parts.append(build_batch(rows, base_offset=offset, leader_epoch=epoch, control=control))
+        offset += len(rows)
+
+    add([(written_ms, _TYPE.pack(0, kind), value, ()) for kind, value in head], control=True)
+    for values in batches:
+        rows: list[tuple[int, bytes | None, bytes | None, tuple[()]]] = [
+            (written_ms, None, value, ()) for value in values
+        ]
+        if rows:
+            add(rows, control=False)
+    add([(written_ms, _TYPE.pack(0, _FOOTER), encode(SnapshotFooterRecord(), 0), ())], control=True)
+    replace_file(path, b"".join(parts))
+
+
+class KraftSnapshotCheck:
+    """Whether a snapshot is whole: sound batches from offset 0 on, a header first and a footer last."""
+
+    def __init__(self, path: str, *, records: bool) -> None:
+        self._path = path
+        self._check = SegmentCheck(path, base_offset=0, records=records, open_end=False)
+        self._first: int | None = None
+        self._last: int | None = None
+        self._seen = False
+
+    def findings(self) -> Iterator[Finding]:
+        """Raises OSError."""
+        yield from self._check.findings([self])
+        if self._check.whole and self._first != _HEADER:
+            yield Finding(self._path, "kraft-snapshot", "it does not begin with a snapshot's header", 0)
+        elif self._check.whole and self._last != _FOOTER:
+            yield Finding(self._path, "kraft-snapshot", "it does not end with a snapshot's footer")
+
+    def batch(self, view: BatchView) -> Iterator[Finding]:
+        try:
+            first, self._last = _types(view)
+        except CorruptBatch as error:
+            yield Finding(self._path, "bad-marker", str(error), view.file_position, view.base_offset)
+            return
+        if not self._seen:
+            self._first, self._seen = first, True
+
+    def hole(self, start: int, end: int) -> None:
+        """The check of the batches tells it."""
+
+    def end(self, size_bytes: int) -> Iterator[Finding]:
+        return iter(())
+
+
+def _types(view: BatchView) -> tuple[int | None, int | None]:
+    """The types of the first and the last record of a control batch, None of any other. Raises CorruptBatch."""
+    if not view.is_control:
+        return None, None
+    types = []
+    for record in view.records():
+        if record.key is None or len(record.key) < _TYPE.size:
+            raise CorruptBatch(f"the control record at offset {record.offset} has no key with its type")
+        types.append(_TYPE.unpack_from(record.key)[1])
+    return (types[0], types[-1]) if types else (None, None)
