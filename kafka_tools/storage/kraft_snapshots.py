@@ -43,10 +43,9 @@ def read_kraft_snapshot(path: str) -> Iterator[Record]:
                 raise CorruptBatch(
                     "the CRC of the batch does not match its contents", path=path, position=view.file_position
                 )
-            first, last_type = _types(view)
-            if last is None and first != _HEADER:
+            first, last = _types(view)
+            if not view.file_position and first != _HEADER:
                 raise CorruptBatch(f"{path} does not begin with a snapshot's header", path=path, position=0)
-            last = last_type
             if not view.is_control:
                 yield from view.records()
     if last != _FOOTER:
