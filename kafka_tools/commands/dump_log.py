@@ -1,39 +1,93 @@
-"""``kafka-dump-log``: what is in the files of a log directory, as Kafka 4.3.1's ``DumpLogSegments`` prints it.
+"""``kafka-dump-log``: what is in the files of a log directory, as Kafka 4.3.1's ``DumpLogSegments`` shows it, and more.
 
-Standard output is Kafka's to the byte. Damage is one line each on stderr and exit status 1; gaps between offsets are
-reported but are no damage, since compaction makes them.
+The text is Kafka's to the byte and ends where Kafka's ends. JSON, summaries, ranges and following are ours. Damage is
+one line each on stderr and exit status 1; gaps between offsets are reported but are no damage, since compaction makes
+them.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from kafka_tools.commands import _run
-from kafka_tools.commands._options import Command, option
-from kafka_tools.errors import LogError
+from kafka_tools.commands._options import OUTPUT, Command, option
+from kafka_tools.errors import KafkaToolsError, UsageError
 
 if TYPE_CHECKING:
+    from kafka_tools.commands._dump_output import Output
+    from kafka_tools.commands._dump_run import Outcome, Reading, Report, Run
     from kafka_tools.output.dump_decoders import Decoder
-    from kafka_tools.output.dump_files import Dump
+    from kafka_tools.output.dump_endings import Ending, Sink
+    from kafka_tools.output.dump_files import Notes
+    from kafka_tools.output.dump_select import Selection
 
 PROGRAM = "kafka-dump-log"
+WHAT = "What to read"
 CONTENT = "Contents"
 INDEXES = "Indexes and limits"
 STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
+SCHEMA = "kafka-tools/dump-log/v1"
+INTERNAL = ("offsets", "transaction_log", "cluster_metadata", "remote_log_metadata", "share_group_state")
+"""The topics that have decoders, in the order in which Kafka's tool looks at the options."""
 _INT32 = click.IntRange(0, 0x7FFFFFFF)
-_MOST_LINES = 200
+_BAR_FROM_BYTES = 64 * 1024 * 1024
+_MIB = 1 << 20
 
 
 @click.command(name=PROGRAM, cls=Command)
 @option(
     "--files",
-    required=True,
     metavar="FILE[,FILE...]",
+    section=WHAT,
     help="The files, in this order: .log, .index, .timeindex, .txnindex, .snapshot (producers), .checkpoint (KRaft "
-    "snapshots). Example: --files data/orders-0/00000000000000000000.log",
+    "snapshots); patterns with * ? [...], and directories of partitions. Example: --files "
+    "data/orders-0/00000000000000000000.log",
+)
+@option(
+    "--partition-dir",
+    metavar="DIR",
+    section=WHAT,
+    help="All files of one partition, with its leader epochs and topic id, compared with each other.",
+)
+@option(
+    "--offsets",
+    metavar="FROM:TO",
+    section=WHAT,
+    help="Only these offsets, the second one not included: 100:200, 100:, :200, or 100 alone.",
+)
+@option(
+    "--time",
+    "times",
+    metavar="FROM:TO",
+    section=WHAT,
+    help="Only records with timestamps from the first up to the second: ISO-8601 with its zone, milliseconds since "
+    "1970, a span before now (2h), or now. Example: 2024-05-01T10:00:00Z:2024-05-01T10:05:00Z",
+)
+@option(
+    "--key",
+    metavar="GLOB",
+    section=WHAT,
+    help="Only records whose key, as it is shown, matches; * is any text. Implies --print-data-log.",
+)
+@option(
+    "--from-position",
+    metavar="[BASE:]BYTE",
+    section=WHAT,
+    help="Begin at this byte of the log (of the segment that starts at the offset BASE), as --show-position, "
+    "--follow or the 'end' objects of JSON have told it.",
+)
+@option(
+    "--follow",
+    is_flag=True,
+    section=WHAT,
+    help="Go on when the log grows, with --partition-dir into the segments that follow, until Ctrl-C. Only logs are "
+    "read.",
 )
 @option("--print-data-log", is_flag=True, section=CONTENT, help="Print keys and values; every decoder implies it.")
 @option("--deep-iteration", is_flag=True, section=CONTENT, help="A line per record; --print-data-log implies it.")
@@ -97,113 +151,271 @@ _MOST_LINES = 200
     section=INDEXES,
     help="Read only the first so many bytes of each log.",
 )
+@option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["json", "jsonl"]),
+    section=OUTPUT,
+    help="One JSON document, or JSON objects one per line; without it the text is that of Kafka's own tool.",
+)
+@option(
+    "--bytes",
+    "bytes_as",
+    type=click.Choice(["auto", "text", "base64"]),
+    section=OUTPUT,
+    help="Keys, values and header values in JSON: text if they are UTF-8, else base64 (auto, the default), or always "
+    "the one or the other.",
+)
+@option(
+    "--summary",
+    is_flag=True,
+    section=OUTPUT,
+    help="Counts, sizes, codecs, times, producers and transactions of each file and of all together, instead of what "
+    "is in them.",
+)
+@option(
+    "--keep-going",
+    is_flag=True,
+    section=OUTPUT,
+    help="Go on behind damage, at the next batch that can be read, and with the next file; text stops there without "
+    "it, JSON and --summary never do.",
+)
+@option("--show-position", is_flag=True, section=OUTPUT, help="Tell on stderr how far each log was read.")
+@option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=1,
+    metavar="N",
+    section=OUTPUT,
+    help="Read so many files at once, each in a process of its own; the output is the same.  [1<=x<=64]",
+)
 @option("--debug", is_flag=True, hidden=True)
-def command(
-    files: str,
-    print_data_log: bool,
-    deep_iteration: bool,
-    skip_record_metadata: bool,
-    key_decoder_class: str | None,
-    value_decoder_class: str | None,
-    offsets_decoder: bool,
-    transaction_log_decoder: bool,
-    cluster_metadata_decoder: bool,
-    remote_log_metadata_decoder: bool,
-    share_group_state_decoder: bool,
-    verify_index_only: bool,
-    index_sanity_check: bool,
-    max_message_size: int,
-    max_bytes: int,
-    debug: bool,
-) -> int:
+def command(**given: Any) -> int:
     """Print the batches, records and index entries in a log directory's files."""
-    from kafka_tools.output.dump_endings import TextEnding
-    from kafka_tools.output.dump_files import Dump, DumpOptions, java_split
+    _check(given)
+    from kafka_tools.commands._dump_output import open_output
+    from kafka_tools.commands._dump_run import Report
 
-    internal = {
-        "offsets": offsets_decoder,
-        "transaction_log": transaction_log_decoder,
-        "cluster_metadata": cluster_metadata_decoder,
-        "remote_log_metadata": remote_log_metadata_decoder,
-        "share_group_state": share_group_state_decoder,
-    }
-    wants_contents = print_data_log or key_decoder_class or value_decoder_class or any(internal.values())
-    decoder = _decoder(internal, key_decoder_class, value_decoder_class) if wants_contents else None
-    options = DumpOptions(verify_index_only, index_sanity_check, max_message_size, max_bytes)
-    with Output() as output:
-        deep = deep_iteration or decoder is not None
-        dump = Dump(options, TextEnding(output, decoder, deep=deep, skip_metadata=skip_record_metadata))
-        try:
-            for file in java_split(files):
-                if not dump.file(file):
-                    output.flush()
-                    _run.note(f"Ignoring unknown file {file}")
-        except (LogError, OSError):
-            output.flush()
-            _report(dump)
-            raise
-    return _report(dump)
+    run = _run_of(given)
+    readings = _readings(given)
+    output = open_output(given["form"], SCHEMA)
+    if given["follow"]:
+        return _follow(run, output, readings, given["partition_dir"])
+    report = Report(output, run, positions=given["show_position"])
+    try:
+        with _bar(run, readings, report):
+            for outcome, notes in _outcomes(run, readings, given["jobs"], output):
+                report.take(outcome, notes)
+        if given["partition_dir"] is not None:
+            _cross_check(given["partition_dir"], run, report, output)
+        if given["summary"]:
+            _print_summaries(report, given["form"], output)
+        output.close()
+    except KafkaToolsError:
+        report.finish()
+        raise
+    return report.finish()
 
 
-def _decoder(internal: dict[str, bool], key_decoder: str | None, value_decoder: str | None) -> Decoder:
+def _check(given: dict[str, Any]) -> None:
+    """Options that exclude each other."""
+    if (given["files"] is None) == (given["partition_dir"] is None):
+        both = given["files"] is not None
+        raise click.UsageError("Give --files or --partition-dir" + (", not both." if both else "."))
+    if given["bytes_as"] is not None and (given["form"] is None or given["summary"]):
+        raise click.UsageError("--bytes only goes with -o json and -o jsonl.")
+    if given["follow"]:
+        for name, spelled in (("summary", "--summary"), ("verify_index_only", "--verify-index-only")):
+            if given[name]:
+                raise click.UsageError(f"{spelled} does not go with --follow.")
+        if given["form"] == "json":
+            raise click.UsageError("-o json is one document, which --follow never ends: use -o jsonl.")
+        if given["jobs"] > 1:
+            raise click.UsageError("--jobs does not go with --follow: segments are followed one after the other.")
+
+
+def _run_of(given: dict[str, Any]) -> Run:
+    """How things are shown and what is read, without the files."""
+    from kafka_tools.commands._dump_run import Run
+    from kafka_tools.output.dump_files import DumpOptions
+
+    internal = next((name for name in INTERNAL if given[f"{name}_decoder"]), None)
+    wants_contents = bool(
+        given["print_data_log"]
+        or given["key_decoder_class"]
+        or given["value_decoder_class"]
+        or given["key"] is not None
+        or internal
+    )
+    deep = given["deep_iteration"] or wants_contents
+    skip_metadata = given["skip_record_metadata"]
+    decoder = _decoder(internal, given) if wants_contents and (given["form"] is None or given["key"]) else None
+    options = DumpOptions(
+        given["verify_index_only"],
+        given["index_sanity_check"],
+        given["max_message_size"],
+        given["max_bytes"],
+        _selection(given, decoder if internal or given["key_decoder_class"] else None),
+    )
+    strict = not (given["form"] or given["summary"] or given["keep_going"] or given["partition_dir"] or given["follow"])
+
+    def make_ending(sink: Sink) -> Ending:
+        if given["summary"]:
+            from kafka_tools.output.dump_summary import SummaryEnding
+
+            return SummaryEnding(deep=deep)
+        if given["form"] is None:
+            from kafka_tools.output.dump_endings import TextEnding
+
+            return TextEnding(sink, decoder, deep=deep, skip_metadata=skip_metadata, strict=strict)
+        from kafka_tools.output.dump_json_ending import JsonEnding
+
+        bytes_as = given["bytes_as"] or "auto"
+        contents = _json_contents(internal, given, bytes_as) if wants_contents else None
+        return JsonEnding(sink, contents, bytes_as, deep=deep, skip_metadata=skip_metadata)
+
+    return Run(options, make_ending, strict=strict)
+
+
+def _decoder(internal: str | None, given: dict[str, Any]) -> Decoder:
     """The first internal topic that was asked for, as in Kafka's tool; else decoders of keys and values."""
     from kafka_tools.output import dump_decoders
 
-    for name, wanted in internal.items():
-        if wanted:
-            decoder: Decoder = getattr(dump_decoders, name)()
-            return decoder
+    if internal:
+        decoder: Decoder = getattr(dump_decoders, internal)()
+        return decoder
     return dump_decoders.plain(
-        dump_decoders.field_decoder(key_decoder or STRING_DECODER),
-        dump_decoders.field_decoder(value_decoder or STRING_DECODER),
+        dump_decoders.field_decoder(given["key_decoder_class"] or STRING_DECODER),
+        dump_decoders.field_decoder(given["value_decoder_class"] or STRING_DECODER),
     )
 
 
-def _report(dump: Dump) -> int:
-    """Damage and gaps to stderr; the exit status."""
-    from kafka_tools.output.dump_text import gaps
+def _json_contents(internal: str | None, given: dict[str, Any], bytes_as: str) -> Any:
+    from kafka_tools.output import dump_decoders, dump_json, dump_json_contents
 
-    damage = [finding for finding in dump.notes.findings if finding.is_damage]
-    for finding in damage[:_MOST_LINES]:
-        _run.complain(PROGRAM, str(finding))
-    left = len(damage) - _MOST_LINES + dump.notes.unlisted
-    for path, pairs in dump.notes.gaps.items():
-        _run.note(gaps(path, pairs.items()).rstrip("\n"))
-    if left > 0:
-        _run.complain(PROGRAM, f"{left} more findings are not listed")
-    return _run.FAILED if damage else 0
+    field = dump_json.FIELDS[bytes_as]
+    if internal:
+        return dump_json_contents.internal(internal, field)
+    key, value = (given[name] or STRING_DECODER for name in ("key_decoder_class", "value_decoder_class"))
+    return dump_json_contents.plain(dump_decoders.field_decoder(key), dump_decoders.field_decoder(value), field)
 
 
-class Output:
-    """Standard output as bytes, in large pieces: a line at a time costs more than reading the log."""
+def _selection(given: dict[str, Any], decoder: Decoder | None) -> Selection | None:
+    """What --offsets, --time and --key ask for. ``decoder`` None: keys are compared as text."""
+    if given["offsets"] is None and given["times"] is None and given["key"] is None:
+        return None
+    from kafka_tools.clock import SystemClock
+    from kafka_tools.commands._dump_ranges import offset_range, time_range
+    from kafka_tools.output.dump_select import Selection, decoded_key, key_pattern
 
-    def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._size = 0
+    offsets = offset_range(given["offsets"]) if given["offsets"] is not None else (None, None)
+    times = time_range(given["times"], SystemClock().now_ms()) if given["times"] is not None else (None, None)
+    key = key_pattern(given["key"]) if given["key"] is not None else None
+    return Selection(*offsets, *times, key, decoded_key(decoder) if decoder is not None else None)
 
-    def __enter__(self) -> Output:
-        return self
 
-    def __exit__(self, *problem: object) -> None:
-        self.flush()
+def _readings(given: dict[str, Any]) -> list[Reading]:
+    """The files to read, each with the byte to begin at."""
+    from kafka_tools.commands._dump_run import Reading
+    from kafka_tools.output.dump_files import java_split
 
-    def write(self, text: str) -> None:
-        self._parts.append(text)
-        self._size += len(text)
-        if self._size > 1 << 20:
-            self.flush()
+    if given["partition_dir"] is not None:
+        from kafka_tools.commands._dump_inputs import whole_partition
 
-    def write_bytes(self, data: bytes) -> None:
-        self.flush()
-        sys.stdout.buffer.write(data)
+        paths = whole_partition(given["partition_dir"])
+    else:
+        from kafka_tools.commands._dump_inputs import files_of
 
-    def flush(self) -> None:
-        data = "".join(self._parts).encode("utf-8", "replace")
-        self._parts.clear()
-        self._size = 0
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        paths = files_of(java_split(given["files"]))
+    readings = [Reading(path) for path in paths]
+    if given["from_position"] is not None:
+        from kafka_tools.commands._dump_inputs import begin_at
+        from kafka_tools.commands._dump_ranges import position
+
+        readings = [Reading(path, start) for path, start in begin_at(paths, position(given["from_position"]))]
+    if given["follow"]:
+        from kafka_tools.commands._dump_follow import logs_only
+
+        readings = logs_only(readings)
+        if not readings:
+            raise UsageError("--follow needs a log: none of the files ends in .log")
+        if given["partition_dir"] is None and len(readings) > 1:
+            raise UsageError("--follow takes one log, or --partition-dir")
+    return readings
+
+
+def _outcomes(run: Run, readings: list[Reading], jobs: int, output: Output) -> Iterator[tuple[Outcome, Notes]]:
+    """Dump the files in their order; what became of each."""
+    if jobs > 1 and len(readings) > 1:
+        from kafka_tools.commands._dump_jobs import copy, in_processes
+
+        for spool, outcome, notes in in_processes(run, readings, jobs):
+            copy(spool, output)
+            yield outcome, notes
+        return
+    from kafka_tools.output.dump_files import Notes
+
+    for reading in readings:
+        notes = Notes()
+        yield run.one(reading, output, notes), notes
+
+
+def _bar(run: Run, readings: list[Reading], report: Report) -> AbstractContextManager[None]:
+    """A progress bar for somebody who waits for long work whose output goes elsewhere."""
+    if sys.stdout.isatty() or not sys.stderr.isatty():
+        return nullcontext()
+    total = sum(os.path.getsize(reading.path) for reading in readings if os.path.isfile(reading.path))
+    if total < _BAR_FROM_BYTES:
+        return nullcontext()
+    from kafka_tools.output.progress import progress
+
+    def poll() -> tuple[int, int]:
+        return (report.done_bytes + run.walk_position) // _MIB, total // _MIB
+
+    return progress("MiB", poll)
+
+
+def _cross_check(directory: str, run: Run, report: Report, output: Output) -> None:
+    """Compare the files of a partition with each other; what the dump itself has found is not said twice."""
+    from kafka_tools.storage.check import check_partition
+
+    known = {(finding.path, finding.kind, finding.position) for finding in report.notes.findings}
+    ending = run.make_ending(output)
+    for finding in check_partition(directory):
+        if finding.kind != "offset-gap" and (finding.path, finding.kind, finding.position) not in known:
+            report.note(finding)
+            ending.line(ending.finding_line(finding))
+
+
+def _print_summaries(report: Report, form: str | None, output: Output) -> None:
+    """The sum of each file, and of all if there are several."""
+    if form is None:
+        from kafka_tools.output.dump_summary_text import summary_text as line
+    else:
+        from kafka_tools.output.dump_summary import summary_line as line
+    for summary in report.all_summaries():
+        output.write(line(summary))
+
+
+def _follow(run: Run, output: Output, readings: list[Reading], directory: str | None) -> int:
+    """Show logs as they grow, until Ctrl-C; then how far that was."""
+    from kafka_tools.clock import SystemClock
+    from kafka_tools.commands._dump_follow import Follower
+    from kafka_tools.commands._dump_run import position_text, report_notes
+    from kafka_tools.output.dump_files import Dump
+
+    dump = Dump(run.options, run.make_ending(output))
+    try:
+        outcome = Follower(dump, output, SystemClock(), directory).run(readings)
+    except KafkaToolsError:
+        output.close()
+        report_notes(dump.notes)
+        raise
+    output.close()
+    status = report_notes(dump.notes)
+    _run.note(position_text(outcome))
+    return status
 
 
 def main() -> NoReturn:

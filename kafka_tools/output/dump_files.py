@@ -97,6 +97,8 @@ class Dump:
         self.ending = ending
         self.notes = notes if notes is not None else Notes()
         self.walk: LogWalk | None = None
+        self._problem: Finding | None = None
+        """What is wrong with a file's name, to be told behind the file itself."""
 
     def file(self, argument: str, start: int = 0) -> bool:
         """Dump one file; False for a name that Kafka's tool ignores. Raises LogError, OSError.
@@ -131,19 +133,41 @@ class Dump:
         self.notes.note(finding)
         self.ending.line(self.ending.finding_line(finding))
 
+    def _file(self, file: DumpedFile) -> None:
+        self.ending.file(file, lambda: os.path.getsize(file.path))
+        if self._problem is not None:
+            problem, self._problem = self._problem, None
+            self.note(problem)
+
+    def _base_offset(self, path: str, name: str) -> int | None:
+        """The offset before the first dot of a name. Raises LogError for a strict ending."""
+        digits = name.split(".", 1)[0]
+        try:
+            return int(digits)
+        except ValueError:
+            self._misnamed(path, "is not named after the first offset of its segment")
+            return None
+
+    def _misnamed(self, path: str, words: str) -> None:
+        if self.ending.strict:
+            raise LogError(f"{path} {words}", path=path)
+        self._problem = Finding(path, "unknown-file", f"the file {words}")
+
     # Logs
 
     def _log(self, path: str, name: str, kind: str, start: int) -> None:
         if kind == "log":
-            file = DumpedFile(path, kind, _base_offset(path, name))
+            file = DumpedFile(path, kind, self._base_offset(path, name))
         elif name == names.BOOTSTRAP_CHECKPOINT:
             file = DumpedFile(path, "kraft_bootstrap_snapshot")
         else:
             parsed = names.parse_file_name(name)
             if parsed is None or parsed.epoch is None:
-                raise LogError(f"{path} is not named <end offset>-<epoch>.checkpoint", path=path)
-            file = DumpedFile(path, kind, parsed.base_offset, parsed.epoch)
-        self.ending.file(file, lambda: os.path.getsize(path))
+                self._misnamed(path, "is not named <end offset>-<epoch>.checkpoint")
+                file = DumpedFile(path, kind)
+            else:
+                file = DumpedFile(path, kind, parsed.base_offset, parsed.epoch)
+        self._file(file)
         with Segment(path) as segment:
             limited = self.options.max_bytes != ALL_BYTES
             walk = self.open_walk(segment, name, start)
@@ -163,8 +187,9 @@ class Dump:
     # Indexes
 
     def _offset_index(self, path: str, name: str) -> None:
-        base_offset = _base_offset(path, name)
-        self.ending.file(DumpedFile(path, "index", base_offset), lambda: os.path.getsize(path))
+        named = self._base_offset(path, name)
+        base_offset = named or 0
+        self._file(DumpedFile(path, "index", named))
         with self._log_of(path) as segment:
             if not os.path.getsize(path) // indexes.OFFSET_ENTRY.size:
                 self.ending.empty_index(path)
@@ -193,8 +218,9 @@ class Dump:
         return index_check.index_mismatch(segment, path, entry, last_offset)
 
     def _time_index(self, path: str, name: str) -> None:
-        base_offset = _base_offset(path, name)
-        self.ending.file(DumpedFile(path, "timeindex", base_offset), lambda: os.path.getsize(path))
+        named = self._base_offset(path, name)
+        base_offset = named or 0
+        self._file(DumpedFile(path, "timeindex", named))
         with self._log_of(path) as segment:
             offset_index = self._offset_lookup(path, base_offset)
             entries = index_check.written_entries(indexes.read_time_index(path, base_offset), base_offset)
@@ -251,8 +277,7 @@ class Dump:
         )
 
     def _txn_index(self, path: str, name: str) -> None:
-        base_offset = _base_offset(path, name)
-        self.ending.file(DumpedFile(path, "txnindex", base_offset), lambda: os.path.getsize(path))
+        self._file(DumpedFile(path, "txnindex", self._base_offset(path, name)))
         try:
             for number, entry in enumerate(indexes.read_txn_index(path)):
                 # Kafka 4.3.1 reads one of the version's two bytes, and fails only if that one is not 0.
@@ -280,8 +305,7 @@ class Dump:
 
     def _producer_snapshot(self, path: str, name: str) -> None:
         parsed = names.parse_file_name(name)
-        file = DumpedFile(path, "producer_snapshot", parsed.base_offset if parsed else None)
-        self.ending.file(file, lambda: os.path.getsize(path))
+        self._file(DumpedFile(path, "producer_snapshot", parsed.base_offset if parsed else None))
         try:
             for entry in read_producer_snapshot(path):
                 self.ending.producer(entry)
@@ -289,7 +313,7 @@ class Dump:
             self.note(Finding(path, "producer-snapshot", str(error), error.position))
 
     def _other(self, path: str, kind: str) -> None:
-        self.ending.file(DumpedFile(path, kind), lambda: os.path.getsize(path))
+        self._file(DumpedFile(path, kind))
         try:
             if kind == "leader_epochs":
                 for entry in read_leader_epochs(path):
@@ -340,15 +364,6 @@ def java_path(argument: str) -> str:
     while "//" in argument:
         argument = argument.replace("//", "/")
     return argument[:-1] if len(argument) > 1 and argument.endswith("/") else argument
-
-
-def _base_offset(path: str, name: str) -> int:
-    """The offset before the first dot of a name. Raises LogError."""
-    digits = name.split(".", 1)[0]
-    try:
-        return int(digits)
-    except ValueError as error:
-        raise LogError(f"{path} is not named after the first offset of its segment", path=path) from error
 
 
 def java_split(files: str) -> list[str]:

@@ -22,7 +22,6 @@ from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEntry
 from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState
 
-SCHEMA = "kafka-tools/dump-log/v1"
 BYTES_AS = ("auto", "text", "base64")
 """How keys, values and header values are shown: as text where they are UTF-8 and base64 where not; always as text
 (what is no UTF-8 becomes U+FFFD); always as base64."""

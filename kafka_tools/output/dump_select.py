@@ -10,6 +10,8 @@ from collections.abc import Callable
 from fnmatch import translate
 from typing import NamedTuple
 
+from kafka_tools.errors import LogError
+from kafka_tools.output.dump_decoders import Decoder
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record
 from kafka_tools.records.text import java_text
@@ -77,6 +79,21 @@ class Selection(NamedTuple):
             return False
         shown = java_text(record.key) if self.key_text is None else self.key_text(record)
         return shown is not None and self.key.match(shown) is not None
+
+
+def decoded_key(decoder: Decoder) -> KeyText:
+    """Keys as a decoder shows them; one that it does not show as text, one that it cannot read not at all."""
+
+    def key_text(record: Record) -> str | None:
+        if record.key is None:
+            return None
+        try:
+            shown, _ = decoder(record.offset, record.key, None)
+        except LogError:
+            return None
+        return java_text(record.key) if shown is None else shown
+
+    return key_text
 
 
 def key_pattern(glob: str) -> re.Pattern[str]:

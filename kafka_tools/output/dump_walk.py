@@ -66,12 +66,21 @@ class LogWalk:
                     self._ending.invalid_tail(self._name, end - self.position)
             else:
                 following = self.segment.next_plausible(self.position + 1, end)
-            self._say(damage)
             if following is None:
+                self._say(damage)
                 break
-            words = f"{following - self.position} bytes were skipped up to the next whole batch"
-            self._say(Finding(self.segment.path, "skipped", words, self.position))
-            self.position = following
+            self.skip(damage, following)
+        self.finish()
+
+    def skip(self, damage: Finding, following: int) -> None:
+        """Leave out what is damaged, up to the batch at byte ``following``."""
+        self._say(damage)
+        words = f"{following - self.position} bytes were skipped up to the next whole batch"
+        self._say(Finding(self.segment.path, "skipped", words, self.position))
+        self.position = following
+
+    def finish(self) -> None:
+        """Nothing more is read: say how far that was."""
         gaps = self._notes.gap_findings(self.segment.path)
         self._ending.end(gaps, self.position, self.next_offset)
 

@@ -1,0 +1,125 @@
+"""Standard output of kafka-dump-log: bytes in large pieces, as they are or as the elements of one JSON document.
+
+On a terminal the text is made harmless (keys and values are whatever somebody wrote) and coloured; a pipe or a file
+gets the bytes as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_PIECE = 1 << 20
+
+
+class Output:
+    """Where endings write. A line at a time costs more than reading the log, so lines are gathered."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._size = 0
+
+    def write(self, text: str) -> None:
+        self._parts.append(text)
+        self._size += len(text)
+        if self._size > _PIECE:
+            self._pass_on()
+
+    def write_bytes(self, data: bytes) -> None:
+        self._pass_on()
+        self._put(data)
+
+    def _pass_on(self) -> None:
+        if self._parts:
+            # Bytes of a file's name that are no UTF-8 are lone surrogates here.
+            data = "".join(self._parts).encode("utf-8", "backslashreplace")
+            self._parts.clear()
+            self._size = 0
+            self._put(data)
+
+    def _put(self, data: bytes) -> None:
+        sys.stdout.buffer.write(data)
+
+    def flush(self) -> None:
+        """Let everything arrive."""
+        self._pass_on()
+        sys.stdout.flush()
+        sys.stdout.buffer.flush()
+
+    def close(self) -> None:
+        """The end of the output."""
+        self.flush()
+
+    def fail(self, item: str, message: str) -> None:
+        """An item that could not be shown, for a form that has a place for it."""
+
+
+class JsonDocument(Output):
+    """JSON lines as the elements of one document, written as they come."""
+
+    def __init__(self, schema: str) -> None:
+        super().__init__()
+        self._head = f'{{"schema":"{schema}","data":[\n'.encode()
+        self._errors: list[dict[str, str | None]] = []
+        self._open_line = False
+
+    def _put(self, data: bytes) -> None:
+        if not data:
+            return
+        out = sys.stdout.buffer
+        out.write(self._head or (b",\n" if self._open_line else b""))
+        self._head = b""
+        out.write(data[:-1].replace(b"\n", b",\n"))
+        self._open_line = True
+
+    def close(self) -> None:
+        import json
+
+        self._pass_on()
+        errors = json.dumps(self._errors, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+        sys.stdout.buffer.write(self._head + b'\n],"errors":' + errors + b"}\n")
+        self._head = b""
+        self.flush()
+
+    def fail(self, item: str, message: str) -> None:
+        self._errors.append({"item": item, "error": None, "message": message})
+
+
+class Terminal(Output):
+    """A person: control characters are escaped, what matters is coloured (not with NO_COLOR)."""
+
+    _PAINT = (
+        ("isvalid: false", "31"),
+        ("isValid: false", "31"),
+        ('"crc_ok":false', "31"),
+        ("Dumping ", "1"),
+        ('{"type":"file"', "1"),
+        ('{"type":"finding"', "33"),
+        ("baseOffset: ", "36"),
+        ('{"type":"batch"', "36"),
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._coloured = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    def _put(self, data: bytes) -> None:
+        from kafka_tools.output.rows import printable
+
+        text = printable(data.decode("utf-8", "replace"))
+        if self._coloured:
+            text = "".join(map(self._painted, text.splitlines(keepends=True)))
+        sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+
+    def _painted(self, line: str) -> str:
+        for sign, colour in self._PAINT:
+            if sign in line if colour == "31" else line.startswith(sign):
+                return f"\x1b[{colour}m{line.rstrip(chr(10))}\x1b[0m" + ("\n" if line.endswith("\n") else "")
+        return line
+
+
+def open_output(form: str | None, schema: str) -> Output:
+    """The output for a form (None: text) on this process's standard output."""
+    if form == "json":
+        return JsonDocument(schema)
+    return Terminal() if sys.stdout.isatty() else Output()
