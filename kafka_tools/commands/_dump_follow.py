@@ -87,11 +87,13 @@ class Follower:
             walk.ended = True
             return
         damage = walk.read(segment.size_bytes)
-        if damage is not None and segment.size_bytes != known and not walk.ended:
+        while damage is not None and segment.size_bytes != known and not walk.ended:
             # What is not written yet has nothing behind it; with a whole batch behind it, it is damage.
             found = segment.next_plausible(walk.position + 1)
-            if found is not None:
-                walk.skip(damage, found)
+            if found is None:
+                break
+            walk.skip(damage, found)
+            damage = walk.read(segment.size_bytes)
         self._output.flush()
 
     def _next_segment(self, base_offset: int) -> str | None:
