@@ -1,34 +1,51 @@
-"""The lines of many batches at once: what ``dump_files`` prints record by record, from columns.
+"""The lines of many batches at once: what ``dump_text`` says of them one by one, from columns.
 
-Says no (None) to whatever is not plain, and leaves it to the scalar way. Text is built as if every byte were a
-character of its own (latin-1), so that keys and values are slices of one string and reach the output unchanged;
-what is not UTF-8 is replaced at the end, which gives the same as replacing it in each value, since the text
-between values is ASCII.
+Says no (None) to whatever is not plain, and leaves it to the scalar way. Bytes stay bytes: what is not UTF-8 in keys
+and values is replaced at the end, which gives the same as replacing it in each, since the text between them is ASCII.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from itertools import chain, repeat
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kafka_tools.errors import LogError
 from kafka_tools.output import dump_text as text
+from kafka_tools.output.byte_rows import Rows
 from kafka_tools.output.dump_decoders import Decoder, control, is_plain_text
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.columns import RecordColumns, decode
+from kafka_tools.records.columns import RecordColumns, decode, new_arena
+from kafka_tools.records.record import Record
 from kafka_tools.records.text import java_text
 from kafka_tools.records.v2 import read_headers
 
-ARENA_BYTES = 24 * 1024 * 1024
-"""What the batches of one window may decompress to here; more is read batch by batch."""
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
+SLAB_ROWS = 2048
+"""Lines that are put together at once: what they take stays in the processor's cache."""
+
+
+_CREATE_TIME = f" {text.TIMESTAMP_TYPES[0]}: ".encode()
+_APPEND_TIME = f" {text.TIMESTAMP_TYPES[1]}: ".encode()
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 
 
 class Window:
-    """The lines of a window's batches, and the offsets of its records (ascending as they are stored)."""
+    """The lines of the first ``batch_count`` of some batches, and the offsets of their records as they are stored."""
 
-    def __init__(self, data: bytes, offsets: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+    def __init__(self, data: bytes, offsets: Column, batch_count: int) -> None:
         self.data = data
+        self.batch_count = batch_count
         self._offsets = offsets
 
     def gaps(self, previous: int) -> list[tuple[int, int]]:
@@ -46,36 +63,80 @@ class Window:
         return int(self._offsets[-1]) if self._offsets.size else None
 
 
+Contents = Callable[[Rows, RecordColumns, "Mask | None"], None]
+"""Adds what is in some records to their lines; the mask leaves out those of control batches."""
+
+
+@cache
+def _arena() -> memoryview:
+    """The memory of all windows, made once; the rest of what a window takes is kept for the next one as well.
+
+    The C library gives what is freed back to the system and takes it again for the next window: faulting those pages
+    in cost as much as all the work on them.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc's; others have no such option
+    if set_option is not None:
+        set_option(_MMAP_THRESHOLD, 32 * 1024 * 1024)
+        set_option(_TRIM_THRESHOLD, 128 * 1024 * 1024)
+    return new_arena()
+
+
 def window(
     views: Sequence[BatchView], batch_lines: Sequence[str], decoder: Decoder | None, skip_record_metadata: bool
 ) -> Window | None:
-    """The lines of ``views`` with a line per record, None where the scalar way is needed.
+    """The lines of the first of ``views`` with a line per record, None where the scalar way is needed.
 
     ``batch_lines`` are the batches' own lines. ``decoder`` None: no contents.
     """
-    types = {view.timestamp_type for view in views}
-    if len(types) != 1 or any(view.magic != 2 for view in views):
-        return None
-    found = decode(views, limit_bytes=ARENA_BYTES)
+    if decoder is None:
+        contents: Contents | None = None
+    elif is_plain_text(decoder):
+        contents = partial(_plain_contents, prefix=b"| " if skip_record_metadata else b" ")
+    else:
+        contents = partial(_decoded_contents, decoder, prefix="| " if skip_record_metadata else " ")
+
+    in_control = flags(views, lambda view: view.is_control)
+    append_time = flags(views, lambda view: view.timestamp_type == 1)
+
+    def lines(part: RecordColumns) -> Rows:
+        rows = Rows(part.record_count)
+        ordinary = None if in_control is None else ~in_control[part.batch]
+        if not skip_record_metadata:
+            _metadata(rows, part, None if append_time is None else append_time[part.batch])
+            if ordinary is not None:
+                rows.strings(
+                    [b"" if record is None else control(record).encode() for record in records(part, ~ordinary)]
+                )
+        if contents is not None:
+            contents(rows, part, ordinary)
+        rows.constant(b"\n")
+        return rows
+
+    return assemble(views, batch_lines, lines)
+
+
+def assemble(
+    views: Sequence[BatchView], batch_lines: Sequence[str], lines: Callable[[RecordColumns], Rows]
+) -> Window | None:
+    """The lines of batches, each followed by the ``lines`` of its records."""
+    found = decode(views, _arena())
     if found is None:
         return None
+    heads = [line.encode("utf-8", "replace") for line in batch_lines[: found.batch_count]]
+    starts = (np.cumsum(found.counts) - found.counts).tolist()
+    slabs: list[bytes] = []
+    done = 0
     try:
-        lines = _lines(found, text.TIMESTAMP_TYPES[types.pop()], decoder, skip_record_metadata)
-        if any(view.is_control for view in views):
-            _control_lines(lines, found, views, skip_record_metadata)
+        for low in range(0, found.record_count, SLAB_ROWS):
+            high = min(low + SLAB_ROWS, found.record_count)
+            begun = bisect_left(starts, high, done)
+            bounds = [0, *(start - low for start in starts[done:begun]), high - low]
+            rest, *pieces = lines(found.part(low, high)).cut(bounds)
+            slabs.append(_valid(b"".join((rest, *chain.from_iterable(zip(heads[done:begun], pieces, strict=True))))))
+            done = begun
     except (LogError, IndexError, ValueError):
         return None
-    joined = _with_batches(lines, found, batch_lines).encode("latin-1")
-    return Window(_valid(joined), found.offset)
-
-
-def _with_batches(lines: list[str], found: RecordColumns, batch_lines: Sequence[str]) -> str:
-    bounds = np.searchsorted(found.batch, np.arange(len(batch_lines) + 1)).tolist()
-    parts: list[str] = []
-    for number, line in enumerate(batch_lines):
-        parts.append(line)
-        parts += lines[bounds[number] : bounds[number + 1]]
-    return "".join(parts)
+    return Window(b"".join((*slabs, *heads[done:])), found.offset, found.batch_count)
 
 
 def _valid(data: bytes) -> bytes:
@@ -88,130 +149,90 @@ def _valid(data: bytes) -> bytes:
     return data
 
 
-def _as_bytes_text(shown: str) -> str:
-    """Proper text as the latin-1 string of its UTF-8 bytes."""
-    return shown if shown.isascii() else shown.encode().decode("latin-1")
+def flags(views: Sequence[BatchView], of: Callable[[BatchView], bool]) -> Mask | None:
+    """Which batches ``of`` is true for; None if it is for none of them."""
+    found = [of(view) for view in views]
+    return np.array(found, np.bool_) if any(found) else None
 
 
-def _lines(found: RecordColumns, timestamp_type: str, decoder: Decoder | None, skip_metadata: bool) -> list[str]:
-    if skip_metadata:
-        if decoder is None:
-            return ["\n"] * found.record_count
-        return [f"{shown}\n" for shown in _contents(found, decoder, "| ")]
-    if _is_simple(found) and decoder is not None and is_plain_text(decoder):
-        return _simple_lines(found, timestamp_type)
-    heads = _heads(found, timestamp_type)
-    if decoder is None:
-        return [f"{head}\n" for head in heads]
-    return [f"{head}{shown}\n" for head, shown in zip(heads, _contents(found, decoder, " "), strict=True)]
+def _metadata(rows: Rows, part: RecordColumns, append_time: Mask | None) -> None:
+    """``| offset: ... headerKeys: [...]``."""
+    rows.constant(b"| offset: ")
+    rows.number(part.offset)
+    if append_time is None:
+        rows.constant(_CREATE_TIME)
+    else:
+        rows.constant(_CREATE_TIME, ~append_time)
+        rows.constant(_APPEND_TIME, append_time)
+    rows.number(part.timestamp)
+    rows.constant(b" keySize: ")
+    rows.number(part.key_size)
+    rows.constant(b" valueSize: ")
+    rows.number(part.value_size)
+    rows.constant(b" sequence: ")
+    rows.number(part.sequence)
+    rows.constant(b" headerKeys: ")
+    if part.header_count.any():
+        rows.strings(_header_keys(part))
+    else:
+        rows.constant(b"[]")
 
 
-def _is_simple(found: RecordColumns) -> bool:
-    """No nulls, no headers, no sequences: what most logs hold."""
-    if not found.record_count:
-        return True
-    return (
-        int(found.key_size.min()) >= 0
-        and int(found.value_size.min()) >= 0
-        and not found.header_count.any()
-        and int(found.sequence.max()) == -1 == int(found.sequence.min())
-    )
-
-
-def _simple_lines(found: RecordColumns, timestamp_type: str) -> list[str]:
-    arena = found.arena.decode("latin-1")
+def _header_keys(part: RecordColumns) -> list[bytes]:
+    arena = part.arena
     return [
-        f"| offset: {offset} {timestamp_type}: {timestamp} keySize: {key_size} valueSize: {value_size} sequence: -1 "
-        f"headerKeys: [] key: {arena[key:key_end]} payload: {arena[value:value_end]}\n"
-        for offset, timestamp, key_size, value_size, key, key_end, value, value_end in zip(
-            found.offset.tolist(),
-            found.timestamp.tolist(),
-            found.key_size.tolist(),
-            found.value_size.tolist(),
-            found.key_start.tolist(),
-            (found.key_start + found.key_size).tolist(),
-            found.value_start.tolist(),
-            (found.value_start + found.value_size).tolist(),
-            strict=True,
-        )
+        text.header_keys(read_headers(bytes(arena[at:end]), 0, end - at)[0]).encode() if count else b"[]"
+        for count, at, end in zip(part.header_count.tolist(), part.headers_at.tolist(), part.end.tolist(), strict=True)
     ]
 
 
-def _heads(found: RecordColumns, timestamp_type: str) -> list[str]:
-    """``| offset: ... headerKeys: [...]`` of every record."""
-    headers = _header_keys(found) if found.header_count.any() else None
-    columns = (
-        found.offset.tolist(),
-        found.timestamp.tolist(),
-        found.key_size.tolist(),
-        found.value_size.tolist(),
-        found.sequence.tolist(),
-    )
-    if headers is None:
-        return [
-            f"| offset: {offset} {timestamp_type}: {timestamp} keySize: {key_size} valueSize: {value_size} "
-            f"sequence: {sequence} headerKeys: []"
-            for offset, timestamp, key_size, value_size, sequence in zip(*columns, strict=True)
-        ]
-    return [
-        f"| offset: {offset} {timestamp_type}: {timestamp} keySize: {key_size} valueSize: {value_size} "
-        f"sequence: {sequence} headerKeys: {keys}"
-        for offset, timestamp, key_size, value_size, sequence, keys in zip(*columns, headers, strict=True)
-    ]
+def _plain_contents(rows: Rows, part: RecordColumns, where: Mask | None, *, prefix: bytes) -> None:
+    """`` key: ... payload: ...``; ``prefix`` stands before the first of the two."""
+    has_key, has_value = part.key_size >= 0, part.value_size >= 0
+    if where is not None:
+        has_key &= where
+        has_value &= where
+    rows.constant(prefix + b"key: ", has_key)
+    rows.span(part.arena, part.key_start, part.key_size, has_key)
+    rows.constant(b" payload: ", has_value & has_key)
+    rows.constant(prefix + b"payload: ", has_value & ~has_key)
+    rows.span(part.arena, part.value_start, part.value_size, has_value)
 
 
-def _header_keys(found: RecordColumns) -> list[str]:
-    arena = found.arena
-    return [
-        _as_bytes_text(text.header_keys(read_headers(arena, position, end)[0])) if count else "[]"
-        for count, position, end in zip(
-            found.header_count.tolist(), found.headers_at.tolist(), found.end.tolist(), strict=True
-        )
-    ]
+def _decoded_contents(decoder: Decoder, rows: Rows, part: RecordColumns, where: Mask | None, *, prefix: str) -> None:
+    """What a decoder says, record by record."""
+    shown = []
+    for record in records(part, where):
+        line = "" if record is None else text.contents(*decoder(record.offset, record.key, record.value), prefix)
+        shown.append(line.encode("utf-8", "replace"))
+    rows.strings(shown)
 
 
-def _contents(found: RecordColumns, decoder: Decoder, prefix: str) -> list[str]:
-    """`` key: ... payload: ...`` of every record; ``prefix`` before the first of the two."""
+def records(part: RecordColumns, where: Mask | None = None) -> Iterator[Record | None]:
+    """The records without their headers; None for those that ``where`` leaves out."""
+    wanted = repeat(True) if where is None else where.tolist()
+    arena = part.arena
     spans = zip(
-        found.offset.tolist(),
-        found.key_size.tolist(),
-        found.key_start.tolist(),
-        (found.key_start + found.key_size).tolist(),
-        found.value_size.tolist(),
-        found.value_start.tolist(),
-        (found.value_start + found.value_size).tolist(),
-        strict=True,
+        wanted,
+        part.offset.tolist(),
+        part.timestamp.tolist(),
+        part.key_size.tolist(),
+        part.key_start.tolist(),
+        part.value_size.tolist(),
+        part.value_start.tolist(),
+        part.sequence.tolist(),
+        strict=False,
     )
-    if is_plain_text(decoder):
-        arena = found.arena.decode("latin-1")
-        return [
-            (f"{prefix}key: {arena[key:key_end]} payload: {arena[value:value_end]}" if key_size >= 0 else
-             f"{prefix}payload: {arena[value:value_end]}") if value_size >= 0 else
-            (f"{prefix}key: {arena[key:key_end]}" if key_size >= 0 else "")
-            for _, key_size, key, key_end, value_size, value, value_end in spans
-        ]  # fmt: skip
-    raw = found.arena
-    shown: list[str] = []
-    append = shown.append
-    for offset, key_size, key, key_end, value_size, value, value_end in spans:
-        key_text, payload = decoder(
-            offset, raw[key:key_end] if key_size >= 0 else None, raw[value:value_end] if value_size >= 0 else None
+    for is_wanted, offset, timestamp, key_size, key, value_size, value, sequence in spans:
+        yield (
+            Record(
+                offset,
+                timestamp,
+                None if key_size < 0 else bytes(arena[key : key + key_size]),
+                None if value_size < 0 else bytes(arena[value : value + value_size]),
+                (),
+                sequence,
+            )
+            if is_wanted
+            else None
         )
-        if key_text is not None and payload is not None:
-            line = f"{prefix}key: {key_text} payload: {payload}"
-        else:
-            line = text.contents(key_text, payload, prefix)
-        append(line if line.isascii() else _as_bytes_text(line))
-    return shown
-
-
-def _control_lines(lines: list[str], found: RecordColumns, views: Sequence[BatchView], skip_metadata: bool) -> None:
-    """Put the lines of control records in the place of ordinary ones."""
-    bounds = np.searchsorted(found.batch, np.arange(len(views))).tolist()
-    for view, start in zip(views, bounds, strict=True):
-        if not view.is_control:
-            continue
-        timestamp_type = text.TIMESTAMP_TYPES[view.timestamp_type]
-        for number, record in enumerate(view.records()):
-            line = "" if skip_metadata else text.record_metadata(record, timestamp_type, 2) + control(record)
-            lines[start + number] = _as_bytes_text(line) + "\n"

@@ -7,6 +7,7 @@ goes on at the next batch whose CRC is right. A walk can go on when its file has
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, takewhile
 from typing import Protocol
 
 from kafka_tools.errors import CorruptBatch, LogError
@@ -103,15 +104,13 @@ class LogWalk:
 
     def _views(self, views: list[BatchView], fast: bool) -> None:
         if self._selection is None:
-            if not (fast and self._window(views)):
-                for view in views:
-                    self._batch(view, IN)
-                    self._passed(view)
+            for view in views[self._at_once(views) if fast else 0 :]:
+                self._batch(view, IN)
+                self._passed(view)
             return
         verdicts = [self._selection.of_batch(view) for view in views]
-        if fast and all(verdict == IN for verdict in verdicts) and self._window(views):
-            return
-        for view, verdict in zip(views, verdicts, strict=True):
+        shown = self._at_once(views) if fast and all(verdict == IN for verdict in verdicts) else 0
+        for view, verdict in zip(views[shown:], verdicts[shown:], strict=True):
             self._beyond = self._beyond + 1 if verdict == BEYOND else 0
             if self._beyond == _BEYOND_FOR_SURE:
                 self.ended = True
@@ -126,31 +125,31 @@ class LogWalk:
         self.position = view.file_position + view.size_bytes
         self.next_offset = view.last_offset + 1
 
-    def _window(self, views: Sequence[BatchView]) -> bool:
-        """Show many batches at once, if they are plain; False if they have to be shown one by one."""
+    def _at_once(self, views: Sequence[BatchView]) -> int:
+        """Show batches many at a time, as long as they are plain; how many were shown."""
         path = self.segment.path
-        if any(header_problem(path, view) for view in views):
-            return False
-        lines, findings = [], []
-        for view in views:
+        lines: list[str] = []
+        findings: list[list[Finding]] = []
+        for view in takewhile(lambda view: not header_problem(path, view), views):
             crc_ok = view.crc_ok()
-            line = self._ending.batch(view, crc_ok)
-            if not crc_ok or view.magic > 2:
-                found = header_findings(path, view, crc_ok)
-                line += "".join(map(self._ending.finding_line, found))
-                findings += found
-            lines.append(line)
-        window = self._ending.window(views, lines)
-        if window is None:
-            return False
-        self._ending.line_bytes(window.data)
-        for finding in findings:
+            found = header_findings(path, view, crc_ok)
+            lines.append(self._ending.batch(view, crc_ok) + "".join(map(self._ending.finding_line, found)))
+            findings.append(found)
+        shown = 0
+        while shown < len(lines):
+            window = self._ending.window(views[shown : len(lines)], lines[shown:])
+            if window is None:
+                break
+            self._ending.line_bytes(window.data)
+            for before, after in window.gaps(self._previous):
+                self._notes.gap(path, before, after)
+            if window.last_offset is not None:
+                self._previous = window.last_offset
+            shown += window.batch_count
+            self._passed(views[shown - 1])
+        for finding in chain.from_iterable(findings[:shown]):
             self._notes.note(finding)
-        for before, after in window.gaps(self._previous):
-            self._notes.gap(path, before, after)
-        self._previous = self._previous if window.last_offset is None else window.last_offset
-        self._passed(views[-1])
-        return True
+        return shown
 
     def _batch(self, view: BatchView, verdict: int) -> None:
         problem = header_problem(self.segment.path, view)

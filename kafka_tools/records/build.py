@@ -39,8 +39,8 @@ _VARINTS = [_unsigned(value) for value in range(512)]
 
 
 def _varint(value: int) -> bytes:
-    """A zig-zag varint (values of up to 64 bits)."""
-    value = (value << 1) ^ (value >> 63)
+    """A zig-zag varint (values of up to 64 bits; beyond, they wrap as Java's long does)."""
+    value = (value << 1) ^ -(value >> 63 & 1)
     return _VARINTS[value] if 0 <= value < 512 else _unsigned(value & 0xFFFFFFFFFFFFFFFF)
 
 

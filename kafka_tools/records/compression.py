@@ -109,13 +109,43 @@ def decompress(codec: int | str, data: bytes | bytearray | memoryview, *, limit_
 
     if number == 2:
         return _decompress_snappy(cramjam, packed, limit_bytes)
-    if number == 3:
-        if packed[:7] != _LZ4_HEADER:
-            from kafka_tools.records.lz4_frame import with_standard_checksum
+    return _grow(number, packed, limit_bytes)
 
-            packed = with_standard_checksum(packed)
-        return _grow(cramjam.lz4, cramjam.DecompressionError, packed, "lz4", limit_bytes)
-    return _grow(cramjam.zstd, cramjam.DecompressionError, packed, "zstd", limit_bytes)
+
+def decompress_into(codec: int, data: bytes, output: memoryview) -> int | None:
+    """Decompress into the start of ``output``: how many bytes there are, None if they do not fit or are damaged.
+
+    For readers of many batches, which have their memory ready: ``decompress`` tells what is wrong with one.
+    """
+    try:
+        if codec in (3, 4):
+            return _into(codec, _standard_lz4(data) if codec == 3 else data, output)
+        plain = decompress(codec, data, limit_bytes=len(output))
+    except CorruptBatch:
+        return None
+    output[: len(plain)] = plain
+    return len(plain)
+
+
+def _into(number: int, packed: bytes, output: memoryview | bytearray) -> int | None:
+    """lz4 and zstd: None if the output is too small. Raises CorruptBatch."""
+    import cramjam
+
+    codec = cramjam.lz4 if number == 3 else cramjam.zstd
+    try:
+        return int(codec.decompress_into(packed, output))
+    except cramjam.DecompressionError as error:
+        if _BUFFER_FULL in str(error):
+            return None
+        raise CorruptBatch(f"the {NAMES[number]} data of a batch are damaged: {error}") from error
+
+
+def _standard_lz4(packed: bytes) -> bytes:
+    if packed[:7] == _LZ4_HEADER:
+        return packed
+    from kafka_tools.records.lz4_frame import with_standard_checksum
+
+    return with_standard_checksum(packed)
 
 
 def _too_large(name: str, limit_bytes: int) -> CorruptBatch:
@@ -183,18 +213,16 @@ def _snappy_block(cramjam: Any, block: bytes, before: int, limit_bytes: int) -> 
     return bytes(buffer) if written == size else bytes(buffer[:written])
 
 
-def _grow(codec: Any, failure: type[Exception], data: bytes, name: str, limit_bytes: int) -> bytes:
+def _grow(number: int, packed: bytes, limit_bytes: int) -> bytes:
     """Decompress into a buffer that grows fourfold until the data fit or the limit is reached."""
-    capacity = min(max(_FIRST_GUESS_BYTES, 8 * len(data)), limit_bytes)
+    if number == 3:
+        packed = _standard_lz4(packed)
+    capacity = min(max(_FIRST_GUESS_BYTES, 8 * len(packed)), limit_bytes)
     while True:
         buffer = bytearray(capacity)
-        try:
-            written = codec.decompress_into(data, buffer)
-        except failure as error:
-            if _BUFFER_FULL not in str(error):
-                raise CorruptBatch(f"the {name} data of a batch are damaged: {error}") from error
-            if capacity >= limit_bytes:
-                raise _too_large(name, limit_bytes) from error
-            capacity = min(capacity * 4, limit_bytes)
-            continue
-        return bytes(memoryview(buffer)[:written])
+        written = _into(number, packed, buffer)
+        if written is not None:
+            return bytes(memoryview(buffer)[:written])
+        if capacity >= limit_bytes:
+            raise _too_large(NAMES[number], limit_bytes)
+        capacity = min(capacity * 4, limit_bytes)

@@ -24,7 +24,7 @@ INT64 = st.integers(-(2**63), 2**63 - 1)
 
 
 def rows_of(found: RecordColumns) -> list[tuple[int, Record]]:
-    arena = found.arena
+    arena = bytes(found.arena)
 
     def span(start: int, size: int) -> bytes | None:
         return None if size < 0 else arena[start : start + size]
@@ -42,7 +42,7 @@ def rows_of(found: RecordColumns) -> list[tuple[int, Record]]:
             ),
         )
         for batch, offset, timestamp, sequence, key_start, key_size, value_start, value_size, _, headers_at, end in zip(
-            *(column.tolist() for column in found[1:]), strict=True
+            *(column.tolist() for column in found[2:]), strict=True
         )
     ]
 

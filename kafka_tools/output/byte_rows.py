@@ -1,0 +1,197 @@
+"""Many lines of the same make at once, put together as a matrix of bytes.
+
+A line is a row. What it is made of (the same words in every line, a number, a span of bytes) is added column by column,
+each as wide as the widest line needs, with a mask where lines differ; the bytes under the mask are the text. So a
+line costs some hundred bytes of copying instead of a dozen Python objects. Knows nothing of what the lines mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+    Cells = NDArray[np.uint8]
+
+WIDEST = 512
+"""Wider spans are cut out one by one: a matrix has room for the widest in every row."""
+
+
+class _Block(NamedTuple):
+    """Columns of the matrix: cells and mask have the shape (rows or 1, width or 1); no mask: all are there."""
+
+    width: int
+    cells: Cells
+    there: Mask | None
+
+
+class _Spans(NamedTuple):
+    """Pieces of ``data`` from ``start`` on, one per row."""
+
+    data: bytes | memoryview
+    start: Column
+    size: Column
+
+
+class Rows:
+    """Lines that grow to the right. ``where`` (one per row) leaves a part out of the other lines."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._runs: list[list[_Block] | _Spans] = [[]]
+        self._constant = b""
+
+    def constant(self, text: bytes, where: Mask | None = None) -> None:
+        """The same in every line."""
+        if where is None or where.all():
+            self._constant += text
+        elif where.any():
+            self._add(len(text), np.frombuffer(text, np.uint8).reshape(1, -1), where.reshape(-1, 1))
+
+    def number(self, column: Column, where: Mask | None = None) -> None:
+        """Decimal digits, with a sign if below 0."""
+        if where is not None:
+            if not where.any():
+                return
+            column = np.where(where, column, column[where.argmax()])
+        least, most = int(column.min()), int(column.max())
+        if least == most:
+            self.constant(b"%d" % most, where)
+        elif least < 0:
+            self.strings([b"%d" % number for number in column.tolist()], where)
+        else:
+            self._digits(column, len(str(least)), len(str(most)), where)
+
+    def _digits(self, column: Column, always: int, width: int, where: Mask | None) -> None:
+        """The last ``always`` of ``width`` digits are in every line."""
+        cells = _decimal(column, width)
+        condition = None if where is None else where.reshape(-1, 1)
+        sometimes = width - always
+        if sometimes:
+            there = column.reshape(-1, 1) >= 10 ** np.arange(width - 1, always - 1, -1, dtype=np.int64)
+            self._add(sometimes, cells[:, :sometimes], there if condition is None else there & condition)
+        self._add(always, cells[:, sometimes:], condition)
+
+    def span(self, data: bytes | memoryview, start: Column, size: Column, where: Mask | None = None) -> None:
+        """``data[start : start + size]``, nothing where the size is negative.
+
+        ``data`` has to have WIDEST bytes more behind every start.
+        """
+        size = np.maximum(size, 0) if where is None else np.where(where, np.maximum(size, 0), 0)
+        least, width = int(size.min()), int(size.max())
+        if width > WIDEST:
+            self._flush()
+            self._runs += [_Spans(data, start, size), []]
+        elif width:
+            cut: Any = np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))
+            cells = cut[start].view(np.uint8).reshape(-1, width)
+            if least:
+                self._add(least, cells[:, :least], None)
+            if least < width:
+                there = np.arange(least, width, dtype=np.uint16) < size.astype(np.uint16).reshape(-1, 1)
+                self._add(width - least, cells[:, least:], there)
+
+    def strings(self, texts: Sequence[bytes], where: Mask | None = None) -> None:
+        """Another text in every line."""
+        self.choice(texts, np.arange(len(texts)), where)
+
+    def choice(self, texts: Sequence[bytes], index: Column, where: Mask | None = None) -> None:
+        """``texts[index]``."""
+        size = np.fromiter(map(len, texts), np.int64, len(texts))
+        start = np.cumsum(size) - size
+        self.span(b"".join((*texts, bytes(WIDEST))), start[index], size[index], where)
+
+    def cut(self, bounds: Sequence[int]) -> list[bytes | memoryview]:
+        """The lines from each of ``bounds`` (row numbers, ascending) up to the next."""
+        self._flush()
+        if len(self._runs) == 1:
+            return _cut_matrix(*_matrix(self.count, self._blocks), bounds)
+        columns = [
+            _rows(*_matrix(self.count, run)) if isinstance(run, list) else _pieces(run) for run in self._runs if run
+        ]
+        pieces = list(chain.from_iterable(zip(*columns, strict=True)))
+        each = len(columns)
+        return [b"".join(pieces[a * each : b * each]) for a, b in pairwise(bounds)]
+
+    @property
+    def _blocks(self) -> list[_Block]:
+        blocks = self._runs[-1]
+        assert isinstance(blocks, list)
+        return blocks
+
+    def _add(self, width: int, cells: Cells, there: Mask | None) -> None:
+        self._flush()
+        self._blocks.append(_Block(width, cells, there))
+
+    def _flush(self) -> None:
+        if self._constant:
+            text, self._constant = self._constant, b""
+            self._add(len(text), np.frombuffer(text, np.uint8).reshape(1, -1), None)
+
+
+def _matrix(count: int, blocks: list[_Block]) -> tuple[Cells, Mask | None]:
+    width = sum(block.width for block in blocks)
+    cells = np.empty((count, width), np.uint8)
+    there = np.ones((count, width), np.bool_) if any(block.there is not None for block in blocks) else None
+    at = 0
+    for block in blocks:
+        cells[:, at : at + block.width] = block.cells
+        if there is not None and block.there is not None:
+            there[:, at : at + block.width] = block.there
+        at += block.width
+    return cells, there
+
+
+def _cut_matrix(cells: Cells, there: Mask | None, bounds: Sequence[int]) -> list[bytes | memoryview]:
+    if there is None:
+        text = cells.reshape(-1).data
+        ends = [bound * cells.shape[1] for bound in bounds]
+    else:
+        text = cells[there].data
+        ends = [0]
+        for a, b in pairwise(bounds):
+            ends.append(ends[-1] + int(np.count_nonzero(there[a:b])))
+    return [text[a:b] for a, b in pairwise(ends)]
+
+
+def _rows(cells: Cells, there: Mask | None) -> list[bytes]:
+    """The text of each row."""
+    if there is None:
+        text = cells.tobytes()
+        ends = np.arange(1, len(cells) + 1) * cells.shape[1]
+    else:
+        text = cells[there].tobytes()
+        ends = np.cumsum(np.count_nonzero(there, axis=1))
+    stops = ends.tolist()
+    return [text[a:b] for a, b in pairwise([0, *stops])]
+
+
+def _pieces(spans: _Spans) -> list[bytes | memoryview]:
+    data = spans.data
+    return [data[a:b] for a, b in zip(spans.start.tolist(), (spans.start + spans.size).tolist(), strict=True)]
+
+
+@cache
+def _four_digits() -> NDArray[np.uint32]:
+    return np.frombuffer(b"".join(b"%04d" % number for number in range(10_000)), np.uint32)
+
+
+def _decimal(column: Column, width: int) -> Cells:
+    """The last ``width`` digits of numbers that are not negative, four at a time."""
+    table = _four_digits()
+    groups = -(-width // 4)
+    fours = np.empty((len(column), groups), np.uint32)
+    for at in range(groups - 1, 0, -1):
+        rest = column // 10_000
+        fours[:, at] = table[column - rest * 10_000]
+        column = rest
+    fours[:, 0] = table[column]
+    return fours.view(np.uint8)[:, 4 * groups - width :]

@@ -1,0 +1,114 @@
+"""What is shown of many batches at once is what is shown of them one by one, whatever is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_tools.output import dump_columns, dump_decoders
+from kafka_tools.output.dump_decoders import Decoder
+from kafka_tools.output.dump_endings import TextEnding
+from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.build import build_batch
+from kafka_tools.records.columns import new_arena
+from kafka_tools.records.compression import NAMES
+
+NAME = st.sampled_from(["", "trace", "ключ"])
+BYTES = st.none() | st.binary(max_size=20) | st.text(max_size=9).map(str.encode) | st.just(b"wide" * 200)
+ROW = st.tuples(st.integers(0, 2**41), BYTES, BYTES, st.lists(st.tuples(NAME, BYTES), max_size=2).map(tuple))
+MARKER = (5, b"\0\0\0\1", b"\0\0\0\0\0\7", ())
+BATCH = st.fixed_dictionaries(
+    {
+        "codec": st.sampled_from(NAMES),
+        "base_offset": st.integers(0, 10**12),
+        "timestamp_type": st.integers(0, 1),
+        "append_time_ms": st.just(77),
+        "producer_id": st.sampled_from([-1, 4000]),
+        "base_sequence": st.integers(-1, 2**31 - 1),
+    }
+)
+GROUPS = st.lists(st.tuples(st.lists(ROW, min_size=1, max_size=5) | st.just([MARKER]), BATCH), min_size=1, max_size=6)
+DECODERS = {
+    "none": None,
+    "text": dump_decoders.plain_text,
+    "hexadecimal": dump_decoders.plain(bytes.hex, dump_decoders.java_text),
+}
+
+Groups = list[tuple[list[tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]], dict[str, int]]]
+
+
+class Lines:
+    """A sink that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def write_bytes(self, data: bytes) -> None:
+        self.text += data.decode()
+
+
+def views_of(groups: Groups) -> list[BatchView]:
+    data = b""
+    for rows, options in groups:
+        chosen = dict(options)
+        if not chosen["timestamp_type"]:
+            chosen["append_time_ms"] = None  # type: ignore[assignment]
+        if chosen["producer_id"] < 0:
+            chosen["base_sequence"] = -1
+        data += build_batch(rows, control=rows == [MARKER], **chosen)  # type: ignore[arg-type]
+    return list(batches(data))
+
+
+def one_by_one(views: Sequence[BatchView], lines: Sequence[str], decoder: Decoder | None, skip: bool) -> str:
+    sink = Lines()
+    ending = TextEnding(sink, decoder, deep=True, skip_metadata=skip)  # type: ignore[arg-type]
+    for view, line in zip(views, lines, strict=True):
+        ending.line(line)
+        for record in view.records():
+            ending.record(view, record)
+    return sink.text
+
+
+@given(groups=GROUPS, decoder=st.sampled_from(list(DECODERS)), skip=st.booleans(), slab=st.sampled_from([1, 3, 2048]))
+def test_lines_of_random_batches_are_those_of_the_scalar_way(
+    groups: Groups, decoder: str, skip: bool, slab: int
+) -> None:
+    views = views_of(groups)
+    heads = [f"batch {number}\n" for number in range(len(views))]
+    kept, dump_columns.SLAB_ROWS = dump_columns.SLAB_ROWS, slab
+    try:
+        window = dump_columns.window(views, heads, DECODERS[decoder], skip)
+    finally:
+        dump_columns.SLAB_ROWS = kept
+    assert window is not None and window.batch_count == len(views)
+    assert window.data.decode() == one_by_one(views, heads, DECODERS[decoder], skip)
+    offsets = [record.offset for view in views for record in view.records()]
+    assert window.last_offset == offsets[-1]
+    pairs = list(zip([offsets[0] - 2, *offsets], offsets, strict=False))
+    assert window.gaps(offsets[0] - 2) == [(a, b) for a, b in pairs if b != a + 1 and a >= 0]
+
+
+@pytest.mark.parametrize("codec", NAMES)
+def test_a_window_shows_as_many_batches_as_its_memory_holds(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(1, b"key", b"value " * 20, ())] * 10
+    views = list(batches(b"".join(build_batch(rows, base_offset=10 * n, codec=codec) for n in range(5))))
+    monkeypatch.setattr(dump_columns, "_arena", lambda: new_arena(3000))
+    text, left = "", views
+    while left:
+        window = dump_columns.window(left, ["batch\n"] * len(left), dump_decoders.plain_text, False)
+        assert window is not None and window.batch_count in (1, 2)
+        text += window.data.decode()
+        left = left[window.batch_count :]
+    assert text == one_by_one(views, ["batch\n"] * 5, dump_decoders.plain_text, False)
+
+
+def test_a_batch_beyond_the_memory_is_left_to_the_scalar_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    views = list(batches(build_batch([(1, None, bytes(5000), ())], codec="zstd")))
+    monkeypatch.setattr(dump_columns, "_arena", lambda: new_arena(3000))
+    assert dump_columns.window(views, ["batch\n"], None, False) is None
