@@ -8,7 +8,6 @@ version and the voters, KIP-853), batches of records, a control batch with the f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from struct import Struct
 
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol.codec import encode
@@ -19,15 +18,20 @@ from kafka_tools.protocol.stored.control_records import (
     VotersRecord,
 )
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.build import build_batch
+from kafka_tools.records.build import Row, build_batch
+from kafka_tools.records.control import (
+    KRAFT_VERSION,
+    KRAFT_VOTERS,
+    SNAPSHOT_FOOTER,
+    SNAPSHOT_HEADER,
+    build_control_batch,
+    control_type,
+)
 from kafka_tools.records.record import Record
 from kafka_tools.storage.checkpoints import replace_file
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.segment import Segment
 from kafka_tools.storage.segment_check import SegmentCheck
-
-_TYPE = Struct(">hh")  # version, type of a control record
-_HEADER, _FOOTER, _KRAFT_VERSION, _VOTERS = 3, 4, 5, 6
 
 
 def read_kraft_snapshot(path: str) -> Iterator[Record]:
@@ -44,11 +48,11 @@ def read_kraft_snapshot(path: str) -> Iterator[Record]:
                     "the CRC of the batch does not match its contents", path=path, position=view.file_position
                 )
             first, last = _types(view)
-            if not view.file_position and first != _HEADER:
+            if not view.file_position and first != SNAPSHOT_HEADER:
                 raise CorruptBatch(f"{path} does not begin with a snapshot's header", path=path, position=0)
             if not view.is_control:
                 yield from view.records()
-    if last != _FOOTER:
+    if last != SNAPSHOT_FOOTER:
         raise CorruptBatch(f"{path} does not end with a snapshot's footer", path=path)
 
 
@@ -67,27 +71,20 @@ def write_kraft_snapshot(
     ``epoch`` is the leader epoch of what it contains, ``last_contained_ms`` the append time of the last record,
     ``written_ms`` now. From ``kraft_version`` 1 on that version and the ``voters`` are in it. Raises OSError.
     """
-    head = [(_HEADER, encode(SnapshotHeaderRecord(last_contained_log_timestamp=last_contained_ms), 0))]
+    head = [(SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(last_contained_log_timestamp=last_contained_ms), 0))]
     if kraft_version:
-        head.append((_KRAFT_VERSION, encode(KRaftVersionRecord(kraft_version=kraft_version), 0)))
+        head.append((KRAFT_VERSION, encode(KRaftVersionRecord(kraft_version=kraft_version), 0)))
         if voters is not None:
-            head.append((_VOTERS, encode(voters, 0)))
-    parts: list[bytes] = []
-    offset = 0
-
-    def add(rows: list[tuple[int, bytes | None, bytes | None, tuple[()]]], *, control: bool) -> None:
-        nonlocal offset
-        parts.append(build_batch(rows, base_offset=offset, leader_epoch=epoch, control=control))
-        offset += len(rows)
-
-    add([(written_ms, _TYPE.pack(0, kind), value, ()) for kind, value in head], control=True)
+            head.append((KRAFT_VOTERS, encode(voters, 0)))
+    parts = [build_control_batch(head, timestamp=written_ms, leader_epoch=epoch)]
+    offset = len(head)
     for values in batches:
-        rows: list[tuple[int, bytes | None, bytes | None, tuple[()]]] = [
-            (written_ms, None, value, ()) for value in values
-        ]
+        rows: list[Row] = [(written_ms, None, value, ()) for value in values]
         if rows:
-            add(rows, control=False)
-    add([(written_ms, _TYPE.pack(0, _FOOTER), encode(SnapshotFooterRecord(), 0), ())], control=True)
+            parts.append(build_batch(rows, base_offset=offset, leader_epoch=epoch))
+            offset += len(rows)
+    footer = [(SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0))]
+    parts.append(build_control_batch(footer, timestamp=written_ms, base_offset=offset, leader_epoch=epoch))
     replace_file(path, b"".join(parts))
 
 
@@ -104,9 +101,9 @@ class KraftSnapshotCheck:
     def findings(self) -> Iterator[Finding]:
         """Raises OSError."""
         yield from self._check.findings([self])
-        if self._check.whole and self._first != _HEADER:
+        if self._check.whole and self._first != SNAPSHOT_HEADER:
             yield Finding(self._path, "kraft-snapshot", "it does not begin with a snapshot's header", 0)
-        elif self._check.whole and self._last != _FOOTER:
+        elif self._check.whole and self._last != SNAPSHOT_FOOTER:
             yield Finding(self._path, "kraft-snapshot", "it does not end with a snapshot's footer")
 
     def batch(self, view: BatchView) -> Iterator[Finding]:
@@ -118,8 +115,9 @@ class KraftSnapshotCheck:
         if not self._seen:
             self._first, self._seen = first, True
 
-    def hole(self, start: int, end: int) -> None:
+    def hole(self, start: int, end: int) -> Iterator[Finding]:
         """The check of the batches tells it."""
+        return iter(())
 
     def end(self, size_bytes: int) -> Iterator[Finding]:
         return iter(())
@@ -131,7 +129,5 @@ def _types(view: BatchView) -> tuple[int | None, int | None]:
         return None, None
     types = []
     for record in view.records():
-        if record.key is None or len(record.key) < _TYPE.size:
-            raise CorruptBatch(f"the control record at offset {record.offset} has no key with its type")
-        types.append(_TYPE.unpack_from(record.key)[1])
+        types.append(control_type(record.key))
     return (types[0], types[-1]) if types else (None, None)

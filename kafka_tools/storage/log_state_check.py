@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex
 from kafka_tools.records.batches import BatchView
+from kafka_tools.records.control import read_marker
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.producer_state import MOST_OPEN, OpenTransactions, read_marker
+from kafka_tools.storage.producer_state import MOST_OPEN, OpenTransactions
 from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState, read_producers
 
 
@@ -45,8 +46,9 @@ class LeaderEpochCheck:
             )
             yield Finding(self._path, "leader-epochs-mismatch", f"{text} at {view.base_offset}", None, view.base_offset)
 
-    def hole(self, start: int, end: int) -> None:
+    def hole(self, start: int, end: int) -> Iterator[Finding]:
         """Nothing depends on what came before."""
+        return iter(())
 
     def end(self, size_bytes: int) -> Iterator[Finding]:
         return iter(())
@@ -102,8 +104,9 @@ class ProducerSnapshotCheck:
                 del self._ended[next(iter(self._ended))]
             self._ended[producer] = marker.offset
 
-    def hole(self, start: int, end: int) -> None:
+    def hole(self, start: int, end: int) -> Iterator[Finding]:
         self._open.forget()
+        return iter(())
 
     def end(self, size_bytes: int) -> Iterator[Finding]:
         return iter(())

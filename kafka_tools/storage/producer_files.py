@@ -9,6 +9,7 @@ import os
 import re
 
 from kafka_tools.records.batches import BatchView
+from kafka_tools.records.control import read_marker
 from kafka_tools.storage.indexes import (
     TXN_VERSION,
     AbortedTransaction,
@@ -22,7 +23,6 @@ from kafka_tools.storage.producer_state import (
     KnownBatch,
     ProducerEntry,
     ProducerStates,
-    read_marker,
 )
 from kafka_tools.storage.snapshots import ProducerState, read_producers, write_producer_snapshot
 

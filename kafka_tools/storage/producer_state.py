@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from struct import Struct
 from typing import NamedTuple
 
-from kafka_tools.errors import CorruptBatch, LogError
+from kafka_tools.errors import LogError
 from kafka_tools.records.batches import BatchView
 
 BATCHES_TO_RETAIN = 5
@@ -20,9 +19,6 @@ BATCHES_TO_RETAIN = 5
 
 MOST_OPEN = 100_000
 _SEQUENCE_MAX = 2**31 - 1
-_MARKER_KEY = Struct(">hh")  # version, type
-_MARKER_VALUE = Struct(">hi")  # version, coordinator epoch
-_ABORT, _COMMIT = 0, 1
 
 
 class OutOfOrderSequence(LogError):
@@ -68,33 +64,6 @@ class FinishedTransaction(NamedTuple):
     last_offset: int
     committed: bool
     last_stable_offset: int
-
-
-class EndMarker(NamedTuple):
-    """A control record that ends a producer's transaction. ``timestamp`` is in milliseconds."""
-
-    offset: int
-    timestamp: int
-    committed: bool
-    coordinator_epoch: int
-
-
-def read_marker(view: BatchView) -> EndMarker | None:
-    """The marker in a control batch; None for other control records, and for a batch that the cleaner emptied.
-
-    Source: ``EndTransactionMarker``. Raises CorruptBatch for a record that is no whole control record.
-    """
-    for record in view.records():
-        if record.key is None or len(record.key) < _MARKER_KEY.size:
-            raise CorruptBatch(f"the control record at offset {record.offset} has no key with its type")
-        _, kind = _MARKER_KEY.unpack_from(record.key)
-        if not _ABORT <= kind <= _COMMIT:
-            return None
-        if record.value is None or len(record.value) < _MARKER_VALUE.size:
-            raise CorruptBatch(f"the transaction marker at offset {record.offset} is cut short")
-        _, coordinator_epoch = _MARKER_VALUE.unpack_from(record.value)
-        return EndMarker(record.offset, record.timestamp, kind == _COMMIT, coordinator_epoch)
-    return None
 
 
 class OpenTransactions:

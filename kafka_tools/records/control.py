@@ -1,0 +1,138 @@
+"""Control records: what a broker writes between the records of clients, and never hands to them.
+
+The key says what it is (int16 version, int16 type), the value more about it. Transaction markers (KIP-98) end a
+producer's transaction in a partition; the others stand in the metadata log and its snapshots (KIP-595, KIP-630,
+KIP-853). Sources: ``ControlRecordType``, ``EndTransactionMarker``, ``ControlRecordUtils`` of Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.errors import CorruptBatch, WireError
+from kafka_tools.records.build import build_batch
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.schema import Stored
+    from kafka_tools.records.batches import BatchView
+
+ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)
+
+NAMES = (
+    "ABORT",
+    "COMMIT",
+    "LEADER_CHANGE",
+    "SNAPSHOT_HEADER",
+    "SNAPSHOT_FOOTER",
+    "KRAFT_VERSION",
+    "KRAFT_VOTERS",
+)
+"""Kafka's names of the types; the index is the number in the key."""
+
+_KEY = Struct(">hh")  # version, type
+_VERSION = Struct(">h")
+_MARKER = Struct(">hi")  # version, coordinator epoch
+_KEY_VERSION = 0
+
+
+class EndMarker(NamedTuple):
+    """A control record that ends a producer's transaction. ``timestamp`` is in milliseconds."""
+
+    offset: int
+    timestamp: int
+    committed: bool
+    coordinator_epoch: int
+
+
+def control_type(key: bytes | None) -> int:
+    """The number of a control record's type; one that is not in NAMES is of a newer Kafka. Raises CorruptBatch."""
+    if key is None or len(key) < _KEY.size:
+        raise CorruptBatch("a control record has no type in its key")
+    version, number = _KEY.unpack_from(key)
+    if version < 0:
+        raise CorruptBatch(f"a control record has the key version {version}")
+    return int(number)
+
+
+def control_value(number: int, value: bytes | None) -> tuple[Stored, int]:
+    """(value, its version) of a control record whose type is in NAMES. Raises CorruptBatch."""
+    from kafka_tools.protocol.codec import decode_prefix
+
+    cls = _struct(number)
+    data = value or b""
+    if len(data) < _VERSION.size:
+        raise CorruptBatch("Could not read version from value's buffer.")
+    # Kafka reads a version beyond those it knows as the nearest one.
+    version = min(max(_VERSION.unpack_from(data)[0], cls.MIN_VERSION), cls.MAX_VERSION)
+    try:
+        # In a marker the version stands before the struct, in the others it is the struct's first field.
+        message, _ = decode_prefix(cls, version, data, _VERSION.size if number <= COMMIT else 0)
+    except WireError as error:
+        raise CorruptBatch(f"a control record of the type {NAMES[number]} cannot be read: {error}") from error
+    return message, version
+
+
+def _struct(number: int) -> type[Stored]:
+    from kafka_tools.protocol.stored import control_records as stored
+
+    return (
+        stored.EndTxnMarker,
+        stored.EndTxnMarker,
+        stored.LeaderChangeMessage,
+        stored.SnapshotHeaderRecord,
+        stored.SnapshotFooterRecord,
+        stored.KRaftVersionRecord,
+        stored.VotersRecord,
+    )[number]
+
+
+def read_marker(view: BatchView) -> EndMarker | None:
+    """The marker in a control batch; None for other control records, and for a batch that the cleaner emptied.
+
+    Raises CorruptBatch for a record that is no whole control record.
+    """
+    for record in view.records():
+        number = control_type(record.key)
+        if number > COMMIT or number < ABORT:
+            return None
+        if record.value is None or len(record.value) < _MARKER.size:
+            raise CorruptBatch(f"the transaction marker at offset {record.offset} is cut short")
+        return EndMarker(record.offset, record.timestamp, number == COMMIT, _MARKER.unpack_from(record.value)[1])
+    return None
+
+
+def build_control_batch(
+    values: Sequence[tuple[int, bytes]],
+    *,
+    timestamp: int,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+) -> bytes:
+    """The control batch of a KRaft log or snapshot: (type, encoded value) for each record."""
+    rows = [(timestamp, _KEY.pack(_KEY_VERSION, number), value, ()) for number, value in values]
+    return build_batch(rows, base_offset=base_offset, leader_epoch=leader_epoch, control=True)
+
+
+def build_marker(
+    producer_id: int,
+    producer_epoch: int,
+    *,
+    committed: bool,
+    coordinator_epoch: int,
+    timestamp: int,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+) -> bytes:
+    """The batch that ends a producer's transaction in a partition, as a transaction coordinator has it written."""
+    row = (timestamp, _KEY.pack(_KEY_VERSION, int(committed)), _MARKER.pack(0, coordinator_epoch), ())
+    return build_batch(
+        [row],
+        base_offset=base_offset,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        transactional=True,
+        control=True,
+        leader_epoch=leader_epoch,
+    )

@@ -1,0 +1,211 @@
+"""Records from one magic to another, as a broker does for clients that do not speak its own.
+
+Down, for a consumer that reads magic 0 or 1: ``down_convert`` a few batches, ``LazyConversion`` a whole fetch, chunk by
+chunk (KIP-283). Up, for a producer that writes magic 0 or 1: ``up_convert``. What old magics lack is lost: headers,
+producers' sequences, control batches, in magic 0 timestamps. Sources: ``RecordsUtil``, ``LazyDownConversionRecords``,
+``LogValidator`` of Kafka 2.0 to 3.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kafka_tools.clock import Clock
+from kafka_tools.errors import CorruptBatch, UnsupportedCodec
+from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.build import BatchBuilder
+from kafka_tools.records.record import Record
+
+CHUNK_BYTES = 128 * 1024
+"""So many bytes of the log are converted at a time, and one batch at least."""
+
+_ZSTD = 4
+_PREFIX_BYTES = 12  # offset and length, what the filler at the end of a fetch must have at least
+
+
+class ConversionStats(NamedTuple):
+    """What a conversion cost: bytes held for it, records that were converted, nanoseconds."""
+
+    temporary_memory_bytes: int = 0
+    records_converted: int = 0
+    conversion_time_ns: int = 0
+
+    def plus(self, other: ConversionStats) -> ConversionStats:
+        return ConversionStats(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def __str__(self) -> str:
+        return (
+            f"RecordConversionStats(temporaryMemoryBytes={self.temporary_memory_bytes}, "
+            f"numRecordsConverted={self.records_converted}, conversionTimeNanos={self.conversion_time_ns})"
+        )
+
+
+class Converted(NamedTuple):
+    """Batches of the wanted magic, one behind the other, and what they cost."""
+
+    data: bytes
+    stats: ConversionStats
+
+
+def down_convert(views: Iterable[BatchView], magic: int, *, first_offset: int, clock: Clock) -> Converted:
+    """The batches in ``magic`` or, where theirs is older, untouched.
+
+    Messages of magic 0 and 1 that are not compressed stand alone, so records before ``first_offset``, the offset that
+    was asked for, are left out of uncompressed batches; compressed ones stay whole. Raises CorruptBatch, and
+    UnsupportedCodec for zstd, which old clients do not know.
+    """
+    began_ns = _now_ns(clock)
+    parts: list[bytes] = []
+    memory_bytes = converted = 0
+    for view in views:
+        if magic < 2 and view.is_control:
+            continue
+        if view.magic <= magic:
+            parts.append(view.raw())
+            memory_bytes += view.size_bytes
+            continue
+        if view.codec == _ZSTD:
+            raise UnsupportedCodec("Down-conversion of zstandard-compressed batches is not supported")
+        keep_all = view.is_compressed
+        records = [record for record in view.records() if keep_all or record.offset >= first_offset]
+        if records:
+            builder = _old_batch(view, records, magic)
+            parts.append(
+                builder.build(
+                    base_offset=records[0].offset,
+                    timestamp_type=max(0, view.timestamp_type),
+                    append_time_ms=view.max_timestamp,
+                )
+            )
+            memory_bytes += view.size_bytes + builder.size_bytes
+            converted += len(records)
+    return Converted(b"".join(parts), ConversionStats(memory_bytes, converted, _now_ns(clock) - began_ns))
+
+
+def _old_batch(view: BatchView, records: list[Record], magic: int) -> BatchBuilder:
+    builder = BatchBuilder(codec=view.codec, magic=magic)
+    start = records[0].offset
+    for record in records:
+        builder.append(record.timestamp, record.key, record.value, offset_delta=record.offset - start)
+    return builder
+
+
+def down_convert_slice(data: bytes, magic: int, *, first_offset: int, clock: Clock) -> Converted:
+    """As ``down_convert``, for the bytes of a fetch; they come back as they are if no record of them was converted.
+
+    Then they hold less than one batch: an old client that finds a batch incomplete asks again for more.
+    """
+    found = down_convert(batches(data), magic, first_offset=first_offset, clock=clock)
+    return found if found.stats.records_converted else Converted(data, ConversionStats())
+
+
+class LazyConversion:
+    """The records of one partition in a fetch response, converted while they are sent.
+
+    The response says how many bytes follow before they are converted: ``size_bytes``, which is what the log's batches
+    take, or what the first one takes when converted, if that is more, so that a consumer gets at least that one.
+    """
+
+    def __init__(self, data: bytes, magic: int, *, first_offset: int, clock: Clock) -> None:
+        """``data``: whole batches of the log. Raises CorruptBatch, UnsupportedCodec (for the first batch)."""
+        self._magic = magic
+        self._first_offset = first_offset
+        self._clock = clock
+        self._views = batches(data)
+        self._first: Converted | None = None
+        self.stats = ConversionStats()
+        self.size_bytes = 0
+        first = next(self._views, None)
+        if first is not None:
+            self._first = self._convert([first])
+            self.size_bytes = max(len(data), len(self._first.data))
+
+    def chunks(self) -> Iterator[bytes]:
+        """``size_bytes`` in all, in pieces; to be taken once.
+
+        Converted records mostly take fewer bytes than were promised: the rest is the beginning of a batch that says it
+        is longer than that, so that a consumer takes it for one that was cut off. Raises CorruptBatch and
+        UnsupportedCodec.
+        """
+        left = self.size_bytes
+        for found in self._converted():
+            self.stats = self.stats.plus(found.stats)
+            if left == self.size_bytes and len(found.data) > left and next(batches(found.data)).size_bytes > left:
+                raise CorruptBatch(
+                    f"Unable to send first batch completely. maximum_size: {left} "
+                    f"converted_records_size: {next(batches(found.data)).size_bytes}"
+                )
+            piece = found.data[:left]
+            left -= len(piece)
+            if piece:
+                yield piece
+            if not left:
+                return
+        while left:
+            piece = _filler(left)[:left]
+            left -= len(piece)
+            yield piece
+
+    def _converted(self) -> Iterator[Converted]:
+        if self._first is not None:
+            first, self._first = self._first, None  # so that it is freed once it is sent
+            yield first
+        view = next(self._views, None)
+        while view is not None:
+            chunk: list[BatchView] = []
+            size_bytes = 0
+            while view is not None and (not chunk or size_bytes + view.size_bytes <= CHUNK_BYTES):
+                chunk.append(view)
+                size_bytes += view.size_bytes
+                view = next(self._views, None)
+            yield self._convert(chunk)
+
+    def _convert(self, views: list[BatchView]) -> Converted:
+        return down_convert(views, self._magic, first_offset=self._first_offset, clock=self._clock)
+
+
+def _filler(left: int) -> bytes:
+    """The beginning of a batch that claims one byte more than there is room for."""
+    size_bytes = max(_PREFIX_BYTES, min(left + 1, CHUNK_BYTES))
+    head = (-1).to_bytes(8, "big", signed=True) + (left + 1).to_bytes(4, "big")
+    return head + bytes(size_bytes - _PREFIX_BYTES)
+
+
+def up_convert(
+    views: Iterable[BatchView],
+    *,
+    base_offset: int = 0,
+    codec: int | str | None = None,
+    leader_epoch: int = -1,
+    append_time_ms: int | None = None,
+) -> bytes:
+    """One magic 2 batch of all records of messages of magic 0 or 1, with offsets from ``base_offset`` on.
+
+    ``codec`` None: that of the first message. ``append_time_ms``: LogAppendTime of that time, else the records' own
+    times (-1 from magic 0). Raises CorruptBatch for messages that cannot be read or whose CRC is wrong, and for none.
+    """
+    builder: BatchBuilder | None = None
+    for view in views:
+        if view.magic >= 2:
+            raise CorruptBatch("a batch of magic 2 among messages of older magics")
+        if not view.crc_ok():
+            raise CorruptBatch("the CRC of a message does not match its contents")
+        if builder is None:
+            builder = BatchBuilder(codec=view.codec if codec is None else codec)
+        for record in view.records():
+            if record.crc_ok is False:
+                raise CorruptBatch("the CRC of a message in a compressed set does not match its contents")
+            builder.append(record.timestamp, record.key, record.value)
+    if builder is None:
+        raise CorruptBatch("there are no messages to convert")
+    return builder.build(
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        timestamp_type=0 if append_time_ms is None else 1,
+        append_time_ms=append_time_ms,
+    )
+
+
+def _now_ns(clock: Clock) -> int:
+    return int(clock.monotonic_s() * 1e9)
