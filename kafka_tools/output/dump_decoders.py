@@ -18,6 +18,7 @@ from kafka_tools.protocol.as_json import to_json
 from kafka_tools.protocol.codec import decode_prefix
 from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.schema import Stored
+from kafka_tools.records.control import COMMIT, NAMES, control_type, control_value
 from kafka_tools.records.record import Record
 from kafka_tools.records.text import java_text
 
@@ -25,17 +26,6 @@ Decoder = Callable[[int, bytes | None, bytes | None], tuple[str | None, str | No
 FieldDecoder = Callable[[bytes], object]
 
 _INT16 = Layout(">h")
-_CONTROL_KEY = Layout(">hh")
-_MARKER = Layout(">hi")
-CONTROL_TYPES = (
-    "ABORT",
-    "COMMIT",
-    "LEADER_CHANGE",
-    "SNAPSHOT_HEADER",
-    "SNAPSHOT_FOOTER",
-    "KRAFT_VERSION",
-    "KRAFT_VOTERS",
-)
 
 
 # Plain keys and values
@@ -280,8 +270,16 @@ _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, int]:
-    """(message, version) behind frame version, type and version as unsigned varints."""
+    """(message, version) behind frame version, type and version as unsigned varints.
+
+    Raises CorruptBatch in Kafka's words; where ours say more they are its cause.
+    """
     frame, position = _short(value, 0, "frame version")
+    if not frame:
+        raise CorruptBatch(
+            "Could not deserialize metadata record with frame version 0. Note that upgrades from the preview release "
+            "of KRaft in 2.8 to newer versions are not supported."
+        )
     if frame != _FRAME_VERSION:
         raise CorruptBatch(
             f"Could not deserialize metadata record due to unknown frame version {frame}"
@@ -291,10 +289,13 @@ def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, i
     version, position = _short(value, position, "version")
     cls = records.get(number)
     if cls is None:
-        raise CorruptBatch(f"Unknown metadata id {number}")
-    message, end = decode_prefix(cls, version, value, position)
+        raise CorruptBatch(f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {number}")
+    try:
+        message, end = decode_prefix(cls, version, value, position)
+    except WireError as error:
+        raise CorruptBatch(f"Failed to deserialize record with type {number}") from error
     if end != len(value):
-        raise CorruptBatch(f"Found {len(value) - end} byte(s) of garbage after {cls.__name__}")
+        raise CorruptBatch(f"Found {len(value) - end} byte(s) of garbage after {number}")
     return message, version
 
 
@@ -304,13 +305,14 @@ def framed_name(message: Stored) -> str:
 
 
 def _short(value: bytes, position: int, what: str) -> tuple[int, int]:
+    """An unsigned varint as a Java short: 32 bits with a sign, of which 16 are kept."""
     try:
         number, position = read_unsigned_varint(value, position)
     except (IndexError, ValueError) as error:
         raise CorruptBatch(f"Error while reading {what}") from error
-    if number > 0x7FFF:
+    if 0x7FFF < number < 0x80000000:
         raise CorruptBatch(f"Value for {what} was too large.")
-    return number, position
+    return (number + 0x8000) % 0x10000 - 0x8000, position
 
 
 def cluster_metadata() -> Decoder:
@@ -351,49 +353,17 @@ def remote_log_metadata() -> Decoder:
 # Control records
 
 
-def control_number(record: Record) -> int:
-    """The type of a control record, an index of CONTROL_TYPES if Kafka knows it. Raises LogError for a bad key."""
-    if record.key is None or len(record.key) < _CONTROL_KEY.size:
-        raise LogError(f"the control record at offset {record.offset} has no type in its key")
-    version, number = _CONTROL_KEY.unpack_from(record.key)
-    if version < 0:
-        raise LogError(f"the control record at offset {record.offset} has the key version {version}")
-    return int(number)
-
-
-def control_struct(record: Record, number: int) -> tuple[Stored, int]:
-    """(value, its version) of a control record of the type ``number``. Raises WireError, CorruptBatch."""
-    from kafka_tools.protocol.stored import control_records as stored
-
-    cls: type[Stored] = (
-        stored.EndTxnMarker,
-        stored.EndTxnMarker,
-        stored.LeaderChangeMessage,
-        stored.SnapshotHeaderRecord,
-        stored.SnapshotFooterRecord,
-        stored.KRaftVersionRecord,
-        stored.VotersRecord,
-    )[number]
-    value = record.value or b""
-    # Kafka reads a version beyond those it knows as the nearest one.
-    version = min(max(_number(value, "value"), cls.MIN_VERSION), cls.MAX_VERSION)
-    message, _ = decode_prefix(cls, version, value, 2 if number <= 1 else 0)
-    return message, version
-
-
 def control(record: Record) -> str:
     """What Kafka prints behind a control record. Raises LogError for a key or value that is none."""
-    number = control_number(record)
-    if not 0 <= number < len(CONTROL_TYPES):
-        return f" controlType: UNKNOWN({number})"
-    if number <= 1:
-        value = record.value or b""
-        if len(value) < _MARKER.size:
-            raise LogError(f"the transaction marker at offset {record.offset} is cut short")
-        return f" endTxnMarker: {CONTROL_TYPES[number]} coordinatorEpoch: {_MARKER.unpack_from(value)[1]}"
     try:
-        message, version = control_struct(record, number)
-    except WireError as error:
+        number = control_type(record.key)
+        if not 0 <= number < len(NAMES):
+            return f" controlType: UNKNOWN({number})"
+        message, version = control_value(number, record.value)
+    except CorruptBatch as error:
         raise LogError(f"the control record at offset {record.offset} cannot be read: {error}") from error
+    document = to_json(message, version)
+    if number <= COMMIT:
+        return f" endTxnMarker: {NAMES[number]} coordinatorEpoch: {document['coordinatorEpoch']}"
     label = ("LeaderChange:", "SnapshotHeader", "SnapshotFooter", "KRaftVersion", "KRaftVoters")[number - 2]
-    return f" {label} {java_json(to_json(message, version))}"
+    return f" {label} {java_json(document)}"

@@ -13,11 +13,12 @@ from typing import Any
 
 from kafka_tools.errors import CorruptBatch, LogError, WireError
 from kafka_tools.output import dump_decoders
-from kafka_tools.output.dump_decoders import CONTROL_TYPES, Decoder, FieldDecoder, control_struct, framed, framed_name
+from kafka_tools.output.dump_decoders import Decoder, FieldDecoder, framed, framed_name
 from kafka_tools.output.dump_json import Contents, Field, PlainContents
 from kafka_tools.output.java_json import java_json
 from kafka_tools.protocol.as_json import to_json
 from kafka_tools.protocol.schema import Stored
+from kafka_tools.records.control import NAMES, control_type, control_value
 from kafka_tools.records.record import Record
 from kafka_tools.records.text import java_text
 
@@ -64,7 +65,7 @@ def _framed(records: Mapping[int, type[Stored]], field: Field) -> Contents:
             message, version = framed(value, records)
             document = {"type": framed_name(message), "version": version, "data": to_json(message, version)}
         except (WireError, CorruptBatch) as error:
-            return _raw(field, key, value, str(error))
+            return _raw(field, key, value, str(error.__cause__ or error))
         return f'{field("key", key)},"value":{java_json(document)}'
 
     return contents
@@ -99,12 +100,12 @@ def _raw(field: Field, key: bytes | None, value: bytes | None, problem: str) -> 
 
 def control(record: Record) -> tuple[str, int, str]:
     """(type, version of the value, value as JSON) of a control record. Raises LogError for what is none."""
-    number = dump_decoders.control_number(record)
-    if not 0 <= number < len(CONTROL_TYPES):
-        return f"UNKNOWN({number})", 0, "null"
     try:
-        message, version = control_struct(record, number)
-    except (WireError, CorruptBatch) as error:
+        number = control_type(record.key)
+        if not 0 <= number < len(NAMES):
+            return f"UNKNOWN({number})", 0, "null"
+        message, version = control_value(number, record.value)
+    except CorruptBatch as error:
         raise LogError(f"the control record at offset {record.offset} cannot be read: {error}") from error
     document: dict[str, Any] = to_json(message, version)
-    return CONTROL_TYPES[number], version, java_json(document)
+    return NAMES[number], version, java_json(document)

@@ -12,13 +12,13 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.errors import CorruptBatch, LogError
-from kafka_tools.output.dump_decoders import control_number
 from kafka_tools.output.dump_endings import DumpedFile
 from kafka_tools.output.dump_json import document_line
 from kafka_tools.output.dump_json_ending import opened
 from kafka_tools.output.dump_text import TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.compression import NAMES
+from kafka_tools.records.control import ABORT, COMMIT, control_type
 from kafka_tools.records.record import Record
 from kafka_tools.records.v2 import HEADER_BYTES
 from kafka_tools.storage.findings import Finding
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 MOST_PRODUCERS = 10_000
 """So many producers are told apart; the batches of others count, but for no producer."""
 _LEGACY_OVERHEAD = (26, 34)
-_ABORT, _COMMIT = 0, 1
 
 Counts = dict[str, int]
 
@@ -160,14 +159,14 @@ class LogSum:
             self.open.setdefault(view.producer_id, view.base_offset)
             return
         try:
-            kinds = [control_number(record) for record in view.records()]
+            kinds = [control_type(record.key) for record in view.records()]
         except LogError:
             return
         for kind in kinds:
-            if kind not in (_ABORT, _COMMIT):
+            if kind not in (ABORT, COMMIT):
                 continue
-            self.committed += kind == _COMMIT
-            self.aborted += kind == _ABORT
+            self.committed += kind == COMMIT
+            self.aborted += kind == ABORT
             self.open.pop(view.producer_id, None)
             self.ended.add(view.producer_id)
 

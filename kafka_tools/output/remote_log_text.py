@@ -13,9 +13,10 @@ _DELETE_STATES = ("DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELETE
 
 
 def remote_log_text(message: Stored) -> str:
-    """One line of text. Raises CorruptBatch for a state that Kafka does not have."""
+    """One line of text. Raises CorruptBatch, in Kafka's words, for values that its classes refuse."""
     name = type(message).__name__
     fields: Any = message
+    _check(name, fields)
     if name == "RemoteLogSegmentMetadataRecord":
         return (
             f"RemoteLogSegmentMetadata{{remoteLogSegmentId={_segment_id(fields.remote_log_segment_id)}, "
@@ -50,6 +51,25 @@ def remote_log_text(message: Stored) -> str:
     )
 
 
+def _check(name: str, fields: Any) -> None:
+    """What the constructors of Kafka's classes refuse, in the order in which they look."""
+    if name == "RemoteLogSegmentMetadataSnapshotRecord":
+        _state(_SEGMENT_STATES, fields.remote_log_segment_state)
+    if name == "RemoteLogSegmentMetadataRecord":
+        start, end = fields.start_offset, fields.end_offset
+        if start < 0:
+            raise CorruptBatch(
+                f"Unexpected start offset = {start}. StartOffset for a remote segment cannot be negative"
+            )
+        if end < start:
+            raise CorruptBatch(
+                f"Unexpected end offset = {end}. EndOffset for a remote segment cannot be less than "
+                f"startOffset = {start}"
+            )
+    if hasattr(fields, "segment_leader_epochs") and not fields.segment_leader_epochs:
+        raise CorruptBatch("segmentLeaderEpochs can not be null or empty")
+
+
 def _segment_id(entry: Any) -> str:
     return f"RemoteLogSegmentId{{topicIdPartition={_partition(entry.topic_id_partition)}, id={uuid_text(entry.id)}}}"
 
@@ -71,5 +91,5 @@ def _custom(data: bytes | None) -> str:
 
 def _state(states: tuple[str, ...], number: int) -> str:
     if not 0 <= number < len(states):
-        raise CorruptBatch(f"there is no state {number} of a remote log segment")
+        raise CorruptBatch("state can not be null")  # Kafka looks an unknown number up and finds nothing
     return states[number]
