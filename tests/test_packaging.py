@@ -121,7 +121,9 @@ def test_editable_install_is_the_checkout(checkout: Path, environment: Callable[
 def test_wheel_holds_the_package_and_nothing_else(built: dict[str, Path]) -> None:
     names = zipfile.ZipFile(built["wheel"]).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert tops == {"kafka_tools", next(top for top in tops if top.endswith(".dist-info"))}
+    # Spark looks for data sources in top-level modules of these names.
+    sources = {f"pyspark_kafka_log_{table}.py" for table in ("batches", "records", "files")}
+    assert tops == {"kafka_tools", *sources, next(top for top in tops if top.endswith(".dist-info"))}
     assert sorted(name for name in names if "/_schemas/" in name) == [
         f"kafka_tools/_schemas/{name}" for name in SCHEMAS
     ]

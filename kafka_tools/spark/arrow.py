@@ -15,6 +15,7 @@ import pyarrow as pa
 from kafka_tools.records.compression import NAMES
 from kafka_tools.spark.damage import ERROR, KINDS, SOUND
 from kafka_tools.spark.headers import PREFIX_BYTES, Headers
+from kafka_tools.spark.interval import within
 from kafka_tools.spark.rows import NEWEST_MS, OLDEST_MS, TIMESTAMP_TYPES, Column
 from kafka_tools.spark.scan import Row, Run, scan_range
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
     from kafka_tools.spark.options import ReadOptions
     from kafka_tools.spark.plan import Range
+    from kafka_tools.spark.selection import Selection
+
+HEADERS = pa.list_(pa.struct([("name", pa.string()), ("value", pa.binary())]))
+"""The headers of a record."""
 
 _TYPES = {
     "string": pa.string(),
@@ -30,6 +35,8 @@ _TYPES = {
     "long": pa.int64(),
     "boolean": pa.bool_(),
     "timestamp": pa.timestamp("us", tz="UTC"),
+    "binary": pa.binary(),
+    "array<struct<name:string,value:binary>>": HEADERS,
 }
 _CODEC_BITS = 0x07
 _APPEND_TIME_BIT = 0x08
@@ -52,11 +59,48 @@ def schema_of(columns: Sequence[Column]) -> Any:
     return pa.schema([(column.name, _TYPES[column.type]) for column in columns])
 
 
-def record_batches(range_: Range, options: ReadOptions) -> Iterator[Any]:
-    """The rows of one range as ``pyarrow.RecordBatch`` of the columns in ``options``."""
+def record_batches(range_: Range, options: ReadOptions, interval: tuple[int, int] | None = None) -> Iterator[Any]:
+    """The rows of one range as ``pyarrow.RecordBatch`` of the columns in ``options``; of a stream, an interval's."""
     schema = schema_of(options.columns)
-    for part in scan_range(range_, check_crc=options.check_crc, count_legacy=options.count_legacy):
-        yield _from_run(range_, part, schema) if isinstance(part, Run) else _from_rows(part, schema)
+    parts = scan_range(range_, check_crc=options.check_crc, count_legacy=options.count_legacy)
+    for part in parts if interval is None else within(parts, range_, interval):
+        if isinstance(part, Run):
+            run = _chosen(part, options.selection)
+            if len(run.codes):
+                yield _from_run(range_, run, schema)
+            if is_behind(part, options.selection):
+                return
+        else:
+            rows = [row for row in part if _is_chosen(row, options.selection)]
+            if rows:
+                yield from_rows(rows, schema)
+
+
+def _chosen(run: Run, selection: Selection) -> Run:
+    """The batches of a run that are wanted, and all that are damaged."""
+    if not selection.chooses_rows:
+        return run
+    base = _wide(run.headers, "base_offset")
+    last = base + _wide(run.headers, "last_offset_delta")
+    wanted = selection.batches(base, last, _wide(run.headers, "max_timestamp")) | (run.codes != SOUND)
+    headers, crc_ok = run.headers, run.headers.crc_ok
+    chosen = Headers(headers.positions[wanted], headers.fields[wanted], None if crc_ok is None else crc_ok[wanted])
+    return Run(chosen, run.codes[wanted])
+
+
+def _is_chosen(row: Row, selection: Selection) -> bool:
+    if row.get("damage") is not None or not selection.chooses_rows:
+        return True
+    last = row["last_offset"]
+    first = row.get("base_offset")
+    time_ms = row.get("max_timestamp_ms")
+    values = (last if first is None else first, last, -1 if time_ms is None else time_ms)
+    return bool(selection.batches(*(np.array([value], np.int64) for value in values))[0])
+
+
+def is_behind(run: Run, selection: Selection) -> bool:
+    """Whether everything from this run on is beyond the offsets wanted."""
+    return selection.max_offset is not None and int(run.headers.fields["base_offset"][-1]) > selection.max_offset
 
 
 def _from_run(range_: Range, run: Run, schema: Any) -> Any:
@@ -72,7 +116,8 @@ def _from_run(range_: Range, run: Run, schema: Any) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _from_rows(rows: Sequence[Row], schema: Any) -> Any:
+def from_rows(rows: Sequence[Row], schema: Any) -> Any:
+    """Rows as a record batch; what a row does not tell is null."""
     arrays = [pa.array([row.get(field.name) for row in rows], field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -105,7 +150,11 @@ def _last_sequence(headers: Headers) -> Any:
 
 
 def _max_timestamp(headers: Headers) -> Any:
-    milliseconds = _wide(headers, "max_timestamp")
+    return times(_wide(headers, "max_timestamp"))
+
+
+def times(milliseconds: NDArray[np.int64]) -> Any:
+    """Milliseconds since the epoch as Spark's times; null for -1 and for what Spark cannot show."""
     shown = (milliseconds != -1) & (milliseconds >= OLDEST_MS) & (milliseconds <= NEWEST_MS)
     return (
         pa.array(np.where(shown, milliseconds, 0) * 1000, mask=~shown)

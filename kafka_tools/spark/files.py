@@ -181,6 +181,15 @@ def size_of(path: str) -> int:
     return int(info.size)
 
 
+def modified_ms(path: str) -> int | None:
+    """When a file was last written, in ms since the epoch; None if it is gone or its store does not tell."""
+    try:
+        nanoseconds = _info(path).mtime_ns if is_remote(path) else os.stat(path).st_mtime_ns
+    except OSError:
+        return None
+    return None if nanoseconds is None else int(nanoseconds) // 1_000_000
+
+
 def exists(path: str) -> bool:
     """Whether there is a file (locally also a directory)."""
     return bool(_info(path).is_file) if is_remote(path) else os.path.exists(path)

@@ -12,52 +12,101 @@ from typing import NamedTuple
 from kafka_tools.errors import InputError
 from kafka_tools.spark.files import normalised
 from kafka_tools.spark.rows import Column, select
+from kafka_tools.spark.selection import Selection, parse_partitions, parse_time
 
 MIB = 1024 * 1024
 DEFAULT_RANGE_BYTES = 64 * MIB
 SMALLEST_RANGE_BYTES = 1024
 
-OPTIONS = {
+_EVERYWHERE = {
     "path": "the log directory to read, as for load(path)",
     "paths": "several log directories as a JSON array, as Spark writes it for load([path, ...])",
     "topics": "glob patterns of topics to read, separated by commas; all topics without it",
+    "partitions": "numbers of partitions to read, as in 0,4-7; all without it",
     "columns": "the columns to read, separated by commas; all without it",
+}
+_LOGS = {
+    "minOffset": "the first offset to read",
+    "maxOffset": "the last offset to read",
+    "since": "the first time to read: milliseconds since 1970 or as 2026-01-31T12:00:00Z",
+    "until": "the time to read up to, itself not included",
     "rangeBytes": f"how many bytes of log one task reads, at least one batch; {DEFAULT_RANGE_BYTES} without it",
     "checkCrc": "true or false: whether each batch's CRC is checked; true without it",
-    "countLegacy": "true or false: whether compressed batches of magic 0 and 1 are opened, for their record_count and "
-    "base_offset, which their headers lack; false without it",
+    "startingOffsets": "earliest or latest: where a new stream begins; earliest without it",
+    "maxBytesPerTrigger": "about how many bytes of log one micro-batch of a stream reads; all there are without it",
 }
+BATCH_OPTIONS = (
+    _EVERYWHERE
+    | _LOGS
+    | {
+        "countLegacy": "true or false: whether compressed batches of magic 0 and 1 are opened, for their record_count "
+        "and base_offset, which their headers lack; false without it",
+    }
+)
+RECORD_OPTIONS = (
+    _EVERYWHERE | _LOGS | {"content": "true or false: whether key, value and headers are read; false without it"}
+)
+FILE_OPTIONS = _EVERYWHERE
+EARLIEST, LATEST = "earliest", "latest"
 
 
 class ReadOptions(NamedTuple):
-    """The options of one read: ``topics`` are glob patterns, empty for all; sizes in bytes."""
+    """The options of one read; sizes in bytes, ``max_bytes_per_trigger`` None for no limit."""
 
     paths: tuple[str, ...]
-    topics: tuple[str, ...]
+    selection: Selection
     columns: tuple[Column, ...]
     range_bytes: int
     check_crc: bool
     count_legacy: bool
+    starting_offsets: str = EARLIEST
+    max_bytes_per_trigger: int | None = None
 
 
-def parse_options(given: Mapping[str, str], columns: Sequence[Column]) -> ReadOptions:
+def parse_options(
+    given: Mapping[str, str],
+    columns: Sequence[Column],
+    allowed: Mapping[str, str] = BATCH_OPTIONS,
+    content: Sequence[Column] = (),
+) -> ReadOptions:
     """The options as values; InputError, naming option and value, for whatever is wrong.
 
-    ``given`` is what Spark hands over: names in any case, values as text. ``columns`` are those of the table.
+    ``given`` is what Spark hands over: names in any case, values as text. ``columns`` are those of the table,
+    ``content`` further ones that it has when they are asked for, ``allowed`` the names of the table's options.
     """
-    names = {name.lower(): name for name in OPTIONS}
+    names = {name.lower(): name for name in allowed}
     values: dict[str, str] = {}
     for name, value in given.items():
         if name.lower() not in names:
-            raise InputError(f"option '{name}' does not exist: the options are {', '.join(OPTIONS)}")
+            raise InputError(f"option '{name}' does not exist: the options are {', '.join(allowed)}")
         values[names[name.lower()]] = value
+    everything = (*columns, *content)
+    default = everything if _flag("content", values.get("content", "false")) else tuple(columns)
+    starting = values.get("startingOffsets", EARLIEST).lower()
+    if starting not in (EARLIEST, LATEST):
+        raise InputError(f"option 'startingOffsets' is '{starting}': {EARLIEST} or {LATEST} is expected")
     return ReadOptions(
         paths=_paths(values),
-        topics=_listed(values.get("topics", "")),
-        columns=select(columns, _listed(values["columns"])) if "columns" in values else tuple(columns),
+        selection=_selection(values),
+        columns=select(everything, _listed(values["columns"])) if "columns" in values else default,
         range_bytes=_size("rangeBytes", values.get("rangeBytes", str(DEFAULT_RANGE_BYTES))),
         check_crc=_flag("checkCrc", values.get("checkCrc", "true")),
         count_legacy=_flag("countLegacy", values.get("countLegacy", "false")),
+        starting_offsets=starting,
+        max_bytes_per_trigger=(
+            _size("maxBytesPerTrigger", values["maxBytesPerTrigger"]) if "maxBytesPerTrigger" in values else None
+        ),
+    )
+
+
+def _selection(values: Mapping[str, str]) -> Selection:
+    return Selection(
+        topics=_listed(values.get("topics", "")),
+        partitions=parse_partitions(values["partitions"]) if "partitions" in values else None,
+        min_offset=_offset("minOffset", values["minOffset"]) if "minOffset" in values else None,
+        max_offset=_offset("maxOffset", values["maxOffset"]) if "maxOffset" in values else None,
+        since_ms=parse_time("since", values["since"]) if "since" in values else None,
+        until_ms=parse_time("until", values["until"]) if "until" in values else None,
     )
 
 
@@ -83,6 +132,12 @@ def _listed(text: str) -> tuple[str, ...]:
 def _size(name: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or int(text) < SMALLEST_RANGE_BYTES:
         raise InputError(f"option '{name}' is '{text}': a number of bytes is expected, at least {SMALLEST_RANGE_BYTES}")
+    return int(text)
+
+
+def _offset(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise InputError(f"option '{name}' is '{text}': an offset is expected, 0 or greater")
     return int(text)
 
 

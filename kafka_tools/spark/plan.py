@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from kafka_tools.errors import InputError
 from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, batches
 from kafka_tools.spark.files import File, exists, is_remote, list_store, normalised, open_file, read_whole, size_of
-from kafka_tools.storage.indexes import OFFSET_ENTRY, OffsetEntry, read_offset_index
 from kafka_tools.storage.layout import PartitionFiles, SegmentFiles, partition_files
 from kafka_tools.storage.names import (
     CHECKPOINT,
@@ -31,6 +32,8 @@ from kafka_tools.storage.names import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from kafka_tools.spark.options import ReadOptions
 
 OPEN_COST_BYTES = 1024 * 1024
@@ -38,6 +41,9 @@ OPEN_COST_BYTES = 1024 * 1024
 
 _LARGEST_PROBE_BYTES = 16 * 1024 * 1024
 _HOP_BYTES = 4096
+_PROBES = 4
+"""How many entries of an index may be wrong before the batch headers are followed instead."""
+_INDEX_ENTRY = np.dtype([("offset", ">i4"), ("position", ">i4")])
 _SEGMENT_FILES = {LOG: "log", INDEX: "offset_index", TIME_INDEX: "time_index", TXN_INDEX: "txn_index"}
 LARGEST_INDEX_BYTES = 256 * 1024 * 1024
 """Kafka's default is 10 MiB; what is larger than this is not read."""
@@ -62,9 +68,18 @@ class Range(NamedTuple):
 
 def plan(options: ReadOptions) -> Iterator[Range]:
     """All ranges of the log directories; InputError for a directory that cannot be read."""
+    selection = options.selection
     for log_dir in options.paths:
-        for segment in segments(log_dir, options.topics):
-            yield from cut(segment, options.range_bytes)
+        for found in partitions(log_dir, selection.topics):
+            if not selection.has_partition(found.topic, found.partition):
+                continue
+            found_segments = list(segments_of(log_dir, found))
+            following = [segment.base_offset for segment in found_segments[1:]]
+            for segment, next_base_offset in zip(found_segments, [*following, None], strict=True):
+                if selection.has_segment(segment.base_offset, next_base_offset):
+                    if selection.min_offset is not None and selection.min_offset > segment.base_offset:
+                        segment = segment._replace(start=position_of(segment, selection.min_offset))
+                    yield from cut(segment, options.range_bytes)
 
 
 def pack(ranges: Iterable[Range], range_bytes: int) -> list[list[Range]]:
@@ -197,14 +212,14 @@ def _arranged(directory: str, parsed: PartitionDirectory, sizes: dict[str, int])
 
 
 def cut(segment: Range, range_bytes: int) -> list[Range]:
-    """The ranges of one whole segment: each starts at a batch and holds about ``range_bytes``."""
+    """The ranges of a segment from its ``start`` on: each starts at a batch and holds about ``range_bytes``."""
     size = segment.size
-    if size <= range_bytes + range_bytes // 2:
+    if size - segment.start <= range_bytes + range_bytes // 2:
         return [segment]
     try:
         with open_file(segment.file) as file:
-            starts = [0]
-            for position in _indexed_starts(file, segment.base_offset, size, range_bytes):
+            starts = [segment.start]
+            for position in _indexed_starts(file, segment, range_bytes):
                 starts += _starts_by_headers(file, starts[-1], position, range_bytes)
                 starts.append(position)
             starts += _starts_by_headers(file, starts[-1], size, range_bytes)
@@ -213,28 +228,46 @@ def cut(segment: Range, range_bytes: int) -> list[Range]:
     return [segment._replace(start=start, end=end) for start, end in zip(starts, [*starts[1:], size], strict=True)]
 
 
-def offset_index(log: str, base_offset: int) -> Iterator[OffsetEntry]:
-    """The entries of the offset index beside a log file. OSError as from reading."""
-    path = log.removesuffix(LOG) + INDEX
-    if not is_remote(path):
-        yield from read_offset_index(path, base_offset)
-        return
-    data = read_whole(path, LARGEST_INDEX_BYTES)
-    for relative, position in OFFSET_ENTRY.iter_unpack(data[: len(data) - len(data) % OFFSET_ENTRY.size]):
-        yield OffsetEntry(base_offset + relative, position)
+def _index_of(segment: Range) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(offsets, positions) that the offset index of a segment names, without the first batch. OSError as from reading.
+
+    Entries that are zero were not written: a broker makes an index of its full size when it starts a segment.
+    """
+    data = read_whole(segment.file.removesuffix(LOG) + INDEX, LARGEST_INDEX_BYTES)
+    entries = np.frombuffer(data, _INDEX_ENTRY, count=len(data) // _INDEX_ENTRY.itemsize)
+    written = entries[entries["position"] > 0]
+    return segment.base_offset + written["offset"].astype(np.int64), written["position"].astype(np.int64)
 
 
-def _indexed_starts(file: File, base_offset: int, size: int, range_bytes: int) -> Iterator[int]:
-    """Entries of the offset index, about ``range_bytes`` apart, at which a whole batch was seen to start."""
-    previous = 0
+def position_of(segment: Range, offset: int) -> int:
+    """A place in a segment at which a batch starts that is not beyond ``offset``: by its index, else the beginning."""
     try:
-        for offset, position in offset_index(file.path, base_offset):
-            far_enough = previous + range_bytes <= position <= size - range_bytes // 2
-            if far_enough and _is_batch(file, position, size, base_offset, offset):
-                yield position
-                previous = position
+        offsets, positions = _index_of(segment)
+        with open_file(segment.file) as file:
+            for at in np.flatnonzero(offsets <= offset)[: -1 - _PROBES : -1].tolist():
+                if _is_batch(file, int(positions[at]), segment.size, segment.base_offset, int(offsets[at])):
+                    return int(positions[at])
+    except OSError:
+        pass  # no index, or no segment any more: the task that reads it says so
+    return segment.start
+
+
+def _indexed_starts(file: File, segment: Range, range_bytes: int) -> Iterator[int]:
+    """Entries of the offset index, about ``range_bytes`` apart, at which a whole batch was seen to start."""
+    try:
+        offsets, positions = _index_of(segment)
     except OSError:
         return  # no index: the batch headers tell as well, only slower
+    previous = segment.start
+    while True:
+        far_enough = (positions >= previous + range_bytes) & (positions <= segment.size - range_bytes // 2)
+        for at in np.flatnonzero(far_enough)[:_PROBES].tolist():
+            if _is_batch(file, int(positions[at]), segment.size, segment.base_offset, int(offsets[at])):
+                previous = int(positions[at])
+                yield previous
+                break
+        else:
+            return  # no entry more, or none that is true
 
 
 def _is_batch(file: File, position: int, size: int, base_offset: int, indexed_offset: int) -> bool:

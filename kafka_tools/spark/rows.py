@@ -57,6 +57,66 @@ BATCH_COLUMNS: tuple[Column, ...] = (
 )
 
 
+RECORD_COLUMNS: tuple[Column, ...] = (
+    *BATCH_COLUMNS[:4],
+    Column("position", "long", "where the record's batch starts in the file, in bytes"),
+    Column("offset", "long", "offset of the record; the first one of the batch or null, for damage"),
+    Column("timestamp_ms", "long", "timestamp of the record, -1 for none (magic 0)"),
+    Column("timestamp", "timestamp", "timestamp_ms as a time; null for none and outside of Spark's range"),
+    Column("timestamp_type", "string", "CreateTime or LogAppendTime; null for magic 0"),
+    Column("key_bytes", "int", "size of the key; null for a null key"),
+    Column("key_hash", "long", "XXH64 with seed 42 of the key, as Spark's xxhash64 gives it; null for a null key"),
+    Column("value_bytes", "int", "size of the value; null for a null value (a tombstone)"),
+    Column("value_hash", "long", "XXH64 with seed 42 of the value; null for a null value"),
+    Column("header_count", "int", "how many headers the record has"),
+    Column("headers_bytes", "int", "what the headers take in the decompressed record, without their count"),
+    Column("magic", "int", "format of the batch: 0, 1 or 2"),
+    Column("codec", "string", "none, gzip, snappy, lz4, zstd"),
+    Column("leader_epoch", "int", "epoch of the leader that wrote the batch; null for magic 0 and 1"),
+    Column("producer_id", "long", "id of the producer, -1 for none; null for magic 0 and 1"),
+    Column("producer_epoch", "int", "epoch of the producer, -1 for none; null for magic 0 and 1"),
+    Column("sequence", "int", "sequence number of the record, -1 for none; null for magic 0 and 1"),
+    Column("is_transactional", "boolean", "whether the record belongs to a transaction"),
+    Column("is_control", "boolean", "whether it is a control record"),
+    Column("record_type", "string", "what a control record or a record of an internal topic is; null for others"),
+    Column("coordinator_epoch", "int", "of a transaction marker: epoch of the coordinator that wrote it"),
+    Column("group_id", "string", "of __consumer_offsets: the group"),
+    Column("committed_topic", "string", "of a committed offset: the topic"),
+    Column("committed_partition", "int", "of a committed offset: the partition"),
+    Column("committed_offset", "long", "of a committed offset: the offset; null where it was deleted"),
+    Column("commit_timestamp_ms", "long", "of a committed offset: when it was committed"),
+    Column("transactional_id", "string", "of __transaction_state: the transactional id"),
+    Column("transaction_state", "string", "of __transaction_state: Empty, Ongoing, PrepareCommit and so on"),
+    Column("transaction_producer_id", "long", "of __transaction_state: the producer id"),
+    Column("transaction_producer_epoch", "int", "of __transaction_state: the producer epoch"),
+    Column("decoded", "string", "the whole control or internal record as JSON, secrets masked; null for others"),
+    *BATCH_COLUMNS[-3:],
+)
+
+CONTENT_COLUMNS: tuple[Column, ...] = (
+    Column("key", "binary", "the key"),
+    Column("value", "binary", "the value"),
+    Column("headers", "array<struct<name:string,value:binary>>", "the headers in their order"),
+)
+"""What the table of records holds besides when content is asked for."""
+
+FILE_COLUMNS: tuple[Column, ...] = (
+    Column("log_dir", "string", "the directory given, in which the file was found"),
+    Column("topic", "string", "topic of the partition directory; null for files of the log directory itself"),
+    Column("partition", "int", "partition number; null for files of the log directory itself"),
+    Column("directory_state", "string", "delete, future or stray for a partition in transit; null for one in use"),
+    Column("file", "string", "path of the file"),
+    Column("kind", "string", "log, index, timeindex, txnindex, snapshot, checkpoint, or the name of another file"),
+    Column("file_state", "string", "deleted, cleaned, swap, part or delete for a file in transit; null for one in use"),
+    Column("base_offset", "long", "the offset in the file's name; null for a name without one"),
+    Column("is_last", "boolean", "of a log: no segment of the partition follows, a broker may write to it"),
+    Column("is_known", "boolean", "whether Kafka knows files of this name"),
+    Column("size_bytes", "long", "size of the file"),
+    Column("modified_ms", "long", "when it was last written"),
+    Column("modified", "timestamp", "modified_ms as a time"),
+)
+
+
 def select(columns: Sequence[Column], names: Iterable[str]) -> tuple[Column, ...]:
     """The columns named, in the order of the names; InputError for an unknown one, or for none at all."""
     by_name = {column.name: column for column in columns}

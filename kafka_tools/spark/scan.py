@@ -66,10 +66,16 @@ def open_range(range_: Range) -> File | Row:
 
 
 def scan_file(
-    range_: Range, file: File, *, check_crc: bool, count_legacy: bool, rows_per_part: int = ROWS_PER_PART
+    range_: Range,
+    file: File,
+    *,
+    check_crc: bool,
+    count_legacy: bool,
+    rows_per_part: int = ROWS_PER_PART,
+    window_bytes: int = headers.WINDOW_BYTES,
 ) -> Iterator[Run | list[Row]]:
-    """What lies in a range of an open file, as ``scan_range`` tells it."""
-    yield from _Scan(range_, file, check_crc, count_legacy, rows_per_part).parts()
+    """What lies in a range of an open file, as ``scan_range`` tells it; read ``window_bytes`` at a time."""
+    yield from _Scan(range_, file, check_crc, count_legacy, rows_per_part, window_bytes).parts()
 
 
 def event(
@@ -118,12 +124,15 @@ class _FileSegment(Segment):
 class _Scan:
     """The walk over one range. Rows are mappings of column names."""
 
-    def __init__(self, range_: Range, file: File, check_crc: bool, count_legacy: bool, rows_per_part: int) -> None:
+    def __init__(
+        self, range_: Range, file: File, check_crc: bool, count_legacy: bool, rows_per_part: int, window_bytes: int
+    ) -> None:
         self.range = range_
         self.file = file
         self.check_crc = check_crc
         self.count_legacy = count_legacy
         self.rows_per_part = rows_per_part
+        self.window_bytes = window_bytes
         self.position = range_.start
         self.last_offset: int | None = None
         self.origin = origin(range_)
@@ -149,7 +158,9 @@ class _Scan:
         runs: list[headers.Headers] = []
         count = 0
         end = self.range.end
-        scan = headers.scan(self.file, self.position, end, end, check_crc=self.check_crc)
+        scan = headers.scan(
+            self.file, self.position, end, end, check_crc=self.check_crc, window_bytes=self.window_bytes
+        )
         while True:
             try:
                 run = next(scan)

@@ -1,74 +1,204 @@
-"""The PySpark data source ``kafka_log_batches``: segment files as a table with one row per batch.
+"""The PySpark data sources: log directories as tables of batches, of records, and of files.
 
-``register(spark)``, then ``spark.read.format("kafka_log_batches").load("/var/kafka-logs")``. No broker is asked and no
-jar is needed. Reading is header-only: records are neither decompressed nor parsed. What is damaged is a row with its
-kind in ``damage``; what vanishes or grows while it is read is reported the same way. Options are those of ``options``,
-columns those of ``rows``. API: ``pyspark.sql.datasource`` (SPARK-44076, SPARK-48493 for Arrow batches).
+``kafka_tools.spark.register(spark)``, then ``spark.read.format("kafka_log_batches").load("/var/kafka-logs")``. No
+broker is asked and no jar is needed. What is damaged is a row with its kind in ``damage``; what vanishes or grows while
+it is read is reported the same way. Options are those of ``options``, columns those of ``rows``. API:
+``pyspark.sql.datasource`` (SPARK-44076, SPARK-48493 for Arrow batches, SPARK-51271 for filters).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
-from kafka_tools.spark.options import ReadOptions, parse_options
-from kafka_tools.spark.rows import BATCH_COLUMNS, spark_schema
+from kafka_tools.spark.options import (
+    BATCH_OPTIONS,
+    FILE_OPTIONS,
+    RECORD_OPTIONS,
+    ReadOptions,
+    parse_options,
+)
+from kafka_tools.spark.rows import BATCH_COLUMNS, CONTENT_COLUMNS, FILE_COLUMNS, RECORD_COLUMNS, Column, spark_schema
+from kafka_tools.spark.selection import BATCH_FILTERS, FILE_FILTERS, RECORD_FILTERS, Filterable, push
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kafka_tools.spark.plan import Range
 
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+"""Spark hands filters to Python sources only with this setting, and fails a source that takes them without it."""
+
 
 def register(spark: SparkSession) -> None:
-    """Make the data sources known to a session."""
-    spark.dataSource.register(KafkaLogBatches)
+    """Make the data sources known to a session, with filters pushed down where this Spark can.
+
+    Sets ``spark.sql.python.filterPushdown.enabled`` for the session.
+    """
+    pushes = hasattr(DataSourceReader, "pushFilters")  # since PySpark 4.1
+    if pushes:
+        spark.conf.set(PUSHDOWN, "true")
+    for source in (
+        (FilteredBatches, FilteredRecords, FilteredFiles)
+        if pushes
+        else (KafkaLogBatches, KafkaLogRecords, KafkaLogFiles)
+    ):
+        spark.dataSource.register(source)
 
 
-class KafkaLogBatches(DataSource):
-    """Segment files as rows of batches."""
+class _LogSource(DataSource):
+    """What the tables have in common."""
+
+    NAME: ClassVar[str]
+    COLUMNS: ClassVar[Sequence[Column]]
+    CONTENT: ClassVar[Sequence[Column]] = ()
+    OPTIONS: ClassVar[Mapping[str, str]]
+    FILTERS: ClassVar[Filterable]
 
     @classmethod
     def name(cls) -> str:
-        return "kafka_log_batches"
+        return cls.NAME
 
     def __init__(self, options: dict[str, str]) -> None:
         super().__init__(options)
-        self._read = parse_options(options, BATCH_COLUMNS)
+        self._read = parse_options(options, self.COLUMNS, self.OPTIONS, self.CONTENT)
 
     def schema(self) -> str:
         return spark_schema(self._read.columns)
 
     def reader(self, schema: Any) -> DataSourceReader:
-        return BatchReader(self._read)
+        return LogReader(self.NAME, self._read)
 
 
-class Ranges(InputPartition):
-    """What one task reads: ranges of segments, in order."""
+class KafkaLogBatches(_LogSource):
+    """Segments as rows of batches, from their headers only."""
 
-    def __init__(self, ranges: Sequence[Range]) -> None:
-        super().__init__(tuple(ranges))
-        self.ranges = tuple(ranges)
+    NAME = "kafka_log_batches"
+    COLUMNS = BATCH_COLUMNS
+    OPTIONS = BATCH_OPTIONS
+    FILTERS = BATCH_FILTERS
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:
+        return _stream_reader(self.NAME, self._read)
 
 
-class BatchReader(DataSourceReader):
-    """Plans ranges on the driver and reads them on the executors; holds nothing but the options."""
+class KafkaLogRecords(_LogSource):
+    """Segments as rows of records."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    NAME = "kafka_log_records"
+    COLUMNS = RECORD_COLUMNS
+    CONTENT = CONTENT_COLUMNS
+    OPTIONS = RECORD_OPTIONS
+    FILTERS = RECORD_FILTERS
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:
+        return _stream_reader(self.NAME, self._read)
+
+
+class KafkaLogFiles(_LogSource):
+    """Log directories as rows of files."""
+
+    NAME = "kafka_log_files"
+    COLUMNS = FILE_COLUMNS
+    OPTIONS = FILE_OPTIONS
+    FILTERS = FILE_FILTERS
+
+
+class FilteredBatches(KafkaLogBatches):
+    """With filters pushed down; only for a session that has the setting."""
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        return FilteredReader(self.NAME, self._read, self.FILTERS)
+
+
+class FilteredRecords(KafkaLogRecords):
+    """With filters pushed down; only for a session that has the setting."""
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        return FilteredReader(self.NAME, self._read, self.FILTERS)
+
+
+class FilteredFiles(KafkaLogFiles):
+    """With filters pushed down; only for a session that has the setting."""
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        return FilteredReader(self.NAME, self._read, self.FILTERS)
+
+
+class Work(InputPartition):
+    """What one task reads: ranges of segments in order, or directories with files.
+
+    ``interval``: of a stream, the first offset of the ranges' partition and the first one no longer wanted.
+    """
+
+    def __init__(self, items: Sequence[Any], interval: tuple[int, int] | None = None) -> None:
+        super().__init__(tuple(items))
+        self.items = tuple(items)
+        self.interval = interval
+
+
+class LogReader(DataSourceReader):
+    """Plans on the driver and reads on the executors; holds nothing but the options."""
+
+    def __init__(self, table: str, options: ReadOptions) -> None:
+        self.table = table
         self.options = options
 
     def partitions(self) -> Sequence[InputPartition]:
+        # Spark makes a partition of its own out of an empty list, so an empty directory is one empty task.
+        return list(self._planned()) or [Work(())]
+
+    def _planned(self) -> Iterator[Work]:
+        if self.table == KafkaLogFiles.NAME:
+            from kafka_tools.spark.file_arrow import directories
+
+            yield from map(Work, directories(self.options))
+            return
         from kafka_tools.spark.plan import pack, plan
 
-        tasks = pack(plan(self.options), self.options.range_bytes)
-        # Spark makes a partition of its own out of an empty list, so an empty directory is one empty task.
-        return [Ranges(ranges) for ranges in tasks] or [Ranges(())]
+        yield from map(Work, pack(plan(self.options), self.options.range_bytes))
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        assert isinstance(partition, Ranges)
-        from kafka_tools.spark.arrow import record_batches
+        assert isinstance(partition, Work)
+        yield from read_work(self.table, partition, self.options)
 
-        for each in partition.ranges:
-            yield from record_batches(each, self.options)
+
+class FilteredReader(LogReader):
+    """Leaves out what the filters of a query exclude; Spark checks every row again."""
+
+    def __init__(self, table: str, options: ReadOptions, columns: Filterable) -> None:
+        super().__init__(table, options)
+        self.columns = columns
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
+        self.options = self.options._replace(selection=push(self.options.selection, filters, self.columns))
+        return filters
+
+
+def read_work(table: str, work: Work, options: ReadOptions) -> Iterator[Any]:
+    """The Arrow record batches of one task."""
+    if table == KafkaLogFiles.NAME:
+        from kafka_tools.spark.file_arrow import record_batches as of_files
+
+        for directory in work.items:
+            yield from of_files(directory, options)
+        return
+    each: Range
+    if table == KafkaLogBatches.NAME:
+        from kafka_tools.spark.arrow import record_batches as of_batches
+
+        for each in work.items:
+            yield from of_batches(each, options, work.interval)
+    else:
+        from kafka_tools.spark.record_arrow import record_batches as of_records
+
+        for each in work.items:
+            yield from of_records(each, options, work.interval)
+
+
+def _stream_reader(table: str, options: ReadOptions) -> DataSourceStreamReader:
+    from kafka_tools.spark.streaming import LogStreamReader
+
+    return LogStreamReader(table, options)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kafka_tools.errors import InputError
-from kafka_tools.spark.options import DEFAULT_RANGE_BYTES, parse_options
-from kafka_tools.spark.rows import BATCH_COLUMNS, spark_schema
+from kafka_tools.spark.options import BATCH_OPTIONS, DEFAULT_RANGE_BYTES, FILE_OPTIONS, RECORD_OPTIONS, parse_options
+from kafka_tools.spark.rows import BATCH_COLUMNS, CONTENT_COLUMNS, RECORD_COLUMNS, spark_schema
+from kafka_tools.spark.selection import Selection
 
 
 def test_defaults() -> None:
     options = parse_options({"path": "/logs"}, BATCH_COLUMNS)
     assert options.paths == ("/logs",)
-    assert options.topics == ()
+    assert options.selection == Selection()
     assert options.columns == BATCH_COLUMNS
     assert (options.range_bytes, options.check_crc, options.count_legacy) == (DEFAULT_RANGE_BYTES, True, False)
 
@@ -26,7 +27,7 @@ def test_names_are_taken_in_any_case_and_paths_once() -> None:
     }
     options = parse_options(given, BATCH_COLUMNS)
     assert options.paths == ("/a", "/b")
-    assert options.topics == ("orders-*", "payments")
+    assert options.selection.topics == ("orders-*", "payments")
     assert (options.check_crc, options.range_bytes) == (False, 4096)
 
 
@@ -41,6 +42,14 @@ def test_names_are_taken_in_any_case_and_paths_once() -> None:
         ({"path": "/a", "rangeBytes": "64M"}, "option 'rangeBytes' is '64M': a number of bytes is expected"),
         ({"path": "/a", "rangeBytes": "10"}, "option 'rangeBytes' is '10'"),
         ({"paths": "/a,/b"}, "option 'paths' is no JSON array"),
+        ({"path": "/a", "partitions": "1,x"}, "option 'partitions' is '1,x': numbers are expected, as in 0,4-7"),
+        ({"path": "/a", "minOffset": "-1"}, "option 'minOffset' is '-1': an offset is expected, 0 or greater"),
+        ({"path": "/a", "since": "noon"}, "option 'since' is 'noon': milliseconds since 1970 or a time as 2026-01-31"),
+        ({"path": "/a", "startingOffsets": "5"}, "option 'startingOffsets' is '5': earliest or latest is expected"),
+        ({"path": "/a", "content": "true"}, "option 'content' does not exist"),
+        ({"path": "ftp://a/b"}, "'ftp://' is not read: a local path, or one of s3://, gs://, abfss://, hdfs://"),
+        ({"path": "s3://key:secret@bucket/x"}, "a s3:// path holds no options and no credentials: they come from the"),
+        ({"path": "s3://bucket/x?secret_key=y"}, "a s3:// path holds no options and no credentials"),
         ({"paths": "[1]"}, "option 'paths' is no JSON array of strings"),
     ],
 )
@@ -55,3 +64,35 @@ def test_the_schema_names_every_column_with_its_type() -> None:
     assert schema.startswith("`topic` string, `partition` int, ")
     assert "`max_timestamp` timestamp" in schema
     assert len(schema.split(", ")) == len(BATCH_COLUMNS)
+
+
+def test_what_is_chosen_by_offset_time_and_partition() -> None:
+    given = {
+        "path": "s3a://bucket/logs/",
+        "partitions": "0, 4-7",
+        "minOffset": "10",
+        "maxOffset": "20",
+        "since": "2026-01-31T12:00:00+01:00",
+        "until": "1769857200001",
+    }
+    options = parse_options(given, BATCH_COLUMNS)
+    assert options.paths == ("s3://bucket/logs",)
+    assert options.selection == Selection((), None, ((0, 0), (4, 7)), 10, 20, 1769857200000, 1769857200001)
+    wanted = [n for n in range(10) if options.selection.has_partition("any", n)]
+    assert wanted == [0, 4, 5, 6, 7]
+
+
+def test_contents_are_columns_only_when_asked_for() -> None:
+    def columns(**given: str) -> tuple[str, ...]:
+        options = parse_options({"path": "/a", **given}, RECORD_COLUMNS, RECORD_OPTIONS, CONTENT_COLUMNS)
+        return tuple(column.name for column in options.columns)
+
+    assert columns()[-1] == "detail"
+    assert columns(content="true")[-3:] == ("key", "value", "headers")
+    assert columns(columns="value,offset") == ("value", "offset")
+
+
+def test_each_table_has_its_own_options() -> None:
+    assert "countLegacy" in BATCH_OPTIONS and "countLegacy" not in RECORD_OPTIONS
+    with pytest.raises(InputError, match="option 'minOffset' does not exist"):
+        parse_options({"path": "/a", "minOffset": "1"}, BATCH_COLUMNS, FILE_OPTIONS)

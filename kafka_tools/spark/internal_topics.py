@@ -1,0 +1,213 @@
+"""Control records and records of internal topics as values for columns.
+
+What Kafka itself writes: transaction markers and quorum records in control batches, ``__consumer_offsets``,
+``__transaction_state``, ``__share_group_state`` and ``__cluster_metadata``. A record that cannot be read is told by its
+bytes only, the columns stay null: these topics hold types of newer releases. Secrets are masked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from struct import Struct as Layout
+from typing import Any
+
+from kafka_tools.errors import KafkaToolsError
+from kafka_tools.protocol.as_json import to_json
+from kafka_tools.protocol.codec import decode_prefix
+from kafka_tools.protocol.primitives import read_unsigned_varint
+from kafka_tools.protocol.schema import Stored
+
+COLUMNS = (
+    "record_type",
+    "coordinator_epoch",
+    "group_id",
+    "committed_topic",
+    "committed_partition",
+    "committed_offset",
+    "commit_timestamp_ms",
+    "transactional_id",
+    "transaction_state",
+    "transaction_producer_id",
+    "transaction_producer_epoch",
+    "decoded",
+)
+TRANSACTION_STATES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+"""By the status in a transaction's value (``TransactionState`` of Kafka)."""
+
+Values = dict[str, Any]
+Decode = Callable[[bytes | None, bytes | None], Values]
+
+_CONTROL_KEY = Layout(">hh")
+_INT16 = Layout(">h")
+_METADATA_FRAME = 1
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NOTHING: Values = {}
+
+
+def decoder(topic: str) -> Decode | None:
+    """What reads the records of an internal topic into values by COLUMNS; None for any other topic."""
+    if topic == "__cluster_metadata":
+        return _metadata_record
+    if topic in ("__consumer_offsets", "__transaction_state", "__share_group_state"):
+        keys, values = _structs(topic)
+        return lambda key, value: _coordinator_record(keys, values, key, value)
+    return None
+
+
+def control_record(key: bytes | None, value: bytes | None) -> Values:
+    """The values of a control record; empty for one that cannot be read."""
+    from kafka_tools.protocol.stored import control_records as stored
+
+    if key is None or len(key) < _CONTROL_KEY.size:
+        return _NOTHING
+    types: tuple[tuple[str, type[Stored]], ...] = (
+        ("ABORT", stored.EndTxnMarker),
+        ("COMMIT", stored.EndTxnMarker),
+        ("LEADER_CHANGE", stored.LeaderChangeMessage),
+        ("SNAPSHOT_HEADER", stored.SnapshotHeaderRecord),
+        ("SNAPSHOT_FOOTER", stored.SnapshotFooterRecord),
+        ("KRAFT_VERSION", stored.KRaftVersionRecord),
+        ("KRAFT_VOTERS", stored.VotersRecord),
+    )
+    number = _CONTROL_KEY.unpack_from(key)[1]
+    if not 0 <= number < len(types):
+        return {"record_type": f"UNKNOWN({number})"}
+    name, cls = types[number]
+    data = value or b""
+    try:
+        # Kafka reads a version beyond those it knows as the nearest one.
+        version = min(max(_int16(data), cls.MIN_VERSION), cls.MAX_VERSION)
+        message, _ = decode_prefix(cls, version, data, 2 if number <= 1 else 0)
+    except KafkaToolsError:
+        return {"record_type": name}
+    found: Values = {"record_type": name, "decoded": _json({"type": name, "value": to_json(message, version)})}
+    if number <= 1:
+        found["coordinator_epoch"] = message.coordinator_epoch
+    return found
+
+
+@cache
+def _structs(topic: str) -> tuple[Mapping[int, type[Stored]], Mapping[int, type[Stored]]]:
+    """(key structs, value structs) by record type."""
+    modules: list[Any]
+    if topic == "__consumer_offsets":
+        from kafka_tools.protocol.stored import (
+            consumer_group,
+            group_metadata,
+            offset_commit,
+            share_group,
+            streams_group,
+        )
+
+        modules = [offset_commit, group_metadata, consumer_group, share_group, streams_group]
+    elif topic == "__transaction_state":
+        from kafka_tools.protocol.stored import transaction_log
+
+        modules = [transaction_log]
+    else:
+        from kafka_tools.protocol.stored import share_state
+
+        modules = [share_state]
+    keys = {number: cls for module in modules for number, cls in module.KEYS.items()}
+    return keys, {number: cls for module in modules for number, cls in module.VALUES.items()}
+
+
+def _coordinator_record(
+    keys: Mapping[int, type[Stored]], values: Mapping[int, type[Stored]], key: bytes | None, value: bytes | None
+) -> Values:
+    """A record of a coordinator: an int16 type before the key, an int16 version before the value."""
+    try:
+        number = _int16(key or b"")
+        cls = keys.get(number)
+        if cls is None:
+            return {"record_type": f"UNKNOWN({number})"}
+        found, document = _coordinator_key(cls, key or b"")
+    except KafkaToolsError:
+        return _NOTHING
+    found = dict(found)
+    shown: Any = None
+    value_cls = values.get(number)
+    if value is not None and value_cls is not None:
+        try:
+            version = _int16(value)
+            message, _ = decode_prefix(value_cls, version, value, 2)
+            shown = {"version": version, **to_json(message, version)}
+        except KafkaToolsError:
+            return found
+        found |= _of_value(message)
+    found["decoded"] = _json({"type": found["record_type"], "key": document, "value": shown})
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _coordinator_key(cls: type[Stored], key: bytes) -> tuple[Values, Values]:
+    """(columns, JSON) of a key: the same keys come again and again. Raises WireError."""
+    message: Any = decode_prefix(cls, 0, key, 2)[0]
+    found: Values = {"record_type": cls.__name__.removesuffix("Key")}
+    for column, field in (("group_id", "group"), ("group_id", "group_id"), ("transactional_id", "transactional_id")):
+        if hasattr(message, field):
+            found[column] = getattr(message, field)
+    if cls.__name__.endswith("OffsetCommitKey"):
+        found |= {"committed_topic": message.topic, "committed_partition": message.partition}
+    return found, to_json(message, 0)
+
+
+def _of_value(message: Any) -> Values:
+    name = type(message).__name__
+    if name.endswith("OffsetCommitValue"):
+        return {"committed_offset": message.offset, "commit_timestamp_ms": message.commit_timestamp}
+    if name == "TransactionLogValue":
+        status = message.transaction_status
+        known = 0 <= status < len(TRANSACTION_STATES)
+        return {
+            "transaction_state": TRANSACTION_STATES[status] if known else f"unknown({status})",
+            "transaction_producer_id": message.producer_id,
+            "transaction_producer_epoch": message.producer_epoch,
+        }
+    return _NOTHING
+
+
+def _metadata_record(key: bytes | None, value: bytes | None) -> Values:
+    """A record of ``__cluster_metadata``: frame version, type and version before the value. Keys mean nothing there."""
+    from kafka_tools.protocol.stored.cluster_metadata import RECORDS
+
+    if value is None:
+        return _NOTHING
+    try:
+        frame, position = read_unsigned_varint(value, 0)
+        number, position = read_unsigned_varint(value, position)
+        version, position = read_unsigned_varint(value, position)
+        cls = RECORDS.get(number)
+        if frame != _METADATA_FRAME or cls is None:
+            return {"record_type": f"UNKNOWN({number})"}
+        name = _WORD.sub("_", cls.__name__).upper()
+        message, _ = decode_prefix(cls, version, value, position)
+    except (KafkaToolsError, IndexError, ValueError):
+        return _NOTHING
+    return {
+        "record_type": name,
+        "decoded": _json({"type": name, "version": version, "value": to_json(message, version)}),
+    }
+
+
+def _int16(data: bytes) -> int:
+    if len(data) < 2:
+        raise KafkaToolsError("too short for a version number")
+    number: int = _INT16.unpack_from(data)[0]
+    return number
+
+
+def _json(document: Any) -> str:
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,95 @@
+"""The part of a range that belongs to one step of a stream: each batch and each damage to exactly one.
+
+A batch belongs where its last offset is, which compaction keeps. Damage has no offset that can be trusted: it belongs
+where the next sound batch does, and what is damaged at the end of a log is waited for until something follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kafka_tools.errors import KafkaToolsError
+from kafka_tools.spark.damage import SOUND
+from kafka_tools.spark.headers import Headers
+from kafka_tools.spark.scan import Row, Run
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kafka_tools.spark.plan import Range
+
+_NONE_YET = 2**63 - 1
+
+
+def within(parts: Iterable[Run | list[Row]], range_: Range, interval: tuple[int, int]) -> Iterator[Run | list[Row]]:
+    """What of the parts of a range is in ``[first, end)`` by offset.
+
+    A file that vanished has no rows: retention took what a stream did not read in time. KafkaToolsError for one that
+    cannot be read, so that the stream does not go on without it.
+    """
+    first, end = interval
+    waiting: list[Run | list[Row]] = []
+    before = first - 1
+    for part in parts:
+        for piece, decided_by in _pieces(part):
+            if decided_by is None:
+                waiting.append(piece)
+                continue
+            if first <= decided_by[0] < end:
+                yield from waiting
+            waiting = []
+            chosen = _chosen(piece, first, end)
+            if chosen is not None:
+                yield chosen
+            before = decided_by[1]
+            if before >= end:
+                return
+    if range_.end < range_.size and first - 1 <= before < end - 1:
+        yield from waiting  # the next range begins with a sound batch
+
+
+def _pieces(part: Run | list[Row]) -> Iterator[tuple[Run | list[Row], tuple[int, int] | None]]:
+    """(piece of a part, last offsets of its first and last sound batch), None for damage that nothing follows in it."""
+    if isinstance(part, Run):
+        sound = np.flatnonzero(part.codes == SOUND)
+        decided = int(sound[-1]) + 1 if len(sound) else 0
+        if decided:
+            last = _last_offsets(part)
+            yield _cut(part, np.arange(decided)), (int(last[sound[0]]), int(last[sound[-1]]))
+        if decided < len(part.codes):
+            yield _cut(part, np.arange(decided, len(part.codes))), None
+        return
+    for row in part:
+        if row.get("damage") is None:
+            yield [row], (row["last_offset"], row["last_offset"])
+        elif row["damage"] == "unreadable":
+            raise KafkaToolsError(f"{row['file']}: {row['detail']}")
+        elif row["damage"] != "vanished":
+            yield [row], None
+
+
+def _chosen(piece: Run | list[Row], first: int, end: int) -> Run | list[Row] | None:
+    """What of a piece is in the interval; damaged batches go with the next sound one."""
+    if isinstance(piece, Run):
+        last = np.where(piece.codes == SOUND, _last_offsets(piece), _NONE_YET)
+        deciding = np.minimum.accumulate(last[::-1])[::-1]
+        at = np.flatnonzero((deciding >= first) & (deciding < end))
+        return _cut(piece, at) if len(at) else None
+    return piece if first <= piece[0]["last_offset"] < end else None
+
+
+def _last_offsets(run: Run) -> NDArray[np.int64]:
+    fields = run.headers.fields
+    return fields["base_offset"].astype(np.int64) + fields["last_offset_delta"]  # type: ignore[no-any-return]
+
+
+def _cut(run: Run, at: NDArray[np.int64]) -> Run:
+    if len(at) == len(run.codes):
+        return run
+    headers, crc_ok = run.headers, run.headers.crc_ok
+    return Run(
+        Headers(headers.positions[at], headers.fields[at], None if crc_ok is None else crc_ok[at]), run.codes[at]
+    )
