@@ -77,7 +77,8 @@ class BatchBuilder:
             raise ValueError("zstd needs magic 2")
         self._records: list[bytes] = []
         self._rows: list[tuple[int, int, bytes | None, bytes | None]] = []
-        self._size = v2.HEADER_BYTES if magic == 2 else 0
+        wrapper_bytes = (26 if magic == 0 else 34) if self.codec else 0
+        self._size = v2.HEADER_BYTES if magic == 2 else wrapper_bytes
         self._base_timestamp = 0
         self._max_timestamp = -1
         self._last_delta = -1
@@ -88,7 +89,7 @@ class BatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """The size so far without compression."""
+        """The size so far without compression, headers of the batch (or the wrapper message) included."""
         return self._size
 
     @property

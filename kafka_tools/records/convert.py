@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kafka_tools.clock import Clock
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
-from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.batches import LEAST_LENGTH, BatchView, batches
 from kafka_tools.records.build import BatchBuilder
 from kafka_tools.records.record import Record
 
@@ -166,9 +166,12 @@ class LazyConversion:
 
 
 def _filler(left: int) -> bytes:
-    """The beginning of a batch that claims one byte more than there is room for."""
+    """The beginning of a batch that claims one byte more than there is room for.
+
+    At the least what a batch can have: with 12 bytes left Kafka claims 13, which its own consumer takes for damage.
+    """
     size_bytes = max(_PREFIX_BYTES, min(left + 1, CHUNK_BYTES))
-    head = (-1).to_bytes(8, "big", signed=True) + (left + 1).to_bytes(4, "big")
+    head = (-1).to_bytes(8, "big", signed=True) + max(LEAST_LENGTH, left + 1).to_bytes(4, "big")
     return head + bytes(size_bytes - _PREFIX_BYTES)
 
 
