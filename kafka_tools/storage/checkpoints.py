@@ -185,9 +185,10 @@ def replace_file(path: str, data: bytes, *, sync: bool = True) -> None:
 
 def _small_text(path: str, what: str) -> str:
     with open(path, "rb") as file:
-        data = file.read(MAX_SMALL_BYTES + 1)
-    if len(data) > MAX_SMALL_BYTES:
-        raise CorruptIndex(f"{path} is no {what}: it has more than {MAX_SMALL_BYTES} bytes", path=path)
+        size = os.fstat(file.fileno()).st_size
+        if size > MAX_SMALL_BYTES:
+            raise CorruptIndex(f"{path} is no {what}: it has {size} bytes, more than {MAX_SMALL_BYTES}", path=path)
+        data = file.read(size)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

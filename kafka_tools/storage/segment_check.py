@@ -29,7 +29,7 @@ class Observer(Protocol):
     def batch(self, view: BatchView) -> Iterable[Finding]:
         """A sound batch: its CRC is right and its offsets follow."""
 
-    def hole(self, start: int, end: int) -> None:
+    def hole(self, start: int, end: int) -> Iterable[Finding]:
         """Nothing is known of the bytes from ``start`` to ``end``."""
 
     def end(self, size_bytes: int) -> Iterable[Finding]:
@@ -63,13 +63,13 @@ class SegmentCheck:
                     yield from self._damage(segment, item)
                     continue
                 if item.file_position > position:
-                    self._hole(position, item.file_position)
+                    yield from self._hole(position, item.file_position)
                 position = item.file_position + item.size_bytes
                 problem = self._problem(item)
                 if problem is None and held is not None:
                     problem = self._order(held, item)
                     if problem is not None and problem.position == held.file_position:
-                        yield self._broken(held, problem)
+                        yield from self._broken(held, problem)
                         held, problem = item, None
                         continue
                 yield from self._sound(held)
@@ -79,10 +79,10 @@ class SegmentCheck:
                 if problem is None:
                     held = item
                 else:
-                    yield self._broken(item, problem)
+                    yield from self._broken(item, problem)
             yield from self._sound(held)
             if position < segment.size_bytes:
-                self._hole(position, segment.size_bytes)
+                yield from self._hole(position, segment.size_bytes)
             for observer in self._observers:
                 yield from observer.end(segment.size_bytes)
 
@@ -98,10 +98,10 @@ class SegmentCheck:
         for observer in self._observers:
             yield from observer.batch(view)
 
-    def _broken(self, view: BatchView, problem: Finding) -> Finding:
+    def _broken(self, view: BatchView, problem: Finding) -> Iterator[Finding]:
         self.whole = False
-        self._hole(view.file_position, view.file_position + view.size_bytes)
-        return problem
+        yield problem
+        yield from self._hole(view.file_position, view.file_position + view.size_bytes)
 
     def _order(self, held: BatchView, view: BatchView) -> Finding | None:
         """What two neighbours whose offsets do not ascend show: about the first one, if it alone explains it."""
@@ -124,10 +124,10 @@ class SegmentCheck:
         text = f"offset {view.base_offset} follows {self.next_offset - 1}"
         return Finding(self.path, "offset-order", text, view.file_position, view.base_offset)
 
-    def _hole(self, start: int, end: int) -> None:
+    def _hole(self, start: int, end: int) -> Iterator[Finding]:
         self._follows = False
         for observer in self._observers:
-            observer.hole(start, end)
+            yield from observer.hole(start, end)
 
     def _damage(self, segment: Segment, finding: Finding) -> Iterator[Finding]:
         if finding.kind in _TAILS:

@@ -18,7 +18,7 @@ from kafka_tools.storage.log_recovery import rebuild_indexes
 from kafka_tools.storage.log_segment import LogSegment
 from tests.corpus.golden import cases, golden_root
 
-INTERVALS = (4096, 256, 512, 1024, 300, 100)
+INTERVALS = (4096, 256, 512, 1024, 200, 100)
 """What ``index.interval.bytes`` the brokers had; which topic had which is not in the files."""
 
 OTHERWISE = {
