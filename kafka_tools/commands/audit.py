@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -10,16 +11,18 @@ from kafka_tools.commands import _run
 from kafka_tools.commands._options import Command, option
 
 if TYPE_CHECKING:
-    from kafka_tools.spark.audit import Audit, PartitionAudit
+    from kafka_tools.spark.audit import Audit
 
 SEVERITIES = ("info", "warning", "error")
 NEVER = "never"
 SHOWN_FINDINGS = 100
+SHOWN_GROUPS = 10
 
-_PARTITION_COLUMNS = (
-    "topic", "partition", "segments", "batches", "records", "first_offset", "last_offset", "first_time", "last_time",
-    "size_bytes", "codecs", "corrupt",
+_TOPIC_COLUMNS = (
+    "topic", "partitions", "size_bytes", "batches", "records", "mean_record_bytes", "distinct_keys", "tombstones",
+    "codecs", "stored_share", "reclaimable_bytes", "bytes_per_day", "last_time", "corrupt",
 )  # fmt: skip
+_GROUP_COLUMNS = ("group", "commits", "commits_per_hour", "size_bytes", "tombstones", "last_time")
 _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position", "offset", "detail")
 
 
@@ -37,6 +40,17 @@ _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position"
     help="Only topics that match one of these patterns, for example 'orders,payments-*'.",
 )
 @option(
+    "--since",
+    metavar="TIME",
+    help="Leave out closed segments that were last written before: 2026-11-01T00:00:00, or a time back like 36h or 7d.",
+)
+@option(
+    "--headers-only",
+    is_flag=True,
+    help="Read batch headers only, several times faster: no sizes of records, no keys, no headers, no groups.",
+)
+@option("--report", metavar="FILE.html", help="Write the whole result as one HTML page that needs no network.")
+@option(
     "--fail-on",
     type=click.Choice([*SEVERITIES, NEVER]),
     default="error",
@@ -47,34 +61,50 @@ _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position"
         help="Form of the result.")  # fmt: skip
 @option("--debug", is_flag=True, help="Show the traceback of an error on stderr.")
 def command(
-    log_dirs: tuple[str, ...], master: str, topics: str | None, fail_on: str, output_format: str, debug: bool
+    log_dirs: tuple[str, ...],
+    master: str,
+    topics: str | None,
+    since: str | None,
+    headers_only: bool,
+    report: str | None,
+    fail_on: str,
+    output_format: str,
+    debug: bool,
 ) -> int:
-    """Audit whole log directories with Spark: what they hold, what is damaged.
+    """Audit whole log directories with Spark: what is broken, what is wasted, who writes what.
 
-    Per partition: segments, batches, records, offsets, times, codecs, and everything that is wrong. LOG_DIR is a
-    directory from a broker's log.dirs, or one partition's. Nothing is changed and no broker is asked; a directory that
-    a broker is writing to may be audited. Every CRC is checked; records are not decompressed.
+    LOG_DIR is a directory from a broker's log.dirs, or one partition's; give those of several brokers to have the
+    copies of each partition compared. Nothing is changed and no broker is asked; a directory that a broker is writing
+    to may be audited. Every CRC is checked, and unless --headers-only is given every record is parsed.
 
     \b
     Examples:
-      kafka-tools audit /var/kafka-logs
+      kafka-tools audit /var/kafka-logs --report audit.html
       kafka-tools audit /mnt/broker-1 /mnt/broker-2 --topics 'orders*' -o json --fail-on warning
     """
     from kafka_tools.spark.session import spark_session
 
-    _check(log_dirs)
-    patterns = [part.strip() for part in (topics or "").split(",") if part.strip()]
+    _check(log_dirs, report)
+    patterns = tuple(part.strip() for part in (topics or "").split(",") if part.strip())
+    since_ms = None if since is None else _moment_ms(since)
     with spark_session(master, app_name="kafka-tools audit") as spark:
         from kafka_tools.output.progress import progress
-        from kafka_tools.spark.audit import audit
+        from kafka_tools.spark.audit import AuditOptions, audit
         from kafka_tools.spark.session import tasks_done
 
+        options = AuditOptions(patterns, records=not headers_only, since_ms=since_ms)
         with progress("reading segments", lambda: tasks_done(spark)):
-            result = audit(spark, log_dirs, topics=patterns)
+            result = audit(spark, log_dirs, options)
+    if report is not None:
+        from kafka_tools.spark.report.page import write_page
+
+        _write(report, lambda path: write_page(result, path))
     if output_format == "json":
         _print_json(result)
     else:
         _print_tables(result)
+        if report is not None:
+            click.echo(f"The report is in {report}")
     return _run.FAILED if _reaches(result.worst, fail_on) else 0
 
 
@@ -83,87 +113,106 @@ def main() -> NoReturn:
     _run.main(command, "kafka-tools audit")
 
 
-def _check(log_dirs: tuple[str, ...]) -> None:
+def _check(log_dirs: tuple[str, ...], report: str | None) -> None:
     """InputError for a directory that does not exist, before Spark is started for it."""
     import os
 
     from kafka_tools.errors import InputError
+    from kafka_tools.spark.files import is_remote
 
     for log_dir in log_dirs:
-        if not os.path.isdir(log_dir):
+        if not is_remote(log_dir) and not os.path.isdir(log_dir):
             what = "is not a directory" if os.path.exists(log_dir) else "does not exist"
             raise InputError(f"log directory {log_dir} {what}", hint="give a directory of the broker's log.dirs")
+    if report is not None:
+        folder = os.path.dirname(os.path.abspath(report))
+        if os.path.isdir(report) or not os.path.isdir(folder):
+            raise InputError(f"--report {report}: no file can be written there")
+
+
+def _moment_ms(text: str) -> int:
+    """A moment, or one so far back from now, in ms since the epoch."""
+    import time
+    from datetime import UTC, datetime
+
+    if text[-1:] in _UNITS_MS and text[:-1].isdecimal():
+        return int(time.time() * 1000) - int(text[:-1]) * _UNITS_MS[text[-1]]
+    try:
+        moment = datetime.fromisoformat(text)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
+        expected = "2026-11-01T00:00:00 (UTC without a zone), or a time back like 90m, 36h or 7d"
+        raise click.BadParameter(f"'{text}' is no time: {expected} is expected", param_hint="--since") from error
+
+
+_UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def _write(path: str, write: Callable[[str], None]) -> None:
+    from kafka_tools.errors import InputError
+
+    try:
+        write(path)
+    except OSError as error:
+        raise InputError(f"the report cannot be written to {path}: {error.strerror}") from error
 
 
 def _reaches(worst: str | None, fail_on: str) -> bool:
     return worst is not None and fail_on != NEVER and SEVERITIES.index(worst) >= SEVERITIES.index(fail_on)
 
 
-def _partition_row(partition: PartitionAudit) -> dict[str, Any]:
-    summary = partition.summary
-    return {
-        "topic": summary.topic,
-        "partition": summary.partition,
-        "log_dir": summary.log_dir,
-        "segments": partition.segments,
-        "batches": summary.batches,
-        "records": summary.records,
-        "control_records": summary.control_records,
-        "first_offset": summary.first_offset,
-        "last_offset": summary.last_offset,
-        "first_timestamp_ms": summary.first_timestamp_ms,
-        "last_timestamp_ms": summary.last_timestamp_ms,
-        "size_bytes": partition.size_bytes,
-        "codecs": {
-            name: {"batches": codec.batches, "records": codec.records, "size_bytes": codec.size_bytes}
-            for name, codec in sorted(summary.codecs.items())
-        },
-        "corrupt": summary.corrupt,
-    }
-
-
 def _print_json(result: Audit) -> None:
     import sys
 
     from kafka_tools.output.json_doc import write
+    from kafka_tools.spark.report.document import document
 
-    counts = [
-        {"severity": severity, "kind": kind, "count": count}
-        for (severity, kind), count in sorted(result.finding_counts.items())
-    ]
-    data = {
-        "partitions": [_partition_row(partition) for partition in result.partitions],
-        "finding_counts": counts,
-        "findings": [finding._asdict() for finding in result.findings],
-    }
-    write({"schema": "kafka-tools/audit/v1", "data": data, "errors": []}, sys.stdout)
+    write(document(result), sys.stdout)
 
 
 def _print_tables(result: Audit) -> None:
     from kafka_tools.output.rows import Rows, show
+    from kafka_tools.spark.report.document import data
 
-    rows = []
-    for partition in result.partitions:
-        row = _partition_row(partition)
-        row["first_time"] = _time_text(row["first_timestamp_ms"])
-        row["last_time"] = _time_text(row["last_timestamp_ms"])
-        row["codecs"] = list(row["codecs"])
-        rows.append(row)
-    show(Rows("audit-partitions", _PARTITION_COLUMNS, rows), "table")
-    total = sum(result.finding_counts.values())
-    if total == 0:
-        click.echo(f"\n{len(rows)} partitions, nothing wrong.")
-        return
-    shown = [finding._asdict() for finding in result.findings[:SHOWN_FINDINGS]]
-    click.echo()
-    show(Rows("audit-findings", _FINDING_COLUMNS, shown), "table")
-    if total > len(shown):
-        click.echo(f"... {total - len(shown)} more findings (-o json lists them)")
-    by_severity = {
-        name: sum(n for (found, _), n in result.finding_counts.items() if found == name) for name in SEVERITIES
+    found = data(result)
+    rows = [_topic_row(topic) for topic in found["topics"]]
+    show(Rows("audit-topics", _TOPIC_COLUMNS, rows), "table")
+    if found["groups"]:
+        groups = [
+            group | {"last_time": _time_text(group["last_timestamp_ms"])} for group in found["groups"][:SHOWN_GROUPS]
+        ]
+        click.echo()
+        show(Rows("audit-groups", _GROUP_COLUMNS, groups), "table")
+    shown = [finding for finding in found["findings"] if finding["severity"] != "info"]
+    if shown:
+        click.echo()
+        show(Rows("audit-findings", _FINDING_COLUMNS, shown[:SHOWN_FINDINGS]), "table")
+    hidden = sum(row["count"] for row in found["finding_counts"] if row["severity"] != "info") - len(
+        shown[:SHOWN_FINDINGS]
+    )
+    if hidden:
+        click.echo(f"... {hidden} more findings (-o json and --report have them)")
+    remarks = [f"{row['kind']} {row['count']}" for row in found["finding_counts"] if row["severity"] == "info"]
+    if remarks:
+        click.echo(f"\nRemarks (-o json and --report have them): {', '.join(remarks)}")
+    click.echo(f"\n{found['verdict']['text']}")
+
+
+def _topic_row(topic: dict[str, Any]) -> dict[str, Any]:
+    content = topic["content"] or {}
+    compression = content.get("compression") or []
+    plain = sum(row["plain_bytes"] for row in compression)
+    stored = sum(row["stored_bytes"] for row in compression)
+    return topic | {
+        "mean_record_bytes": content.get("record_bytes", {}).get("mean_bytes"),
+        "distinct_keys": content.get("distinct_keys"),
+        "tombstones": content.get("tombstones"),
+        "codecs": list(topic["codecs"]),
+        "stored_share": f"{stored / plain:.2f}" if plain else None,
+        "reclaimable_bytes": content.get("reclaimable_bytes") if topic["compacted"] else None,
+        "bytes_per_day": topic["growth_bytes_per_day"],
+        "last_time": _time_text(topic["last_timestamp_ms"]),
     }
-    counted = ", ".join(f"{count} {name}" for name, count in reversed(by_severity.items()) if count)
-    click.echo(f"\n{len(rows)} partitions, findings: {counted}.")
 
 
 def _time_text(milliseconds: int | None) -> str | None:

@@ -1,38 +1,67 @@
-"""The audit job: what log directories hold and what is wrong with them, computed by Spark.
+"""The audit job: what log directories hold, what is wrong with them, what is wasted. Computed by Spark.
 
-Prints nothing and knows no commands. Executors read ranges of segments (``scan``) and count them (``summary``); Spark
-adds the counts up per partition directory. What comes back to the driver is one summary per partition directory and a
-bounded number of findings, however much log there is.
+Prints nothing and knows no commands. Executors read ranges of segments (``measures.partition``) and directories
+(``findings.files``); Spark adds the measures up per partition directory. What comes back to the driver is bounded: a
+few tens of kilobytes per partition directory and a limited number of findings, however much log there is. The findings
+that need more than one partition, or the configs, are made there from those numbers (``findings``).
 """
 
 from __future__ import annotations
 
+import os
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.spark.damage import SEVERITIES, WARNING
+from kafka_tools.spark.damage import SEVERITIES
+from kafka_tools.spark.files import is_remote, modified_ms, normalised
+from kafka_tools.spark.findings import files, judgement
+from kafka_tools.spark.findings.copies import Suspect, locate
+from kafka_tools.spark.findings.facts import Around, PartitionFacts, finish, read_log_dir, seen_until
+from kafka_tools.spark.findings.kinds import INFO
+from kafka_tools.spark.measures.configs import Configs, read_configs
+from kafka_tools.spark.measures.partition import Depth, PartitionMeasures, measure
 from kafka_tools.spark.options import DEFAULT_RANGE_BYTES
-from kafka_tools.spark.plan import Range, cut, indexes_without_log, pack, partitions, segments_of
-from kafka_tools.spark.summary import AuditFinding, Summary, compare_edges, summarise
+from kafka_tools.spark.plan import ListedFiles, Range, cut, pack, partitions, segments_of
+from kafka_tools.spark.summary import AuditFinding, Summary
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kafka_tools.storage.layout import PartitionFiles
-
 Key = tuple[str, str, int]
 """Log directory, topic, partition: a partition directory."""
 
+_DIRECTORIES_PER_TASK = 64
+
+
+class AuditOptions(NamedTuple):
+    """What to read and how closely.
+
+    ``topics`` are glob patterns, empty for all. ``records``: decompress and parse them, for everything that is about
+    keys, values and headers. ``since_ms``: leave out segments that were last written before. ``range_bytes`` is what
+    one task reads. ``now_ms`` is the time that timestamps are compared with, None for the clock's.
+    """
+
+    topics: tuple[str, ...] = ()
+    records: bool = True
+    since_ms: int | None = None
+    range_bytes: int = DEFAULT_RANGE_BYTES
+    now_ms: int | None = None
+
 
 class PartitionAudit(NamedTuple):
-    """One partition directory: how many segments of how many bytes, and what is in them."""
+    """One partition directory: how many segments of how many bytes, and what is in them.
+
+    ``facts`` is None where nothing was read of it, because all is older than ``since_ms`` or there is no segment.
+    """
 
     segments: int
     size_bytes: int
     summary: Summary
+    facts: PartitionFacts | None = None
+    left_out: int = 0
 
 
 class Audit(NamedTuple):
@@ -41,9 +70,13 @@ class Audit(NamedTuple):
     ``finding_counts`` counts all findings by (severity, kind), also those that are not listed.
     """
 
+    log_dirs: list[str]
+    options: AuditOptions
+    around: Around
     partitions: list[PartitionAudit]
     findings: list[AuditFinding]
     finding_counts: Counter[tuple[str, str]]
+    transactional_ids: dict[int, str]
 
     @property
     def worst(self) -> str | None:
@@ -52,59 +85,165 @@ class Audit(NamedTuple):
         return max(found, key=SEVERITIES.index, default=None)
 
 
-def audit(
-    spark: SparkSession, log_dirs: Sequence[str], *, topics: Sequence[str] = (), range_bytes: int = DEFAULT_RANGE_BYTES
-) -> Audit:
+class _Plan:
+    """What there is to read, found on the driver."""
+
+    def __init__(self, log_dirs: Sequence[str], options: AuditOptions) -> None:
+        self.segments: list[Range] = []
+        self.left_out: Counter[Key] = Counter()
+        self.left_out_bytes: Counter[Key] = Counter()
+        self.directories: list[files.Directory] = []
+        self.findings: list[AuditFinding] = []
+        self.keys: list[Key] = []
+        self.sizes: dict[Key, list[int]] = {}
+        for log_dir in log_dirs:
+            # First the partitions: they say in one line what a directory that cannot be read has.
+            for found in partitions(log_dir, options.topics):
+                key = (log_dir, found.topic, found.partition)
+                self.keys.append(key)
+                if isinstance(found, ListedFiles):
+                    self.findings += files.listed_file_findings(found)
+                else:
+                    self.directories.append(files.Directory(*key, found.directory))
+                for segment in segments_of(log_dir, found):
+                    if _is_old(segment, options.since_ms):
+                        self.left_out[key] += 1
+                        self.left_out_bytes[key] += segment.size
+                    else:
+                        self.segments.append(segment)
+                        self.sizes.setdefault(key, []).append(segment.size)
+            self.findings += files.log_dir_findings(log_dir)
+
+
+def _is_old(segment: Range, since_ms: int | None) -> bool:
+    """Whether a segment was last written before ``since_ms``; an active one never is."""
+    if since_ms is None or segment.last_segment:
+        return False
+    written = modified_ms(segment.file)
+    return written is not None and written < since_ms
+
+
+def audit(spark: SparkSession, log_dirs: Sequence[str], options: AuditOptions | None = None) -> Audit:
     """Audit log directories (or single partition directories) that the driver and all executors see.
 
-    ``topics`` are glob patterns, empty for all; ``range_bytes`` is what one task reads. InputError for a directory
-    that cannot be read.
+    InputError for a directory that cannot be read.
     """
-    found: list[Range] = []
-    orphans: list[AuditFinding] = []
-    for log_dir in dict.fromkeys(log_dirs):
-        for partition in partitions(log_dir, tuple(topics)):
-            found += segments_of(log_dir, partition)
-            orphans += map(partial(_orphan, partition), indexes_without_log(partition))
-    tasks = pack((part for segment in found for part in cut(segment, range_bytes)), range_bytes)
+    options = options or AuditOptions()
+    now_ms = int(time.time() * 1000) if options.now_ms is None else options.now_ms
+    directories = list(dict.fromkeys(map(_as_given, log_dirs)))
+    plan = _Plan(directories, options)
+    depth = Depth(now_ms, options.records, digests=len(directories) > 1)
+    tasks = pack((part for segment in plan.segments for part in cut(segment, options.range_bytes)), options.range_bytes)
     context = spark.sparkContext
-    summaries: dict[Key, Summary] = {}
+    facts: dict[Key, PartitionFacts] = {}
     if tasks:
         # Few reducers: a summary is small, and each costs a Python worker its share of start-up.
         reducers = min(len(tasks), context.defaultParallelism)
-        counted = context.parallelize(tasks, len(tasks)).flatMap(_summaries)
-        summaries = dict(counted.reduceByKey(Summary.add, reducers).collect())
-    return _result(found, summaries, orphans)
+        measured = context.parallelize(tasks, len(tasks)).flatMap(_Measure(depth))
+        facts = dict(measured.reduceByKey(PartitionMeasures.add, reducers).mapValues(finish).collect())
+    findings = _Findings(plan.findings)
+    if plan.directories:
+        slices = -(-len(plan.directories) // _DIRECTORIES_PER_TASK)
+        for found in context.parallelize(plan.directories, slices).map(_file_findings).collect():
+            findings.extend(found)
+    local = [log_dir for log_dir in directories if not is_remote(log_dir)]
+    around = Around(
+        now_ms,
+        read_configs(local) if local else Configs(False, {}, {}),
+        {path: read_log_dir(path, now_ms) for path in directories},
+    )
+    for path, log_dir in around.log_dirs.items():
+        here = [each for each in facts.values() if each.log_dir == path]
+        around.log_dirs[path] = seen_until(log_dir, here, now_ms)
+    every = list(facts.values())
+    transactional_ids = judgement.transactional_ids(every)
+    for each in every:
+        findings.add_counted(each.summary)
+        findings.extend(judgement.of_partition(each, around, transactional_ids))
+    findings.extend(judgement.of_all(every, around))
+    doubtful = judgement.doubtful_copies(every, around)
+    if doubtful:
+        for differences in context.parallelize(doubtful, len(doubtful)).map(_locate).collect():
+            findings.extend(differences)
+    rows = [
+        _partition(key, plan, facts.get(key)) for key in sorted(plan.keys, key=lambda key: (key[1], key[2], key[0]))
+    ]
+    findings.extend(_left_out(plan))
+    return Audit(directories, options, around, rows, findings.ordered(), findings.counts, transactional_ids)
 
 
-def _orphan(partition: PartitionFiles, path: str) -> AuditFinding:
-    text = "an index file without its log: the broker removes it when it starts"
-    return AuditFinding(WARNING, "log-missing", partition.topic, partition.partition, path, None, None, None, text)
+class _Measure:
+    """What one task does: the measures of each partition directory it meets."""
+
+    def __init__(self, depth: Depth) -> None:
+        self.depth = depth
+
+    def __call__(self, ranges: Iterable[Range]) -> Iterator[tuple[Key, PartitionMeasures]]:
+        totals: dict[Key, PartitionMeasures] = {}
+        for each in ranges:
+            key = (each.log_dir, each.topic, each.partition)
+            found = measure(each, self.depth)
+            totals[key] = totals[key].add(found) if key in totals else found
+        return iter(totals.items())
 
 
-def _summaries(ranges: Iterable[Range]) -> Iterator[tuple[Key, Summary]]:
-    """What one task does: a summary per partition directory it meets."""
-    totals: dict[Key, Summary] = {}
-    for each in ranges:
-        key = (each.log_dir, each.topic, each.partition)
-        summary = summarise(each)
-        totals[key] = totals[key].add(summary) if key in totals else summary
-    return iter(totals.items())
+def _file_findings(directory: files.Directory) -> list[AuditFinding]:
+    return list(files.partition_file_findings(directory))
 
 
-def _result(found: Sequence[Range], summaries: dict[Key, Summary], orphans: Sequence[AuditFinding]) -> Audit:
-    rows: dict[Key, PartitionAudit] = {}
-    for segment in found:
-        key = (segment.log_dir, segment.topic, segment.partition)
-        before = rows.get(key) or PartitionAudit(0, 0, summaries[key])
-        rows[key] = before._replace(segments=before.segments + 1, size_bytes=before.size_bytes + segment.size)
-    counts = Counter((finding.severity, finding.kind) for finding in orphans)
-    findings = list(orphans)
-    for partition in rows.values():
-        compare_edges(partition.summary)
-        counts += partition.summary.finding_counts
-        findings += partition.summary.findings
-    findings.sort(key=attrgetter("place"))
-    findings.sort(key=lambda finding: -SEVERITIES.index(finding.severity))
-    ordered = sorted(rows, key=lambda key: (key[1], key[2], key[0]))
-    return Audit([rows[key] for key in ordered], findings, counts)
+def _locate(suspect: Suspect) -> list[AuditFinding]:
+    return list(locate(suspect))
+
+
+class _Findings:
+    """Findings with a bound per kind; all are counted."""
+
+    MOST_OF_A_KIND = 2000
+
+    def __init__(self, first: Iterable[AuditFinding]) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self._listed: Counter[tuple[str, str]] = Counter()
+        self._rows: list[AuditFinding] = []
+        self.extend(first)
+
+    def extend(self, found: Iterable[AuditFinding]) -> None:
+        """Count findings and list them."""
+        for finding in found:
+            self.counts[finding.severity, finding.kind] += 1
+            self._list(finding)
+
+    def add_counted(self, summary: Summary) -> None:
+        """Those of a summary, which counts more than it lists."""
+        self.counts += summary.finding_counts
+        for finding in summary.findings:
+            self._list(finding)
+
+    def _list(self, finding: AuditFinding) -> None:
+        key = finding.severity, finding.kind
+        self._listed[key] += 1
+        if self._listed[key] <= self.MOST_OF_A_KIND:
+            self._rows.append(finding)
+
+    def ordered(self) -> list[AuditFinding]:
+        """The listed ones, worst first, then by place."""
+        rows = sorted(self._rows, key=attrgetter("place"))
+        return sorted(rows, key=lambda finding: -SEVERITIES.index(finding.severity))
+
+
+def _partition(key: Key, plan: _Plan, facts: PartitionFacts | None) -> PartitionAudit:
+    sizes = plan.sizes.get(key, [])
+    summary = facts.summary if facts is not None else Summary(*key)
+    left_out = plan.left_out[key]
+    size = sum(sizes) + plan.left_out_bytes[key]
+    return PartitionAudit(len(sizes) + left_out, size, summary, facts, left_out)
+
+
+def _left_out(plan: _Plan) -> Iterator[AuditFinding]:
+    if plan.left_out:
+        total = sum(plan.left_out_bytes.values())
+        text = f"{sum(plan.left_out.values())} segments of {total} bytes were last written before --since: not read"
+        yield AuditFinding(INFO, "left-out", None, None, None, None, total, None, text)
+
+
+def _as_given(path: str) -> str:
+    return normalised(path) if is_remote(path) else os.fspath(path)

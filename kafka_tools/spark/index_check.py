@@ -8,13 +8,13 @@ consumers to the wrong place.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from kafka_tools.spark.damage import ERROR, INFO, WARNING
+from kafka_tools.spark.files import exists, read_whole, size_of
 from kafka_tools.storage.names import INDEX, LOG, TIME_INDEX
 
 if TYPE_CHECKING:
@@ -71,16 +71,17 @@ def _load(path: str, entry: np.dtype[Any], range_: Range) -> Generator[Mismatch,
     """The written entries of an index file, None if they cannot be used. With the first range also what is wrong."""
     first = range_.start == 0
     try:
-        size = os.stat(path).st_size
+        size = size_of(path)
         if size > LARGEST_INDEX_BYTES:
             if first:
                 text = f"{size} bytes are too many for an index: it was not checked"
                 yield Mismatch(WARNING, _kind(path, "size"), path, None, None, text)
             return None
-        entries = np.fromfile(path, entry, count=size // entry.itemsize)
+        data = read_whole(path, LARGEST_INDEX_BYTES)
+        entries = np.frombuffer(data, entry, count=len(data) // entry.itemsize)
     except FileNotFoundError:
         # Gone together with its log: retention. Gone alone: the broker builds it anew when it starts.
-        if first and os.path.exists(range_.file):
+        if first and exists(range_.file):
             yield Mismatch(INFO, _kind(path, "missing"), path, None, None, "the segment has no such index file")
         return None
     if first and size % entry.itemsize:
@@ -107,11 +108,11 @@ def _check_offsets(
         yield from _out_of_order(path, (relative, positions), _OFFSET_ENTRY.itemsize, ERROR)
         beyond = np.flatnonzero((positions < 0) | (positions >= range_.size))
         # A live segment and its index grow after planning: only what lies beyond the file of now is wrong.
-        if len(beyond) and int(positions[beyond[0]]) >= os.stat(range_.file).st_size:
+        if len(beyond) and int(positions[beyond[0]]) >= size_of(range_.file):
             entry = int(beyond[0])
             text = f"points to {positions[entry]}, beyond the {range_.size} bytes of the log"
             offset = range_.base_offset + int(relative[entry])
-            yield Mismatch(ERROR, "index-mismatch", path, entry * _OFFSET_ENTRY.itemsize, offset, text)
+            yield Mismatch(ERROR, "index-nowhere", path, entry * _OFFSET_ENTRY.itemsize, offset, text)
     chosen = np.flatnonzero((positions >= range_.start) & (positions < min(range_.end, sound_to)))
     if not len(chosen) or not len(batches.position):
         return
@@ -129,7 +130,8 @@ def _check_offsets(
             else f"points to {positions[wrong]}, where no batch starts"
         )
         position = int(chosen[wrong]) * _OFFSET_ENTRY.itemsize
-        yield Mismatch(ERROR, "index-mismatch", path, position, int(offsets[wrong]), text)
+        kind = "index-mismatch" if starts[wrong] else "index-nowhere"
+        yield Mismatch(ERROR, kind, path, position, int(offsets[wrong]), text)
 
 
 def _check_times(path: str, entries: NDArray[Any], range_: Range, batches: Batches) -> Iterator[Mismatch]:

@@ -33,15 +33,15 @@ _DELETE_HORIZON_BIT = 0x40
 class AuditFinding(NamedTuple):
     """One thing wrong, or worth knowing, and its place.
 
-    ``position`` is a byte offset in the file and ``size_bytes`` how much is concerned, ``offset`` a record offset; None
-    where there is none. ``detail`` is one sentence.
+    ``position`` is a byte offset in the file and ``size_bytes`` how much is concerned, ``offset`` a record offset; each
+    is None where there is none. ``detail`` is one sentence.
     """
 
     severity: str
     kind: str
-    topic: str
-    partition: int
-    file: str
+    topic: str | None
+    partition: int | None
+    file: str | None
     position: int | None
     size_bytes: int | None
     offset: int | None
@@ -50,7 +50,12 @@ class AuditFinding(NamedTuple):
     @property
     def place(self) -> tuple[str, int, str, int]:
         """What findings are sorted by: partition, file, position."""
-        return (self.topic, self.partition, self.file, -1 if self.position is None else self.position)
+        return (
+            self.topic or "",
+            -1 if self.partition is None else self.partition,
+            self.file or "",
+            -1 if self.position is None else self.position,
+        )
 
 
 class Edge(NamedTuple):
@@ -178,6 +183,10 @@ class Summary:
             size_bytes = int(fields["length"]) + PREFIX_BYTES
             self.damage(ERROR, kind, file, int(run.headers.positions[at]), size_bytes, int(fields["base_offset"]), text)
 
+    def unreadable(self, file: str, text: str) -> None:
+        """Note a file that the operating system does not give."""
+        self.find(AuditFinding(ERROR, "unreadable", self.topic, self.partition, file, None, None, None, text))
+
     def damage(
         self, severity: str, kind: str, file: str, position: int | None, size: int | None, offset: int | None, text: str
     ) -> None:
@@ -204,7 +213,7 @@ class Summary:
 def summarise(range_: Range) -> Summary:
     """Read one range and count what is in it; every CRC is checked, and every index entry about it."""
     summary = Summary(range_.log_dir, range_.topic, range_.partition)
-    seen = _Seen()
+    seen = Seen()
     for part in scan_range(range_, check_crc=True, count_legacy=True):
         if isinstance(part, Run):
             summary.add_run(part, range_.file)
@@ -213,20 +222,23 @@ def summarise(range_: Range) -> Summary:
             for row in part:
                 summary.add_row(row)
                 seen.add_row(row)
+    check_range(range_, seen, summary)
+    return summary
+
+
+def check_range(range_: Range, seen: Seen, summary: Summary) -> None:
+    """What follows when a range was read: its index entries are compared with it, its edges are noted."""
     try:
         for wrong in check_indexes(range_, seen.batches(), seen.sound_to):
             place = range_.topic, range_.partition, wrong.file, wrong.position, None, wrong.offset
             summary.find(AuditFinding(wrong.severity, wrong.kind, *place, wrong.detail))
     except OSError as error:
-        text = f"an index cannot be read: {error.strerror}"
-        file = str(error.filename or range_.file)
-        summary.find(AuditFinding(ERROR, "unreadable", range_.topic, range_.partition, file, None, None, None, text))
+        summary.unreadable(str(error.filename or range_.file), f"an index cannot be read: {error.strerror}")
     if summary.first_offset is not None and summary.last_offset is not None:
         summary.edges.append(Edge(range_.file, range_.start, summary.first_offset, summary.last_offset))
-    return summary
 
 
-class _Seen:
+class Seen:
     """Where the batches of a range are, for the check of the indexes."""
 
     def __init__(self) -> None:

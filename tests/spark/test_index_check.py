@@ -23,9 +23,9 @@ def found_in(log_dir: Path, range_bytes: int = 1 << 20) -> list[AuditFinding]:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("index-wrong-position-none43", [("error", "index-mismatch", 0, 30)]),
-        ("index-past-end-none22", [("error", "index-mismatch", 0, 138)]),
-        ("index-past-end-none43", [("error", "index-mismatch", 40, 126)]),
+        ("index-wrong-position-none43", [("error", "index-nowhere", 0, 30)]),
+        ("index-past-end-none22", [("error", "index-nowhere", 0, 138)]),
+        ("index-past-end-none43", [("error", "index-nowhere", 40, 126)]),
         ("index-not-monotonic-none43", [("error", "index-order", 8, None)]),
         ("index-wrong-offset-none43", [("error", "index-order", 8, None)]),
         ("index-odd-size-none43", [("warning", "index-size", 48, None)]),

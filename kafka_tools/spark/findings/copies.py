@@ -1,0 +1,121 @@
+"""Findings about copies of one partition on several brokers, and about what a disk has not seen yet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kafka_tools.spark.findings.facts import Around, PartitionFacts
+from kafka_tools.spark.findings.kinds import INFO, KINDS
+from kafka_tools.spark.plan import partitions, segments_of
+from kafka_tools.spark.scan import Run, scan_range
+from kafka_tools.spark.summary import AuditFinding
+from kafka_tools.values import TopicPartition
+
+_UNFLUSHED_BYTES = 64 * 1024 * 1024
+
+
+class Suspect(NamedTuple):
+    """Two copies that differ somewhere in a stretch of offsets, end excluded."""
+
+    topic: str
+    partition: int
+    log_dirs: tuple[str, str]
+    start: int
+    end: int
+
+
+def suspects(copies: Sequence[PartitionFacts], around: Around) -> Iterator[Suspect]:
+    """Where copies of one partition differ, compared with the first of them. Compaction is every broker's own."""
+    first, *others = copies
+    if any(around.compacted(facts) for facts in copies):
+        return
+    for other in others:
+        bounds = [
+            (facts.summary.first_offset, around.committed(facts)) for facts in (first, other) if facts.next_offset
+        ]
+        if len(bounds) < 2:
+            continue
+        start = max(low or 0 for low, _ in bounds)
+        end = min(high for _, high in bounds)
+        found = first.batches.digests.first_difference(other.batches.digests, start, end)
+        if found is not None:
+            yield Suspect(first.topic, first.partition, (first.log_dir, other.log_dir), *found)
+
+
+def locate(suspect: Suspect) -> Iterator[AuditFinding]:
+    """The first batch of the second copy that is not the first one's. Reads only headers, of the segments concerned."""
+    mine, theirs = (_batches(suspect, log_dir) for log_dir in suspect.log_dirs)
+    for key in sorted(mine.keys() | theirs.keys()):
+        if mine.get(key) is None or theirs.get(key) is None:
+            place = theirs.get(key) or mine[key]
+            # The copy with a batch that the other has not (or has with other bytes) is the one that is shown.
+            log_dir, other = suspect.log_dirs if key not in theirs else suspect.log_dirs[::-1]
+            text = f"the batch at offset {key[0]} is not the same in {other} as in {log_dir}"
+            where = suspect.topic, suspect.partition, *place, None, key[0]
+            yield AuditFinding(KINDS["replica-divergence"].severity, "replica-divergence", *where, text)
+            return
+
+
+def _batches(suspect: Suspect, log_dir: str) -> dict[tuple[int, int, int], tuple[str, int]]:
+    """(first offset, last offset, CRC) -> (file, position) of the batches that start in the stretch."""
+    found: dict[tuple[int, int, int], tuple[str, int]] = {}
+    for partition in partitions(log_dir, (suspect.topic,)):
+        if (partition.topic, partition.partition) != (suspect.topic, suspect.partition):
+            continue
+        every = list(segments_of(log_dir, partition))
+        for segment, following in zip(every, [*every[1:], None], strict=True):
+            past = following is not None and following.base_offset <= suspect.start
+            if past or segment.base_offset >= suspect.end:
+                continue
+            for part in scan_range(segment, check_crc=False, count_legacy=False):
+                if isinstance(part, Run):
+                    _note(part, segment.file, suspect, found)
+    return found
+
+
+def _note(run: Run, file: str, suspect: Suspect, found: dict[tuple[int, int, int], tuple[str, int]]) -> None:
+    fields = run.headers.fields
+    firsts = fields["base_offset"].astype(np.int64)
+    for at in np.flatnonzero((firsts >= suspect.start) & (firsts < suspect.end)).tolist():
+        first = int(firsts[at])
+        key = first, first + int(fields["last_offset_delta"][at]), int(fields["crc"][at])
+        found[key] = file, int(run.headers.positions[at])
+
+
+def behind_findings(copies: Sequence[PartitionFacts]) -> Iterator[AuditFinding]:
+    """Copies that end at different offsets."""
+    ends = sorted((facts.next_offset or 0, facts.log_dir) for facts in copies)
+    if ends[0][0] != ends[-1][0]:
+        text = f"the copy in {ends[0][1]} ends at {ends[0][0]}, the one in {ends[-1][1]} at {ends[-1][0]}"
+        place = copies[0].topic, copies[0].partition, None, None, None, ends[0][0]
+        yield AuditFinding(INFO, "replica-behind", *place, text)
+
+
+def unflushed_findings(partitions: Sequence[PartitionFacts], around: Around) -> Iterator[AuditFinding]:
+    """Per log directory: what a broker would read again after a crash, when it is worth telling."""
+    totals: dict[str, tuple[int, int]] = {}
+    for facts in partitions:
+        size = unflushed_bytes(facts, around)
+        if size:
+            count, total = totals.get(facts.log_dir, (0, 0))
+            totals[facts.log_dir] = count + 1, total + size
+    for log_dir, (count, total) in sorted(totals.items()):
+        if total >= _UNFLUSHED_BYTES or not around.log_dirs[log_dir].clean_shutdown:
+            text = f"{total} bytes in {count} partitions lie beyond their recovery points"
+            file = os.path.join(log_dir, "recovery-point-offset-checkpoint")
+            yield AuditFinding(INFO, "unflushed", None, None, file, None, total, None, text)
+
+
+def unflushed_bytes(facts: PartitionFacts, around: Around) -> int | None:
+    """Bytes from the recovery point on, by whole ranges; None where no recovery point is known."""
+    points = around.log_dir(facts).recovery_points
+    if points is None:
+        return None
+    point = points.get(TopicPartition(facts.topic, facts.partition), 0)
+    return sum(
+        piece.end - piece.start for piece in facts.pieces if piece.next_offset is not None and piece.next_offset > point
+    )

@@ -1,0 +1,152 @@
+"""Findings about the files beside the logs: ``storage``'s judgement, with a second walk only where one is needed.
+
+Batches, and the offset and time indexes, are compared while they are measured (``summary``, ``index_check``). Producer
+snapshots and transaction indexes need a walk over the log: that is made where there is something in them, and where
+the partition is not too large for one task.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kafka_tools.spark.files import is_remote
+from kafka_tools.spark.findings.facts import Around, PartitionFacts
+from kafka_tools.spark.findings.kinds import ERROR, WARNING
+from kafka_tools.spark.summary import AuditFinding
+from kafka_tools.storage import names
+from kafka_tools.storage.check import check_file, limited
+from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.layout import PartitionFiles, partition_files
+from kafka_tools.storage.partition_check import PartitionCheck
+from kafka_tools.values import TopicPartition
+
+WALKED_BYTES = 1024 * 1024 * 1024
+"""Larger partitions are not walked a second time by one task."""
+
+ALWAYS_WALKED_BYTES = 1024 * 1024
+"""A partition that is no larger costs nothing to walk; of others, leader epochs are only read."""
+
+MOST_OF_A_KIND = 200
+_EMPTY_SNAPSHOT_BYTES = 10
+_ELSEWHERE = ("index-", "timeindex-")
+_OF_THE_LOG = frozenset(
+    ("torn-tail", "zero-tail", "bad-length", "skipped", "unknown-magic", "crc-mismatch", "unknown-codec", "bad-count",
+     "unreadable-records", "bad-timestamp", "offset-order", "offset-below-segment", "offset-beyond-segment",
+     "offset-gap", "segment-overlap", "vanished", "growing", "shrunk")
+)  # fmt: skip
+
+
+class Directory(NamedTuple):
+    """A partition's directory to be looked at."""
+
+    log_dir: str
+    topic: str
+    partition: int
+    path: str
+
+
+def partition_file_findings(directory: Directory) -> Iterator[AuditFinding]:
+    """What is wrong with the files of a partition's directory that are no logs and no indexes of offsets and times."""
+    for finding in limited(_of_partition(directory), MOST_OF_A_KIND):
+        yield _audit_finding(finding, directory.topic, directory.partition)
+
+
+def listed_file_findings(files: PartitionFiles) -> Iterator[AuditFinding]:
+    """The same as far as names tell, for directories that are only listed: those of a store."""
+    for finding in _by_name(files):
+        yield _audit_finding(finding, files.topic, files.partition)
+
+
+def log_dir_findings(log_dir: str) -> Iterator[AuditFinding]:
+    """What is wrong with a log directory's own files, and what lies in it that is no partition in use."""
+    if is_remote(log_dir) or names.parse_partition_dir(os.path.basename(os.path.abspath(log_dir))):
+        return
+    with os.scandir(log_dir) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        parsed = names.parse_partition_dir(entry.name)
+        if entry.is_dir():
+            if parsed is None:
+                finding = Finding(entry.path, "unknown-file", "is a directory that is no partition's")
+                yield _audit_finding(finding, None, None)
+            elif parsed.state:
+                text = f"the directory is marked '{parsed.state}'; it was not read"
+                finding = Finding(entry.path, "leftover-directory", text)
+                yield _audit_finding(finding, *parsed.topic_partition)
+        elif entry.name in names.OFFSET_CHECKPOINTS or entry.name in _CHECKED or entry.name not in names.LOG_DIR_FILES:
+            for each in check_file(entry.path):
+                yield _audit_finding(each, None, None)
+
+
+def checkpoint_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
+    """Checkpoints that name offsets which the log does not have."""
+    end = facts.next_offset
+    if end is None or facts.summary.corrupt:
+        return  # after damage the end of what was read is not the end of the log
+    log_dir = around.log_dir(facts)
+    for name, offsets in (
+        ("recovery-point-offset-checkpoint", log_dir.recovery_points or {}),
+        ("log-start-offset-checkpoint", log_dir.log_starts),
+        ("replication-offset-checkpoint", log_dir.high_watermarks),
+        ("cleaner-offset-checkpoint", log_dir.cleaner_offsets),
+    ):
+        offset = offsets.get(TopicPartition(facts.topic, facts.partition))
+        if offset is not None and offset > end:
+            # What was below the recovery point had reached the disk: here it is gone.
+            severity = ERROR if name == names.OFFSET_CHECKPOINTS[0] else WARNING
+            text = f"says offset {offset}, the log ends at {end}"
+            place = facts.topic, facts.partition, os.path.join(facts.log_dir, name), None, None, offset
+            yield AuditFinding(severity, "offset-checkpoint-mismatch", *place, text)
+
+
+_CHECKED = (names.META_PROPERTIES, names.BOOTSTRAP_CHECKPOINT)
+
+
+def _of_partition(directory: Directory) -> Iterator[Finding]:
+    try:
+        files = partition_files(directory.path)
+    except FileNotFoundError:
+        return  # removed since it was listed
+    except OSError as error:
+        yield Finding(directory.path, "unreadable", f"cannot be listed: {error.strerror}")
+        return
+    if files.size_bytes <= WALKED_BYTES and _has_state(files):
+        check = PartitionCheck(directory.path, records=False, checkpoints={})
+        for finding in check.findings():
+            if finding.kind not in _OF_THE_LOG and not finding.kind.startswith(_ELSEWHERE):
+                yield finding
+        return
+    for path in (*files.others, *files.checkpoints, *files.snapshots):
+        yield from check_file(path)
+    yield from _by_name(files)
+
+
+def _by_name(files: PartitionFiles) -> Iterator[Finding]:
+    for path in files.leftovers:
+        yield Finding(path, "leftover-file", f"is {os.path.splitext(path)[1][1:]}: it was being removed or replaced")
+    for segment in files.segments:
+        if segment.log is None:
+            for index in (segment.offset_index, segment.time_index, segment.txn_index):
+                if index is not None:
+                    yield Finding(index, "orphan-file", "belongs to a segment whose log is not there")
+
+
+def _has_state(files: PartitionFiles) -> bool:
+    """Whether something in the directory has to be compared with the log as a whole."""
+    indexes = (segment.txn_index for segment in files.segments if segment.txn_index)
+    producers = any(_size(path) > _EMPTY_SNAPSHOT_BYTES for path in files.snapshots)
+    return producers or any(map(_size, indexes)) or files.size_bytes <= ALWAYS_WALKED_BYTES
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _audit_finding(finding: Finding, topic: str | None, partition: int | None) -> AuditFinding:
+    place = topic, partition, finding.path, finding.position, None, finding.offset
+    return AuditFinding(finding.severity, finding.kind, *place, finding.text)

@@ -1,0 +1,96 @@
+"""All families of findings together: what is said of a partition, of all of them, and which copies to look at again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kafka_tools.spark.findings import compaction, copies, files, producers, sizes, spread, times
+from kafka_tools.spark.findings.facts import Around, PartitionFacts
+from kafka_tools.spark.findings.kinds import ERROR, INFO
+from kafka_tools.spark.summary import AuditFinding
+
+MOST_DOUBTFUL = 200
+
+
+def of_partition(facts: PartitionFacts, around: Around, transactional_ids: dict[int, str]) -> Iterator[AuditFinding]:
+    """The findings about one partition directory that its own numbers show."""
+    for unreadable in facts.records.unreadable:
+        place = unreadable.file, unreadable.position, unreadable.size_bytes, unreadable.offset
+        yield AuditFinding(ERROR, "unreadable-records", facts.topic, facts.partition, *place, unreadable.detail)
+    yield from _gaps(facts, around)
+    yield from producers.sequence_findings(facts, around)
+    yield from producers.transaction_findings(facts, around, transactional_ids)
+    yield from times.timestamp_findings(facts, around)
+    yield from times.retention_findings(facts, around)
+    yield from times.idle_findings(facts, around)
+    yield from compaction.compaction_findings(facts, around)
+    yield from compaction.offsets_findings(facts, around)
+    yield from sizes.limit_findings(facts, around)
+    yield from sizes.batching_findings(facts)
+    yield from sizes.compression_findings(facts)
+    yield from sizes.header_findings(facts)
+    yield from spread.hot_key_findings(facts)
+    yield from files.checkpoint_findings(facts, around)
+
+
+def of_all(every: Sequence[PartitionFacts], around: Around) -> Iterator[AuditFinding]:
+    """The findings that compare partitions and copies with each other."""
+    topics: dict[str, list[PartitionFacts]] = {}
+    for group in by_partition(every).values():
+        if len(group) > 1:
+            yield from copies.behind_findings(group)
+        topics.setdefault(group[0].topic, []).append(fullest(group))
+    for topic, partitions in topics.items():
+        yield from spread.skew_findings(topic, partitions)
+    yield from copies.unflushed_findings(every, around)
+
+
+def doubtful_copies(every: Sequence[PartitionFacts], around: Around) -> list[copies.Suspect]:
+    """Copies that differ, to be read again for the place."""
+    found = [
+        suspect
+        for group in by_partition(every).values()
+        if len(group) > 1
+        for suspect in copies.suspects(group, around)
+    ]
+    return found[:MOST_DOUBTFUL]
+
+
+def transactional_ids(every: Sequence[PartitionFacts]) -> dict[int, str]:
+    """Transactional ids by producer id, from the partitions of ``__transaction_state``."""
+    found: dict[int, str] = {}
+    for facts in every:
+        found |= facts.internal.transactional_ids
+    return found
+
+
+def by_partition(every: Sequence[PartitionFacts]) -> dict[tuple[str, int], list[PartitionFacts]]:
+    """The copies of each partition, in the order of the log directories' names."""
+    groups: dict[tuple[str, int], list[PartitionFacts]] = {}
+    for facts in sorted(every, key=lambda each: (each.topic, each.partition, each.log_dir)):
+        # Every node has a metadata log of its own cluster; what is in it is compared by the quorum.
+        groups.setdefault((facts.topic, facts.partition), []).append(facts)
+    return groups
+
+
+def fullest(group: Sequence[PartitionFacts]) -> PartitionFacts:
+    """The copy that stands for a partition where only one is to be counted."""
+    return max(group, key=lambda facts: (facts.summary.records, facts.summary.batch_bytes))
+
+
+def _gaps(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
+    """Missing offsets of a partition that is not compacted: within a range, and from one to the next."""
+    if around.compacted(facts):
+        return
+    before: int | None = None
+    for piece in facts.pieces:
+        if piece.first_offset is None:
+            continue
+        place = facts.topic, facts.partition, piece.file
+        if before is not None and piece.first_offset > before:
+            text = f"offsets {before} to {piece.first_offset - 1} are missing"
+            yield AuditFinding(INFO, "offset-gap", *place, piece.start, None, before, text)
+        if piece.gaps:
+            text = f"{piece.gaps} offsets are missing, the first is {piece.gap_offset}"
+            yield AuditFinding(INFO, "offset-gap", *place, None, None, piece.gap_offset, text)
+        before = piece.next_offset

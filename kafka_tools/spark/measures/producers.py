@@ -1,0 +1,290 @@
+"""Producers by id: how much they wrote, whether their sequence numbers follow, which transactions stay open.
+
+Each range gives one row per producer: what it begins with, what it ends with, what it wrote between. Rows of ranges in
+the order of the log fold into one row per producer. Rules: KIP-98, KIP-360, KIP-890; ``ProducerAppendInfo`` of Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FOLLOWED = 500
+"""Producers of one range that are followed, the first ones; the others are only counted."""
+
+FOLLOWED_IN_ALL = 20_000
+"""The same for a whole partition directory."""
+
+EXPIRATION_MS = 24 * 3_600_000
+"""Kafka's producer.id.expiration.ms: after so long a broker forgets a producer and takes any sequence from it."""
+
+ANOMALIES_KEPT = 50
+_SEQUENCES = 1 << 31
+_TRANSACTIONAL_BIT = 0x10
+_CONTROL_BIT = 0x20
+
+GAP, DUPLICATE, OLD_EPOCH = "gap", "duplicate", "old-epoch"
+
+
+class Anomaly(NamedTuple):
+    """A batch whose sequence or epoch does not follow what its producer wrote before."""
+
+    way: str
+    producer_id: int
+    file: str
+    position: int
+    offset: int
+    expected: int
+    found: int
+
+
+class Mark(NamedTuple):
+    """A data batch of a producer: epoch, sequence numbers, time, and place."""
+
+    epoch: int
+    first_sequence: int
+    last_sequence: int
+    time_ms: int
+    file: str
+    position: int
+    offset: int
+
+
+class Opening(NamedTuple):
+    """The first batch of a transaction that has no marker yet.
+
+    ``time_ms`` is its timestamp, or that of a marker before it where that is later: the broker's clock writes markers,
+    the producer's may be anything.
+    """
+
+    offset: int
+    file: str
+    position: int
+    time_ms: int
+
+
+class Producer(NamedTuple):
+    """One producer in one or several consecutive ranges.
+
+    ``first`` and ``last`` are its first and last batch with sequence numbers, None without any. ``marked``: whether a
+    transaction marker is among them; ``opening``: the transaction that is open at their end.
+    """
+
+    producer_id: int
+    batches: int
+    records: int
+    size_bytes: int
+    epochs: tuple[int, int]
+    transactional: bool
+    markers: int
+    first: Mark | None
+    last: Mark | None
+    marked: bool
+    opening: Opening | None
+    last_offset: int
+
+    def then(self, after: Producer) -> Producer:
+        """This one and what it wrote in the ranges after."""
+        opening = after.opening if after.marked else self.opening or after.opening
+        return Producer(
+            self.producer_id,
+            self.batches + after.batches,
+            self.records + after.records,
+            self.size_bytes + after.size_bytes,
+            (min(self.epochs[0], after.epochs[0]), max(self.epochs[1], after.epochs[1])),
+            self.transactional or after.transactional,
+            self.markers + after.markers,
+            self.first or after.first,
+            after.last or self.last,
+            self.marked or after.marked,
+            opening,
+            after.last_offset,
+        )
+
+
+class ProducerPiece(NamedTuple):
+    """The producers of one range, by where the range lies in the log."""
+
+    base_offset: int
+    start: int
+    producers: dict[int, Producer]
+    anomalies: list[Anomaly]
+    anomaly_count: int
+    unfollowed: int
+    newest_marker_ms: int
+
+
+class RangeProducers:
+    """Collects the producers of one range, run by run."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.producers: dict[int, Producer] = {}
+        self.anomalies: list[Anomaly] = []
+        self.anomaly_count = 0
+        self.unfollowed = 0
+        self.newest_marker_ms = -1
+
+    def add_all(self, fields: NDArray[np.void], positions: NDArray[np.int64]) -> None:
+        """Take in sound magic 2 batches in the order of the log."""
+        ids = fields["producer_id"].astype(np.int64)
+        chosen = np.flatnonzero(ids >= 0)
+        if not len(chosen):
+            return
+        order = chosen[np.argsort(ids[chosen], kind="stable")]
+        control = (fields["attributes"] & _CONTROL_BIT) != 0
+        markers = np.where(control, fields["max_timestamp"].astype(np.int64), -1)
+        markers = np.maximum(np.maximum.accumulate(markers), self.newest_marker_ms)
+        self.newest_marker_ms = int(markers[-1])
+        rows = _Rows(fields[order], positions[order], markers[order], self.file)
+        begins = np.flatnonzero(np.concatenate(([True], rows.ids[1:] != rows.ids[:-1])))
+        ends = np.append(begins[1:], len(order))
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            found = rows.producer(begin, end)
+            before = self.producers.get(found.producer_id)
+            if before is not None:
+                self.note(follows(before, found))
+                found = before.then(found)
+            elif len(self.producers) >= FOLLOWED:
+                self.unfollowed += 1
+                continue
+            self.producers[found.producer_id] = found
+        self.note(rows.anomalies())
+
+    def note(self, anomalies: Iterable[Anomaly]) -> None:
+        """Count anomalies, and keep some."""
+        for anomaly in anomalies:
+            self.anomaly_count += 1
+            if len(self.anomalies) < ANOMALIES_KEPT:
+                self.anomalies.append(anomaly)
+
+    def piece(self, base_offset: int, start: int) -> ProducerPiece:
+        """The result for the range at ``start`` of the segment ``base_offset``."""
+        return ProducerPiece(
+            base_offset,
+            start,
+            self.producers,
+            self.anomalies,
+            self.anomaly_count,
+            self.unfollowed,
+            self.newest_marker_ms,
+        )
+
+
+class _Rows:
+    """Batches sorted by producer, in the order of the log within each, as columns."""
+
+    def __init__(
+        self, fields: NDArray[np.void], positions: NDArray[np.int64], markers: NDArray[np.int64], file: str
+    ) -> None:
+        self.file = file
+        self.markers = markers
+        self.ids = fields["producer_id"].astype(np.int64)
+        self.positions = positions
+        self.offsets = fields["base_offset"].astype(np.int64)
+        deltas = fields["last_offset_delta"].astype(np.int64)
+        self.lasts = self.offsets + deltas
+        self.epochs = fields["producer_epoch"].astype(np.int64)
+        self.sequences = fields["base_sequence"].astype(np.int64)
+        self.last_sequences = (self.sequences + deltas) % _SEQUENCES
+        self.times = fields["max_timestamp"].astype(np.int64)
+        self.records = fields["record_count"].astype(np.int64)
+        self.sizes = fields["length"].astype(np.int64) + 12
+        attributes = fields["attributes"]
+        self.control = (attributes & _CONTROL_BIT) != 0
+        self.transactional = (attributes & _TRANSACTIONAL_BIT) != 0
+        self.numbered = ~self.control & (self.sequences >= 0)
+
+    def producer(self, begin: int, end: int) -> Producer:
+        """The one whose batches are ``begin`` to ``end``."""
+        at = slice(begin, end)
+        numbered = np.flatnonzero(self.numbered[at])
+        markers = np.flatnonzero(self.control[at])
+        after_marker = begin + int(markers[-1]) + 1 if len(markers) else begin
+        open_at = np.flatnonzero(self.transactional[after_marker:end] & ~self.control[after_marker:end])
+        data = ~self.control[at]
+        return Producer(
+            int(self.ids[begin]),
+            int(np.count_nonzero(data)),
+            int(self.records[at][data].sum()),
+            int(self.sizes[at][data].sum()),
+            (int(self.epochs[at].min()), int(self.epochs[at].max())),
+            bool(self.transactional[at].any()),
+            len(markers),
+            self._mark(begin + int(numbered[0])) if len(numbered) else None,
+            self._mark(begin + int(numbered[-1])) if len(numbered) else None,
+            bool(len(markers)),
+            self._opening(after_marker + int(open_at[0])) if len(open_at) else None,
+            int(self.lasts[end - 1]),
+        )
+
+    def anomalies(self) -> Iterable[Anomaly]:
+        """Batches that do not follow the one before of the same producer."""
+        at = np.flatnonzero(self.numbered)
+        before, after = at[:-1], at[1:]
+        same = self.ids[before] == self.ids[after]
+        expected = (self.last_sequences[before] + 1) % _SEQUENCES
+        fits = (self.epochs[before] == self.epochs[after]) & (self.sequences[after] == expected)
+        for number in np.flatnonzero(same & ~fits).tolist():
+            anomaly = _compare(
+                int(self.ids[after[number]]), self._mark(int(before[number])), self._mark(int(after[number]))
+            )
+            if anomaly:
+                yield anomaly
+
+    def _mark(self, at: int) -> Mark:
+        epoch, first, last = int(self.epochs[at]), int(self.sequences[at]), int(self.last_sequences[at])
+        return Mark(epoch, first, last, int(self.times[at]), self.file, int(self.positions[at]), int(self.offsets[at]))
+
+    def _opening(self, at: int) -> Opening:
+        time_ms = max(int(self.times[at]), int(self.markers[at]))
+        return Opening(int(self.offsets[at]), self.file, int(self.positions[at]), time_ms)
+
+
+def follows(before: Producer, after: Producer) -> Iterable[Anomaly]:
+    """What is wrong where one range ends and the next begins."""
+    if before.last is not None and after.first is not None:
+        anomaly = _compare(before.producer_id, before.last, after.first)
+        if anomaly:
+            yield anomaly
+
+
+def _compare(producer_id: int, before: Mark, after: Mark) -> Anomaly | None:
+    place = producer_id, after.file, after.position, after.offset
+    if after.epoch < before.epoch:
+        return Anomaly(OLD_EPOCH, *place, before.epoch, after.epoch)
+    if after.epoch > before.epoch:
+        return None  # a new epoch may begin with any sequence where the broker did not know the producer any more
+    expected = (before.last_sequence + 1) % _SEQUENCES
+    if after.first_sequence == expected or after.time_ms - before.time_ms > EXPIRATION_MS:
+        return None
+    # Half of the circle of sequences is behind, half ahead.
+    ahead = (after.first_sequence - expected) % _SEQUENCES < _SEQUENCES // 2
+    return Anomaly(GAP if ahead else DUPLICATE, *place, expected, after.first_sequence)
+
+
+def fold(pieces: Sequence[ProducerPiece]) -> RangeProducers:
+    """The producers of a whole partition directory, from its ranges in any order."""
+    whole = RangeProducers("")
+    for piece in sorted(pieces, key=lambda piece: (piece.base_offset, piece.start)):
+        whole.unfollowed += piece.unfollowed
+        for producer_id, found in piece.producers.items():
+            if found.opening is not None and found.opening.time_ms < whole.newest_marker_ms:
+                found = found._replace(opening=found.opening._replace(time_ms=whole.newest_marker_ms))
+            before = whole.producers.get(producer_id)
+            if before is not None:
+                whole.note(follows(before, found))
+            elif len(whole.producers) >= FOLLOWED_IN_ALL:
+                whole.unfollowed += 1
+                continue
+            whole.producers[producer_id] = before.then(found) if before else found
+        whole.anomalies += piece.anomalies[: max(0, ANOMALIES_KEPT - len(whole.anomalies))]
+        whole.anomaly_count += piece.anomaly_count
+        whole.newest_marker_ms = max(whole.newest_marker_ms, piece.newest_marker_ms)
+    whole.anomalies.sort(key=lambda anomaly: anomaly.offset)
+    return whole

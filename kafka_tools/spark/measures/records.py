@@ -1,0 +1,241 @@
+"""What the records of a range hold: sizes, keys, tombstones, headers, how well they compress.
+
+Batches are read again in windows (from the page cache, after the header walk), decompressed and parsed into columns by
+``records.columns``; what that leaves alone goes record by record. Memory is bounded by the window and by what it
+decompresses to. Keys are counted by hash; neither keys nor values are kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kafka_tools.errors import CorruptBatch, UnsupportedCodec
+from kafka_tools.records import v2
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.columns import RecordColumns, decode, new_arena
+from kafka_tools.records.compression import NAMES
+from kafka_tools.spark.measures.sketches import Histogram, HotKeys, KeySample
+from kafka_tools.spark.xxh64 import xxh64_spans
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kafka_tools.spark.files import File
+
+WINDOW_BYTES = 2 * 1024 * 1024
+LIMIT_BYTES = 128 * 1024 * 1024
+"""What a batch that goes record by record may decompress to."""
+
+_PADDING = bytes(32)
+_NAMED_RECORDS = 32
+_NAMES_KEPT = 100
+
+
+class Unreadable(NamedTuple):
+    """A sound batch whose records cannot be read."""
+
+    file: str
+    position: int
+    size_bytes: int
+    offset: int
+    detail: str
+
+
+class RecordMeasures:
+    """Measures of the records of data batches; control records are not among them.
+
+    ``stored`` and ``plain`` are bytes by codec: of the batches as they are, and with their records decompressed.
+    ``header_names`` counts names in a sample of the records that have headers.
+    """
+
+    UNREADABLE_KEPT = 50
+
+    def __init__(self) -> None:
+        self.records = 0
+        self.key_sizes = Histogram()
+        self.value_sizes = Histogram()
+        self.header_sizes = Histogram()
+        self.record_sizes = Histogram()
+        self.null_keys = 0
+        self.tombstones = 0
+        self.with_headers = 0
+        self.stored: Counter[str] = Counter()
+        self.plain: Counter[str] = Counter()
+        self.header_names: Counter[str] = Counter()
+        self.keys = KeySample()
+        self.hot = HotKeys()
+        self.largest: tuple[int, str, int] | None = None
+        """(bytes, file, offset) of the largest record."""
+        self.unreadable: list[Unreadable] = []
+
+    def add(self, other: RecordMeasures) -> None:
+        """Take in the records of other ranges."""
+        self.records += other.records
+        self.key_sizes.add(other.key_sizes)
+        self.value_sizes.add(other.value_sizes)
+        self.header_sizes.add(other.header_sizes)
+        self.record_sizes.add(other.record_sizes)
+        self.null_keys += other.null_keys
+        self.tombstones += other.tombstones
+        self.with_headers += other.with_headers
+        self.stored += other.stored
+        self.plain += other.plain
+        self.header_names = Counter(dict((self.header_names + other.header_names).most_common(_NAMES_KEPT)))
+        self.keys.add(other.keys)
+        self.hot.add(other.hot)
+        self._see_largest(other.largest)
+        self.unreadable = (self.unreadable + other.unreadable)[: self.UNREADABLE_KEPT]
+
+    def drop_keys(self) -> None:
+        """Forget the keys themselves, when their numbers were taken."""
+        self.keys, self.hot = KeySample(), HotKeys()
+
+    def add_views(self, views: Sequence[BatchView], file: str) -> Iterator[RecordColumns]:
+        """Count the records of batches of one codec; yields the columns they were read into."""
+        views = [view for view in views if not view.is_control]
+        if not views:
+            return
+        while views:
+            columns = decode(views, _arena()) if views[0].magic == 2 else None
+            if columns is not None and columns.batch_count:
+                taken, views = views[: columns.batch_count], views[columns.batch_count :]
+                stored = sum(view.size_bytes for view in taken)
+                # The bodies lie behind each other in the arena.
+                bodies = int(columns.end[-1]) if columns.record_count else 0
+                plain = bodies + len(taken) * v2.HEADER_BYTES
+                yield self._add(columns, NAMES[taken[0].codec], stored, plain, file)
+                continue
+            view, views = views[0], views[1:]
+            try:
+                found, plain = _one_by_one(view)
+            except (CorruptBatch, UnsupportedCodec) as error:
+                if len(self.unreadable) < self.UNREADABLE_KEPT:
+                    place = file, view.file_position, view.size_bytes, view.last_offset
+                    self.unreadable.append(Unreadable(*place, str(error)))
+                continue
+            yield self._add(found, NAMES[view.codec], view.size_bytes, plain, file)
+
+    def _add(self, columns: RecordColumns, codec: str, stored: int, plain: int, file: str) -> RecordColumns:
+        self.stored[codec] += stored
+        self.plain[codec] += plain
+        count = columns.record_count
+        if not count:
+            return columns
+        self.records += count
+        has_headers = columns.header_count > 0
+        header_sizes = np.where(has_headers, columns.end - columns.headers_at, 0)
+        sizes = np.maximum(columns.key_size, 0) + np.maximum(columns.value_size, 0) + header_sizes
+        self.key_sizes.add_all(columns.key_size)
+        self.value_sizes.add_all(columns.value_size)
+        self.record_sizes.add_all(sizes)
+        self.header_sizes.add_all(header_sizes)
+        keyed = columns.key_size >= 0
+        empty = keyed & (columns.value_size < 0)
+        self.null_keys += count - int(np.count_nonzero(keyed))
+        self.tombstones += int(np.count_nonzero(empty))
+        if has_headers.any():
+            self.with_headers += int(np.count_nonzero(has_headers))
+            self._see_names(columns, np.flatnonzero(has_headers)[:_NAMED_RECORDS])
+        largest = int(sizes.argmax())
+        self._see_largest((int(sizes[largest]), file, int(columns.offset[largest])))
+        if keyed.all():
+            starts, lengths, offsets = columns.key_start, columns.key_size, columns.offset
+        else:
+            starts, lengths, offsets = columns.key_start[keyed], columns.key_size[keyed], columns.offset[keyed]
+            sizes, empty = sizes[keyed], empty[keyed]
+        if len(starts):
+            hashes = xxh64_spans(columns.arena, starts, lengths).view(np.uint64)
+            self.keys.add_all(hashes, offsets, sizes, empty)
+            self.hot.add_all(hashes, offsets, sizes, file)
+        return columns
+
+    def _see_names(self, columns: RecordColumns, records: NDArray[np.int64]) -> None:
+        for at in records.tolist():
+            raw = bytes(columns.arena[int(columns.headers_at[at]) : int(columns.end[at])])
+            pairs, _ = v2.read_headers(raw, 0, len(raw))
+            self.header_names.update(name[:200] for name, _ in pairs)
+        if len(self.header_names) > _NAMES_KEPT:
+            self.header_names = Counter(dict(self.header_names.most_common(_NAMES_KEPT)))
+
+    def _see_largest(self, other: tuple[int, str, int] | None) -> None:
+        if other is not None and (self.largest is None or other > self.largest):
+            self.largest = other
+
+
+@cache
+def _arena() -> memoryview:
+    """One per process: fresh memory costs more than using it."""
+    return new_arena()
+
+
+def windows(file: File, positions: NDArray[np.int64], sizes: NDArray[np.int64]) -> Iterator[list[BatchView]]:
+    """Batches at ``positions`` in a file, read into buffers of about WINDOW_BYTES; views of each buffer.
+
+    A batch that is no longer there as a whole ends its window: the file was cut meanwhile.
+    """
+    ends = positions + sizes
+    at = 0
+    while at < len(positions):
+        start = int(positions[at])
+        stop = max(at + 1, int(np.searchsorted(ends, start + WINDOW_BYTES, "right")))
+        buffer = file.read(start, int(ends[stop - 1]) - start)
+        views = [
+            BatchView(buffer, position - start, position)
+            for position, end in zip(positions[at:stop].tolist(), ends[at:stop].tolist(), strict=True)
+            if end - start <= len(buffer)
+        ]
+        if views:
+            yield views
+        at = stop
+
+
+def _one_by_one(view: BatchView) -> tuple[RecordColumns, int]:
+    """The records of one batch as columns, read with the scalar loop, and the size of the batch decompressed.
+
+    Raises CorruptBatch.
+    """
+    parts: list[bytes] = []
+    rows = []
+    position = 0
+    for record in view.records(limit_bytes=LIMIT_BYTES):
+        headers = _encoded_headers(record.headers)
+        key, value = record.key, record.value
+        key_size = -1 if key is None else len(key)
+        value_size = -1 if value is None else len(value)
+        value_start = position + max(key_size, 0)
+        headers_at = value_start + max(value_size, 0)
+        parts += (key or b"", value or b"", headers)
+        end = headers_at + len(headers)
+        rows.append(
+            (record.offset, record.timestamp, record.sequence, position, key_size, value_start, value_size,
+             len(record.headers), headers_at, end)
+        )  # fmt: skip
+        position = end
+    columns = np.array(rows, np.int64).reshape(len(rows), 10).T
+    whole = position + len(rows) * 8 + v2.HEADER_BYTES if view.is_compressed else view.size_bytes
+    arena = memoryview(b"".join(parts) + _PADDING)
+    counts, batch = np.array([len(rows)]), np.zeros(len(rows), np.int64)
+    return RecordColumns(arena, counts, batch, *columns), whole
+
+
+def _encoded_headers(headers: Sequence[tuple[str, bytes | None]]) -> bytes:
+    from kafka_tools.records.build import encode_record
+
+    if not headers:
+        return b""
+    # The bytes of the headers are the end of a record that has nothing else.
+    empty = encode_record(0, 0, b"", b"")
+    record = encode_record(0, 0, b"", b"", headers)
+    length_bytes = len(record) - _body_bytes(record)
+    return record[length_bytes + len(empty) - 2 :]
+
+
+def _body_bytes(record: bytes) -> int:
+    from kafka_tools.protocol.primitives import read_varint
+
+    return read_varint(record, 0)[0]

@@ -1,0 +1,50 @@
+"""For each finding: what to do about it, and the command that looks closer or mends it."""
+
+from __future__ import annotations
+
+import shlex
+
+from kafka_tools.spark.findings.kinds import KINDS
+from kafka_tools.spark.summary import AuditFinding
+
+_BOOTSTRAP = "--bootstrap-server HOST:PORT"
+_TOPIC_CONFIGS = {
+    "timestamp-future": "message.timestamp.after.max.ms=3600000",
+    "timestamp-unit": "message.timestamp.after.max.ms=3600000",
+    "uncompressed": "compression.type=zstd",
+    "offsets-bloat": "cleanup.policy=compact",
+}
+_SHOWN_CONFIGS = (
+    "retention-overdue",
+    "old-data",
+    "compaction-lag",
+    "tombstones-overdue",
+    "reclaimable",
+    "oversized-batch",
+    "near-limit",
+)
+_WITH_RECORDS = ("unreadable-records", "hot-key", "header-bloat", "bad-marker", "bad-timestamp")
+
+
+def advice(finding: AuditFinding) -> str | None:
+    """What to do, None where nothing needs doing or nothing general can be said."""
+    return KINDS[finding.kind].advice
+
+
+def command(finding: AuditFinding) -> str | None:
+    """A command line that shows more of what was found, or mends it; None where there is none."""
+    kind, topic = finding.kind, finding.topic
+    if kind == "hanging-transaction" and topic is not None:
+        place = f"--topic {shlex.quote(topic)} --partition {finding.partition} --start-offset {finding.offset}"
+        return f"kafka-transactions.sh {_BOOTSTRAP} abort {place}"
+    if topic is not None and kind in _TOPIC_CONFIGS:
+        change = f"--alter --add-config {_TOPIC_CONFIGS[kind]}"
+        return f"kafka-configs {_BOOTSTRAP} --entity-type topics --entity-name {shlex.quote(topic)} {change}"
+    if topic is not None and kind in _SHOWN_CONFIGS:
+        return f"kafka-configs {_BOOTSTRAP} --entity-type topics --entity-name {shlex.quote(topic)} --describe --all"
+    if topic is not None and kind in ("replica-behind", "partition-skew", "empty-partition", "idle-partition"):
+        return f"kafka-topics {_BOOTSTRAP} --describe --topic {shlex.quote(topic)}"
+    if finding.file is None or kind in ("vanished", "growing", "shrunk", "unflushed", "unknown-file", "unreadable"):
+        return None
+    deep = " --deep-iteration" if kind in _WITH_RECORDS else ""
+    return f"kafka-dump-log --files {shlex.quote(finding.file)}{deep}"
