@@ -8,14 +8,17 @@ producers' sequences, control batches, in magic 0 timestamps. Sources: ``Records
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from time import perf_counter_ns
 from typing import NamedTuple
 
-from kafka_tools.clock import Clock
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
 from kafka_tools.records.batches import LEAST_LENGTH, BatchView, batches
 from kafka_tools.records.build import BatchBuilder
 from kafka_tools.records.record import Record
+
+Now = Callable[[], int]
+"""A clock in nanoseconds that only goes forward."""
 
 CHUNK_BYTES = 128 * 1024
 """So many bytes of the log are converted at a time, and one batch at least."""
@@ -48,14 +51,16 @@ class Converted(NamedTuple):
     stats: ConversionStats
 
 
-def down_convert(views: Iterable[BatchView], magic: int, *, first_offset: int, clock: Clock) -> Converted:
+def down_convert(
+    views: Iterable[BatchView], magic: int, *, first_offset: int, now_ns: Now = perf_counter_ns
+) -> Converted:
     """The batches in ``magic`` or, where theirs is older, untouched.
 
     Messages of magic 0 and 1 that are not compressed stand alone, so records before ``first_offset``, the offset that
     was asked for, are left out of uncompressed batches; compressed ones stay whole. Raises CorruptBatch, and
     UnsupportedCodec for zstd, which old clients do not know.
     """
-    began_ns = _now_ns(clock)
+    began_ns = now_ns()
     parts: list[bytes] = []
     memory_bytes = converted = 0
     for view in views:
@@ -80,7 +85,7 @@ def down_convert(views: Iterable[BatchView], magic: int, *, first_offset: int, c
             )
             memory_bytes += view.size_bytes + builder.size_bytes
             converted += len(records)
-    return Converted(b"".join(parts), ConversionStats(memory_bytes, converted, _now_ns(clock) - began_ns))
+    return Converted(b"".join(parts), ConversionStats(memory_bytes, converted, now_ns() - began_ns))
 
 
 def _old_batch(view: BatchView, records: list[Record], magic: int) -> BatchBuilder:
@@ -91,12 +96,12 @@ def _old_batch(view: BatchView, records: list[Record], magic: int) -> BatchBuild
     return builder
 
 
-def down_convert_slice(data: bytes, magic: int, *, first_offset: int, clock: Clock) -> Converted:
+def down_convert_slice(data: bytes, magic: int, *, first_offset: int, now_ns: Now = perf_counter_ns) -> Converted:
     """As ``down_convert``, for the bytes of a fetch; they come back as they are if no record of them was converted.
 
     Then they hold less than one batch: an old client that finds a batch incomplete asks again for more.
     """
-    found = down_convert(batches(data), magic, first_offset=first_offset, clock=clock)
+    found = down_convert(batches(data), magic, first_offset=first_offset, now_ns=now_ns)
     return found if found.stats.records_converted else Converted(data, ConversionStats())
 
 
@@ -107,11 +112,11 @@ class LazyConversion:
     take, or what the first one takes when converted, if that is more, so that a consumer gets at least that one.
     """
 
-    def __init__(self, data: bytes, magic: int, *, first_offset: int, clock: Clock) -> None:
+    def __init__(self, data: bytes, magic: int, *, first_offset: int, now_ns: Now = perf_counter_ns) -> None:
         """``data``: whole batches of the log. Raises CorruptBatch, UnsupportedCodec (for the first batch)."""
         self._magic = magic
         self._first_offset = first_offset
-        self._clock = clock
+        self._now_ns = now_ns
         self._views = batches(data)
         self._first: Converted | None = None
         self.stats = ConversionStats()
@@ -162,7 +167,7 @@ class LazyConversion:
             yield self._convert(chunk)
 
     def _convert(self, views: list[BatchView]) -> Converted:
-        return down_convert(views, self._magic, first_offset=self._first_offset, clock=self._clock)
+        return down_convert(views, self._magic, first_offset=self._first_offset, now_ns=self._now_ns)
 
 
 def _filler(left: int) -> bytes:
@@ -208,7 +213,3 @@ def up_convert(
         timestamp_type=0 if append_time_ms is None else 1,
         append_time_ms=append_time_ms,
     )
-
-
-def _now_ns(clock: Clock) -> int:
-    return int(clock.monotonic_s() * 1e9)

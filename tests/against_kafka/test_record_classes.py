@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from kafka_tools.clock import ManualClock
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import Row, build_batch
 from kafka_tools.records.compression import NAMES
@@ -195,7 +194,7 @@ def test_batches_are_converted_down_as_kafka_does(ask: Ask) -> None:
                 offset += len(rows)
             first_offset = rng.randrange(offset + 1)
             questions += [down(data, target, first_offset), b"S"]
-            converted = down_convert(batches(data), target, first_offset=first_offset, clock=ManualClock())
+            converted = down_convert(batches(data), target, first_offset=first_offset)
             ours.append(converted.data)
             stats.append(f"{converted.stats.temporary_memory_bytes} {converted.stats.records_converted}")
     found = ask(questions)
