@@ -42,8 +42,8 @@ def remote_log_text(message: Stored) -> str:
         )
     return (
         f"RemoteLogSegmentMetadataSnapshot{{segmentId={uuid_text(fields.segment_id)}, "
-        f"startOffset={fields.start_offset}, endOffset={fields.end_offset}, brokerId={fields.broker_id}, "
-        f"maxTimestampMs={fields.max_timestamp_ms}, eventTimestampMs={fields.event_timestamp_ms}, "
+        f"startOffset={fields.start_offset}, endOffset={fields.end_offset}, "
+        f"maxTimestampMs={fields.max_timestamp_ms}, "
         f"segmentLeaderEpochs={_epochs(fields.segment_leader_epochs)}, "
         f"segmentSizeInBytes={fields.segment_size_in_bytes}, customMetadata={_custom(fields.custom_metadata)}, "
         f"state={_state(_SEGMENT_STATES, fields.remote_log_segment_state)}, "
@@ -91,5 +91,6 @@ def _custom(data: bytes | None) -> str:
 
 def _state(states: tuple[str, ...], number: int) -> str:
     if not 0 <= number < len(states):
-        raise CorruptBatch("state can not be null")  # Kafka looks an unknown number up and finds nothing
+        # Kafka looks an unknown number up and finds nothing.
+        raise CorruptBatch("null" if states is _DELETE_STATES else "state can not be null")
     return states[number]
