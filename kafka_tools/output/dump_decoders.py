@@ -154,7 +154,7 @@ def coordinator(keys: Mapping[int, type[Stored]], values: Mapping[int, type[Stor
         if value is None:
             return found[0], "<DELETE>"
         try:
-            return found[0], _coordinator_value(value, found[1])
+            return found[0], _coordinator_value(value, found[1], key)
         except (WireError, CorruptBatch) as error:
             return f"Error at offset {offset}, skipping. {error}", None
 
@@ -193,8 +193,17 @@ def _coordinator_key(
         shown = _plain_offset_key(key)
         if shown is not None:
             return shown, values.get(number)
-    message, _ = decode_prefix(cls, 0, key, 2)
+    try:
+        message, _ = decode_prefix(cls, 0, key, 2)
+    except WireError as error:
+        raise _unreadable("key", number, error) from error
     return java_json({"type": str(number), "data": to_json(message, 0)}), values.get(number)
+
+
+def _unreadable(part: str, version: int, error: WireError) -> CorruptBatch:
+    """Kafka's sentence; its reader says nothing ("null") where the bytes end too early, and we say what we know."""
+    why = "null" if "needs more than" in str(error) else str(error)
+    return CorruptBatch(f"Could not read record with version {version} from {part}'s buffer due to: {why}.")
 
 
 def _plain_offset_key(key: bytes) -> str | None:
@@ -209,11 +218,16 @@ def _plain_offset_key(key: bytes) -> str | None:
     return f'{{"type":"1","data":{{"group":"{group}","topic":"{topic}","partition":{partition}}}}}'
 
 
-def _coordinator_value(value: bytes, cls: type[Stored] | None) -> str:
+def _coordinator_value(value: bytes, cls: type[Stored] | None, key: bytes) -> str:
     version = _number(value, "value")
     if cls is None:
         raise CorruptBatch("a record of this type has no value")
-    message, _ = decode_prefix(cls, version, value, 2)
+    if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
+        raise CorruptBatch(f"Found an unknown record version {version} for {_number(key, 'key')} type")
+    try:
+        message, _ = decode_prefix(cls, version, value, 2)
+    except WireError as error:
+        raise _unreadable("value", version, error) from error
     data = to_json(message, version)
     if cls.__name__ == "GroupMetadataValue" and data.get("protocolType") == "consumer":
         _open_members(data, message)

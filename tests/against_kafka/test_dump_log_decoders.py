@@ -21,6 +21,7 @@ from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.primitives import write_unsigned_varint
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored import cluster_metadata, remote_log_metadata
+from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.records.build import build_batch
 from tests.commands.test_dump_log_golden import output
 from tests.protocol.generate import edge_messages, message
@@ -99,6 +100,17 @@ def test_records_of_coordinators(option: str, modules: tuple[str, ...], java_too
     lines = compare(java_tool, tmp_path, pairs, option)
     assert len(lines) == len(pairs)
     assert sum(": {" in line for line in lines) > len(pairs) / 2
+
+
+def test_records_that_are_none_of_a_coordinators(java_tool: JavaTool, tmp_path: Path) -> None:
+    key = b"\x00\x01" + encode(OffsetCommitKey(group="g", topic="t", partition=1), 0)
+    value = encode_versioned(OffsetCommitValue(offset=5), 3)
+    pairs: list[Pair] = [
+        *((broken, value) for broken in (b"", b"\x00", key[:2], key[:-1], key + b"more", b"\x03\xe7")),
+        *((key, broken) for broken in (b"", b"\x00", b"\x00\x09" + value[2:], value[:-1], value + b"more")),
+        *((key, broken) for broken in (b"\xff\xff" + value[2:], None)),
+    ]
+    compare(java_tool, tmp_path, pairs, "--offsets-decoder")
 
 
 def framed(number: int, version: int, body: bytes) -> bytes:
