@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kafka_tools.spark.damage import SEVERITIES
 from kafka_tools.spark.files import is_remote, modified_ms, normalised
@@ -123,39 +123,54 @@ def _is_old(segment: Range, since_ms: int | None) -> bool:
     return written is not None and written < since_ms
 
 
+class Engine(Protocol):
+    """What the audit needs of whatever does the work in many places."""
+
+    def measure(self, tasks: Sequence[Sequence[Range]], depth: Depth) -> dict[Key, PartitionFacts]:
+        """The facts of every partition directory that the ranges belong to."""
+
+    def each(self, function: Callable[[Any], list[AuditFinding]], items: Sequence[Any], per_task: int) -> list[Any]:
+        """The result of the function for each item."""
+
+
+class SparkEngine:
+    """Work as jobs of a Spark session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._context = spark.sparkContext
+
+    def measure(self, tasks: Sequence[Sequence[Range]], depth: Depth) -> dict[Key, PartitionFacts]:
+        # Few reducers: a summary is small, and each costs a Python worker its share of start-up.
+        reducers = min(len(tasks), self._context.defaultParallelism)
+        measured = self._context.parallelize(tasks, len(tasks)).flatMap(Measure(depth))
+        return dict(measured.reduceByKey(PartitionMeasures.add, reducers).mapValues(finish).collect())
+
+    def each(self, function: Callable[[Any], list[AuditFinding]], items: Sequence[Any], per_task: int) -> list[Any]:
+        return self._context.parallelize(items, -(-len(items) // per_task)).map(function).collect()
+
+
 def audit(spark: SparkSession, log_dirs: Sequence[str], options: AuditOptions | None = None) -> Audit:
     """Audit log directories (or single partition directories) that the driver and all executors see.
 
     InputError for a directory that cannot be read.
     """
-    options = options or AuditOptions()
+    return audit_with(SparkEngine(spark), log_dirs, options or AuditOptions())
+
+
+def audit_with(engine: Engine, log_dirs: Sequence[str], options: AuditOptions) -> Audit:
+    """The same with any engine. InputError as above."""
     now_ms = int(time.time() * 1000) if options.now_ms is None else options.now_ms
     directories = list(dict.fromkeys(map(_as_given, log_dirs)))
     plan = _Plan(directories, options)
     depth = Depth(now_ms, options.records, digests=len(directories) > 1)
     tasks = pack((part for segment in plan.segments for part in cut(segment, options.range_bytes)), options.range_bytes)
-    context = spark.sparkContext
-    facts: dict[Key, PartitionFacts] = {}
-    if tasks:
-        # Few reducers: a summary is small, and each costs a Python worker its share of start-up.
-        reducers = min(len(tasks), context.defaultParallelism)
-        measured = context.parallelize(tasks, len(tasks)).flatMap(_Measure(depth))
-        facts = dict(measured.reduceByKey(PartitionMeasures.add, reducers).mapValues(finish).collect())
+    facts = engine.measure(tasks, depth) if tasks else {}
     findings = _Findings(plan.findings)
     if plan.directories:
-        slices = -(-len(plan.directories) // _DIRECTORIES_PER_TASK)
-        for found in context.parallelize(plan.directories, slices).map(_file_findings).collect():
+        for found in engine.each(_file_findings, plan.directories, _DIRECTORIES_PER_TASK):
             findings.extend(found)
-    local = [log_dir for log_dir in directories if not is_remote(log_dir)]
-    around = Around(
-        now_ms,
-        read_configs(local) if local else Configs(False, {}, {}),
-        {path: read_log_dir(path, now_ms) for path in directories},
-    )
-    for path, log_dir in around.log_dirs.items():
-        here = [each for each in facts.values() if each.log_dir == path]
-        around.log_dirs[path] = seen_until(log_dir, here, now_ms)
     every = list(facts.values())
+    around = _around(directories, every, now_ms)
     transactional_ids = judgement.transactional_ids(every)
     for each in every:
         findings.add_counted(each.summary)
@@ -163,7 +178,7 @@ def audit(spark: SparkSession, log_dirs: Sequence[str], options: AuditOptions | 
     findings.extend(judgement.of_all(every, around))
     doubtful = judgement.doubtful_copies(every, around)
     if doubtful:
-        for differences in context.parallelize(doubtful, len(doubtful)).map(_locate).collect():
+        for differences in engine.each(_locate, doubtful, 1):
             findings.extend(differences)
     rows = [
         _partition(key, plan, facts.get(key)) for key in sorted(plan.keys, key=lambda key: (key[1], key[2], key[0]))
@@ -172,7 +187,17 @@ def audit(spark: SparkSession, log_dirs: Sequence[str], options: AuditOptions | 
     return Audit(directories, options, around, rows, findings.ordered(), findings.counts, transactional_ids)
 
 
-class _Measure:
+def _around(directories: Sequence[str], every: Sequence[PartitionFacts], now_ms: int) -> Around:
+    local = [log_dir for log_dir in directories if not is_remote(log_dir)]
+    configs = read_configs(local) if local else Configs(False, {}, {})
+    by_dir: dict[str, list[PartitionFacts]] = {path: [] for path in directories}
+    for facts in every:
+        by_dir[facts.log_dir].append(facts)
+    log_dirs = {path: seen_until(read_log_dir(path, now_ms), here, now_ms) for path, here in by_dir.items()}
+    return Around(now_ms, configs, log_dirs)
+
+
+class Measure:
     """What one task does: the measures of each partition directory it meets."""
 
     def __init__(self, depth: Depth) -> None:

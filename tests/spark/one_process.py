@@ -1,0 +1,35 @@
+"""The audit without Spark: the same functions, one after the other, their results pickled as Spark would."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from kafka_tools.spark.audit import Audit, AuditOptions, Key, Measure, audit_with
+from kafka_tools.spark.findings.facts import PartitionFacts, finish
+from kafka_tools.spark.measures.partition import Depth, PartitionMeasures
+from kafka_tools.spark.plan import Range
+from kafka_tools.spark.summary import AuditFinding
+
+
+class OneProcess:
+    """An engine for small directories."""
+
+    def measure(self, tasks: Sequence[Sequence[Range]], depth: Depth) -> dict[Key, PartitionFacts]:
+        totals: dict[Key, PartitionMeasures] = {}
+        # The other way round: the order in which ranges are added up must not matter.
+        for task in reversed(tasks):
+            for key, found in Measure(depth)(task):
+                found = pickle.loads(pickle.dumps(found))
+                totals[key] = totals[key].add(found) if key in totals else found
+        return {key: pickle.loads(pickle.dumps(finish(found))) for key, found in totals.items()}
+
+    def each(self, function: Callable[[Any], list[AuditFinding]], items: Sequence[Any], per_task: int) -> list[Any]:
+        return [pickle.loads(pickle.dumps(function(item))) for item in items]
+
+
+def audit_here(*log_dirs: Path, **options: Any) -> Audit:
+    """The audit of log directories in this process."""
+    return audit_with(OneProcess(), [str(path) for path in log_dirs], AuditOptions(**options))
