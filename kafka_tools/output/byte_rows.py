@@ -66,7 +66,7 @@ class Rows:
         if least == most:
             self.constant(b"%d" % most, where)
         elif least < 0:
-            self.strings([b"%d" % number for number in column.tolist()], where)
+            self.texts([str(number) for number in column.tolist()], where)
         else:
             self._digits(column, len(str(least)), len(str(most)), where)
 
@@ -91,23 +91,25 @@ class Rows:
             self._flush()
             self._runs += [_Spans(data, start, size), []]
         elif width:
-            cut: Any = np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))
-            cells = cut[start].view(np.uint8).reshape(-1, width)
+            cells = cells_at(data, start, width)
             if least:
                 self._add(least, cells[:, :least], None)
             if least < width:
                 there = np.arange(least, width, dtype=np.uint16) < size.astype(np.uint16).reshape(-1, 1)
                 self._add(width - least, cells[:, least:], there)
 
-    def strings(self, texts: Sequence[bytes], where: Mask | None = None) -> None:
-        """Another text in every line."""
-        self.choice(texts, np.arange(len(texts)), where)
+    def cells(self, cells: Cells, where: Mask | None = None) -> None:
+        """Bytes that are there already, one row per line."""
+        if where is None or where.any():
+            self._add(cells.shape[1], cells, None if where is None else where.reshape(-1, 1))
 
-    def choice(self, texts: Sequence[bytes], index: Column, where: Mask | None = None) -> None:
-        """``texts[index]``."""
-        size = np.fromiter(map(len, texts), np.int64, len(texts))
-        start = np.cumsum(size) - size
-        self.span(b"".join((*texts, bytes(WIDEST))), start[index], size[index], where)
+    def texts(self, texts: Sequence[str], where: Mask | None = None) -> None:
+        """Another text in every line, as UTF-8."""
+        joined = "".join(texts)
+        data = joined.encode("utf-8", "replace")
+        sizes = map(len, texts) if joined.isascii() else (len(text.encode("utf-8", "replace")) for text in texts)
+        size = np.fromiter(sizes, np.int64, len(texts))
+        self.span(data + bytes(WIDEST), np.cumsum(size) - size, size, where)
 
     def cut(self, bounds: Sequence[int]) -> list[bytes | memoryview]:
         """The lines from each of ``bounds`` (row numbers, ascending) up to the next."""
@@ -135,6 +137,13 @@ class Rows:
         if self._constant:
             text, self._constant = self._constant, b""
             self._add(len(text), np.frombuffer(text, np.uint8).reshape(1, -1), None)
+
+
+def cells_at(data: bytes | memoryview, start: Column, width: int) -> Cells:
+    """``data[start : start + width]`` as rows. Raises IndexError beyond the data."""
+    every: Any = np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))
+    cells: Cells = every[start].view(np.uint8).reshape(-1, width)
+    return cells
 
 
 def _matrix(count: int, blocks: list[_Block]) -> tuple[Cells, Mask | None]:

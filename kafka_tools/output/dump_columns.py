@@ -18,10 +18,11 @@ import numpy as np
 from kafka_tools.errors import LogError
 from kafka_tools.output import dump_text as text
 from kafka_tools.output.byte_rows import Rows
-from kafka_tools.output.dump_decoders import Decoder, control, is_plain_text
+from kafka_tools.output.dump_decoders import Decoder, Offsets, control, is_plain_text
+from kafka_tools.output.offset_columns import OffsetCommits
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.columns import RecordColumns, decode, new_arena
-from kafka_tools.records.record import Record
+from kafka_tools.records.record import Headers, Record
 from kafka_tools.records.text import java_text
 from kafka_tools.records.v2 import read_headers
 
@@ -92,6 +93,8 @@ def window(
         contents: Contents | None = None
     elif is_plain_text(decoder):
         contents = partial(_plain_contents, prefix=b"| " if skip_record_metadata else b" ")
+    elif isinstance(decoder, Offsets):
+        contents = partial(_offsets_contents, decoder, prefix="| " if skip_record_metadata else " ")
     else:
         contents = partial(_decoded_contents, decoder, prefix="| " if skip_record_metadata else " ")
 
@@ -104,9 +107,7 @@ def window(
         if not skip_record_metadata:
             _metadata(rows, part, None if append_time is None else append_time[part.batch])
             if ordinary is not None:
-                rows.strings(
-                    [b"" if record is None else control(record).encode() for record in records(part, ~ordinary)]
-                )
+                rows.texts(["" if record is None else control(record) for record in records(part, ~ordinary)])
         if contents is not None:
             contents(rows, part, ordinary)
         rows.constant(b"\n")
@@ -173,17 +174,17 @@ def _metadata(rows: Rows, part: RecordColumns, append_time: Mask | None) -> None
     rows.number(part.sequence)
     rows.constant(b" headerKeys: ")
     if part.header_count.any():
-        rows.strings(_header_keys(part))
+        rows.texts([text.header_keys(each) for each in headers(part)])
     else:
         rows.constant(b"[]")
 
 
-def _header_keys(part: RecordColumns) -> list[bytes]:
+def headers(part: RecordColumns) -> Iterator[Headers]:
+    """The headers of every record."""
     arena = part.arena
-    return [
-        text.header_keys(read_headers(bytes(arena[at:end]), 0, end - at)[0]).encode() if count else b"[]"
-        for count, at, end in zip(part.header_count.tolist(), part.headers_at.tolist(), part.end.tolist(), strict=True)
-    ]
+    spans = zip(part.header_count.tolist(), part.headers_at.tolist(), part.end.tolist(), strict=True)
+    for count, at, end in spans:
+        yield read_headers(bytes(arena[at:end]), 0, end - at)[0] if count else ()
 
 
 def _plain_contents(rows: Rows, part: RecordColumns, where: Mask | None, *, prefix: bytes) -> None:
@@ -201,11 +202,22 @@ def _plain_contents(rows: Rows, part: RecordColumns, where: Mask | None, *, pref
 
 def _decoded_contents(decoder: Decoder, rows: Rows, part: RecordColumns, where: Mask | None, *, prefix: str) -> None:
     """What a decoder says, record by record."""
-    shown = []
-    for record in records(part, where):
-        line = "" if record is None else text.contents(*decoder(record.offset, record.key, record.value), prefix)
-        shown.append(line.encode("utf-8", "replace"))
-    rows.strings(shown)
+    rows.texts([
+        "" if record is None else text.contents(*decoder(record.offset, record.key, record.value), prefix)
+        for record in records(part, where)
+    ])  # fmt: skip
+
+
+def _offsets_contents(decoder: Decoder, rows: Rows, part: RecordColumns, where: Mask | None, *, prefix: str) -> None:
+    """Plain commits from columns, other records one by one."""
+    commits = OffsetCommits(part, where)
+    rows.constant(f"{prefix}key: ".encode(), commits.plain)
+    commits.add_keys(rows)
+    rows.constant(b" payload: ", commits.plain)
+    commits.add_values(rows)
+    others = ~commits.plain if where is None else where & ~commits.plain
+    if others.any():
+        _decoded_contents(decoder, rows, part, others, prefix=prefix)
 
 
 def records(part: RecordColumns, where: Mask | None = None) -> Iterator[Record | None]:

@@ -117,55 +117,55 @@ def _field(decode: FieldDecoder, data: bytes, offset: int, what: str) -> str:
 # Internal topics
 
 
-def coordinator(keys: Mapping[int, type[Stored]], values: Mapping[int, type[Stored]]) -> Decoder:
+class Coordinator:
     """Records of an internal topic: a type before the key, a version before the value. A null value is <DELETE>."""
-    remembered: dict[bytes | None, tuple[str, type[Stored] | None, bool]] = {}
-    known_key = remembered.get
-    unpack = _PLAIN_OFFSET.unpack
 
-    def decode(offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
-        found = known_key(key)
-        if found is not None and found[2] and value is not None and len(value) == _PLAIN_OFFSET.size:
-            version, committed, epoch, metadata_bytes, time = unpack(value)
-            if version == 3 and not metadata_bytes:
-                return found[0], (
-                    f'{{"version":"3","data":{{"offset":{committed},"leaderEpoch":{epoch},"metadata":"",'
-                    f'"commitTimestamp":{time}}}}}'
-                )
-        return general(offset, key, value)
+    def __init__(self, keys: Mapping[int, type[Stored]], values: Mapping[int, type[Stored]]) -> None:
+        self._keys = keys
+        self._values = values
+        self._remembered: dict[bytes, tuple[str, type[Stored] | None]] = {}
 
-    def general(offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
+    def __call__(self, offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
         if key is None:
             raise LogError(
                 f"Failed to decode message at offset {offset} using the specified decoder (message had a missing key)"
             )
-        found = known_key(key)
-        if found is None:
-            try:
-                text, cls = _coordinator_key(key, keys, values)
-            except _UnknownType as unknown:
-                return f"Unknown record type {unknown.number} at offset {offset}, skipping.", None
-            except (WireError, CorruptBatch) as error:
-                return f"Error at offset {offset}, skipping. {error}", None
-            if len(remembered) > _REMEMBERED_KEYS:
-                remembered.clear()
-            remembered[key] = text, cls, cls is not None and cls.__name__ == "OffsetCommitValue"
-            return decode(offset, key, value)
-        if value is None:
-            return found[0], "<DELETE>"
         try:
-            return found[0], _coordinator_value(value, found[1], key)
+            shown, cls = self._key(key)
+        except _UnknownType as unknown:
+            return f"Unknown record type {unknown.number} at offset {offset}, skipping.", None
+        except (WireError, CorruptBatch) as error:
+            return f"Error at offset {offset}, skipping. {error}", None
+        if value is None:
+            return shown, "<DELETE>"
+        try:
+            return shown, _coordinator_value(value, cls, key)
         except (WireError, CorruptBatch) as error:
             return f"Error at offset {offset}, skipping. {error}", None
 
-    return decode
+    def _key(self, key: bytes) -> tuple[str, type[Stored] | None]:
+        """The text of a key and what its values are."""
+        found = self._remembered.get(key)
+        if found is None:
+            number = _number(key, "key")
+            cls = self._keys.get(number)
+            if cls is None:
+                raise _UnknownType(number)
+            try:
+                message, _ = decode_prefix(cls, 0, key, 2)
+            except WireError as error:
+                raise _unreadable("key", number, error) from error
+            found = java_json({"type": str(number), "data": to_json(message, 0)}), self._values.get(number)
+            if len(self._remembered) > _REMEMBERED_KEYS:
+                self._remembered.clear()
+            self._remembered[key] = found
+        return found
 
 
-_PLAIN_OFFSET = Layout(">hqihq")
-"""Version, offset, leader epoch, length of the metadata (0), commit time: what nearly all records of __consumer_offsets
-are. They have a way of their own, since the general one costs ten times as much."""
+class Offsets(Coordinator):
+    """``__consumer_offsets``. Nearly all of its records are plain commits: ``offset_columns`` shows many at once."""
 
-_PLAIN_NAME = re.compile(rb"[a-zA-Z0-9._-]+")
+
 _REMEMBERED_KEYS = 50_000
 
 
@@ -182,40 +182,10 @@ def _number(data: bytes, what: str) -> int:
     return number
 
 
-def _coordinator_key(
-    key: bytes, keys: Mapping[int, type[Stored]], values: Mapping[int, type[Stored]]
-) -> tuple[str, type[Stored] | None]:
-    number = _number(key, "key")
-    cls = keys.get(number)
-    if cls is None:
-        raise _UnknownType(number)
-    if cls.__name__ == "OffsetCommitKey":
-        shown = _plain_offset_key(key)
-        if shown is not None:
-            return shown, values.get(number)
-    try:
-        message, _ = decode_prefix(cls, 0, key, 2)
-    except WireError as error:
-        raise _unreadable("key", number, error) from error
-    return java_json({"type": str(number), "data": to_json(message, 0)}), values.get(number)
-
-
 def _unreadable(part: str, version: int, error: WireError) -> CorruptBatch:
     """Kafka's sentence; its reader says nothing ("null") where the bytes end too early, and we say what we know."""
     why = "null" if "needs more than" in str(error) else str(error)
     return CorruptBatch(f"Could not read record with version {version} from {part}'s buffer due to: {why}.")
-
-
-def _plain_offset_key(key: bytes) -> str | None:
-    """The general way's answer for a key of plain names (those that Kafka allows for topics), else None."""
-    group_end = 4 + int.from_bytes(key[2:4], "big")
-    topic_end = group_end + 2 + int.from_bytes(key[group_end : group_end + 2], "big")
-    names = key[4:group_end], key[group_end + 2 : topic_end]
-    if len(key) != topic_end + 4 or not _PLAIN_NAME.fullmatch(names[0]) or not _PLAIN_NAME.fullmatch(names[1]):
-        return None
-    partition = int.from_bytes(key[topic_end:], "big", signed=True)
-    group, topic = names[0].decode(), names[1].decode()
-    return f'{{"type":"1","data":{{"group":"{group}","topic":"{topic}","partition":{partition}}}}}'
 
 
 def _coordinator_value(value: bytes, cls: type[Stored] | None, key: bytes) -> str:
@@ -254,7 +224,7 @@ def offsets() -> Decoder:
     from kafka_tools.protocol.stored import consumer_group, group_metadata, offset_commit, share_group, streams_group
 
     modules = (offset_commit, group_metadata, consumer_group, share_group, streams_group)
-    return coordinator(
+    return Offsets(
         {number: cls for module in modules for number, cls in module.KEYS.items()},
         {number: cls for module in modules for number, cls in module.VALUES.items()},
     )
@@ -264,14 +234,14 @@ def transaction_log() -> Decoder:
     """``__transaction_state``."""
     from kafka_tools.protocol.stored import transaction_log as stored
 
-    return coordinator(stored.KEYS, stored.VALUES)
+    return Coordinator(stored.KEYS, stored.VALUES)
 
 
 def share_group_state() -> Decoder:
     """``__share_group_state``."""
     from kafka_tools.protocol.stored import share_state
 
-    return coordinator(share_state.KEYS, share_state.VALUES)
+    return Coordinator(share_state.KEYS, share_state.VALUES)
 
 
 _FRAME_VERSION = 1

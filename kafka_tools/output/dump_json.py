@@ -2,8 +2,8 @@
 
 One function per kind of object, pure: values in, a line of JSON out. The shapes are a contract, described by
 ``schemas/dump-log.v1.schema.json``: keys keep their order and meaning, new ones are added at the end. Names are those
-of the Spark tables. ``dump_files`` decides which objects there are; ``dump_columns`` has a vectorised twin of the
-lines of batches and records, tested against this one.
+of the Spark tables. ``dump_files`` decides which objects there are; ``dump_json_columns`` is the vectorised twin
+of the lines of records, tested against this one.
 """
 
 from __future__ import annotations
@@ -139,10 +139,12 @@ def record_line(record: Record, field: Field, contents: Contents | None, *, skip
 
 def control_line(record: Record, kind: str, version: int, data: str) -> str:
     """A control record. ``kind`` is Kafka's name of its type, ``data`` its value as JSON."""
-    return (
-        f"{record_start(record)},{header_keys(record.headers)},"
-        f'"control":{{"type":"{kind}","version":{version},"data":{data}}}}}\n'
-    )
+    return f"{record_start(record)},{header_keys(record.headers)},{control_member(kind, version, data)}}}\n"
+
+
+def control_member(kind: str, version: int, data: str) -> str:
+    """What a control record says."""
+    return f'"control":{{"type":"{kind}","version":{version},"data":{data}}}'
 
 
 def offset_entry_line(entry: OffsetEntry) -> str:

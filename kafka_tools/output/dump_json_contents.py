@@ -36,16 +36,21 @@ def internal(name: str, field: Field) -> Contents:
 
         return _framed(remote_log_metadata.RECORDS, field)
     decoder: Decoder = getattr(dump_decoders, name)()
-    return _coordinator(decoder, field)
+    return CoordinatorContents(decoder, field)
 
 
-def _coordinator(decoder: Decoder, field: Field) -> Contents:
+class CoordinatorContents:
     """The texts of a coordinator's decoder are JSON, or say what is wrong."""
 
-    def contents(offset: int, key: bytes | None, value: bytes | None) -> str:
+    def __init__(self, decoder: Decoder, field: Field) -> None:
+        self.decoder = decoder
+        self._field = field
+
+    def __call__(self, offset: int, key: bytes | None, value: bytes | None) -> str:
+        field = self._field
         if key is None:
             return _raw(field, key, value, f"the record at offset {offset} has no key")
-        shown, payload = decoder(offset, key, value)
+        shown, payload = self.decoder(offset, key, value)
         if shown is None or shown[0] != "{":
             return _raw(field, key, value, shown or "there is no key")
         if payload is not None and payload[0] == "{":
@@ -53,8 +58,6 @@ def _coordinator(decoder: Decoder, field: Field) -> Contents:
         if value is None:
             return f'"key":{shown},"value":null'
         return f'"key":{shown},{field("value", value)},"decode_error":{quoted(payload or "there is no value")}'
-
-    return contents
 
 
 def _framed(records: Mapping[int, type[Stored]], field: Field) -> Contents:

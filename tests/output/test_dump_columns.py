@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.output import dump_columns, dump_decoders
+from kafka_tools.output import dump_columns, dump_decoders, dump_json_columns, dump_json_contents
 from kafka_tools.output.dump_decoders import Decoder
-from kafka_tools.output.dump_endings import TextEnding
+from kafka_tools.output.dump_endings import Ending, TextEnding
+from kafka_tools.output.dump_json import FIELDS
+from kafka_tools.output.dump_json_ending import JsonEnding
+from kafka_tools.output.offset_columns import OffsetCommits
+from kafka_tools.protocol.codec import encode_versioned
+from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
-from kafka_tools.records.columns import new_arena
+from kafka_tools.records.columns import decode, new_arena
 from kafka_tools.records.compression import NAMES
 
 NAME = st.sampled_from(["", "trace", "ключ"])
@@ -67,7 +73,10 @@ def views_of(groups: Groups) -> list[BatchView]:
 
 def one_by_one(views: Sequence[BatchView], lines: Sequence[str], decoder: Decoder | None, skip: bool) -> str:
     sink = Lines()
-    ending = TextEnding(sink, decoder, deep=True, skip_metadata=skip)  # type: ignore[arg-type]
+    return shown_by(TextEnding(sink, decoder, deep=True, skip_metadata=skip), sink, views, lines)
+
+
+def shown_by(ending: Ending, sink: Lines, views: Sequence[BatchView], lines: Sequence[str]) -> str:
     for view, line in zip(views, lines, strict=True):
         ending.line(line)
         for record in view.records():
@@ -94,6 +103,80 @@ def test_lines_of_random_batches_are_those_of_the_scalar_way(
     assert window.gaps(offsets[0] - 2) == [(a, b) for a, b in pairs if b != a + 1 and a >= 0]
 
 
+@given(
+    groups=GROUPS,
+    decoder=st.sampled_from(["none", "plain", "hexadecimal", "offsets"]),
+    bytes_as=st.sampled_from(list(FIELDS)),
+    skip=st.booleans(),
+)
+def test_json_lines_of_random_batches_are_those_of_the_scalar_way(
+    groups: Groups, decoder: str, bytes_as: str, skip: bool
+) -> None:
+    field = FIELDS[bytes_as]
+    contents = {
+        "none": None,
+        "plain": dump_json_contents.plain(dump_decoders.java_text, dump_decoders.java_text, field),
+        "hexadecimal": dump_json_contents.plain(bytes.hex, dump_decoders.java_text, field),
+        "offsets": dump_json_contents.internal("offsets", field),
+    }[decoder]
+    views = views_of(groups)
+    heads = [f"batch {number}\n" for number in range(len(views))]
+    sink = Lines()
+    ending = JsonEnding(sink, contents, bytes_as, deep=True, skip_metadata=skip)
+    window = dump_json_columns.window(views, heads, contents, field, skip)
+    if window is None:
+        assert skip and contents is None and any(view.is_control for view in views)
+    else:
+        assert window.data.decode() == shown_by(ending, sink, views, heads)
+
+
+NAMES_IN_COMMITS = st.sampled_from(["g", "payments-eu.v2", "Ünicode", 'a"b', "", "x" * 250])
+COMMITS = st.builds(
+    lambda group, topic, partition, offset, epoch, metadata, time, topic_id, version: (
+        0,
+        encode_versioned(OffsetCommitKey(group=group, topic=topic, partition=partition), 0),
+        encode_versioned(
+            OffsetCommitValue(
+                offset=offset, leader_epoch=epoch, metadata=metadata, commit_timestamp=time, expire_timestamp=-1,
+                topic_id=topic_id if version == 4 else UUID(int=0),
+            ),
+            version,
+        ),
+        (),
+    ),
+    NAMES_IN_COMMITS,
+    NAMES_IN_COMMITS,
+    st.integers(-1, 2**31 - 1),
+    st.integers(-1, 2**63 - 1),
+    st.integers(-1, 2**31 - 1) | st.just(-1),
+    st.sampled_from(["", "", "", "note", 'a"b']),
+    st.integers(-1, 2**63 - 1),
+    st.uuids() | st.just(UUID(int=0)),
+    st.integers(3, 4),
+)  # fmt: skip
+CUT = st.tuples(COMMITS, st.integers(0, 60), st.integers(0, 60)).map(
+    lambda given: (0, given[0][1][: given[1]], given[0][2][: given[2]], ())
+)
+TOMBSTONE = COMMITS.map(lambda row: (0, row[1], None, ()))
+
+
+@given(rows=st.lists(COMMITS | CUT | TOMBSTONE, min_size=1, max_size=8), as_json=st.booleans(), skip=st.booleans())
+def test_commits_are_shown_as_the_scalar_way_shows_them(
+    rows: list[tuple[int, bytes, bytes | None, tuple[()]]], as_json: bool, skip: bool
+) -> None:
+    views = list(batches(build_batch(rows)))
+    sink = Lines()
+    if as_json:
+        contents = dump_json_contents.internal("offsets", FIELDS["auto"])
+        window = dump_json_columns.window(views, ["batch\n"], contents, FIELDS["auto"], skip)
+        expected = shown_by(JsonEnding(sink, contents, "auto", deep=True, skip_metadata=skip), sink, views, ["batch\n"])
+    else:
+        window = dump_columns.window(views, ["batch\n"], dump_decoders.offsets(), skip)
+        expected = one_by_one(views, ["batch\n"], dump_decoders.offsets(), skip)
+    assert window is not None
+    assert window.data.decode() == expected
+
+
 @pytest.mark.parametrize("codec", NAMES)
 def test_a_window_shows_as_many_batches_as_its_memory_holds(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(1, b"key", b"value " * 20, ())] * 10
@@ -112,3 +195,13 @@ def test_a_batch_beyond_the_memory_is_left_to_the_scalar_way(monkeypatch: pytest
     views = list(batches(build_batch([(1, None, bytes(5000), ())], codec="zstd")))
     monkeypatch.setattr(dump_columns, "_arena", lambda: new_arena(3000))
     assert dump_columns.window(views, ["batch\n"], None, False) is None
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_what_brokers_write_for_commits_is_plain(version: int) -> None:
+    key = encode_versioned(OffsetCommitKey(group="payments", topic="orders.v1", partition=11), 0)
+    topic_id = UUID(int=7 << 64) if version == 4 else UUID(int=0)
+    value = encode_versioned(OffsetCommitValue(offset=5, commit_timestamp=77, topic_id=topic_id), version)
+    found = decode(list(batches(build_batch([(0, key, value, ())] * 3 + [(0, b"other", value, ())]))))
+    assert found is not None
+    assert OffsetCommits(found, None).plain.tolist() == [True, True, True, False]
