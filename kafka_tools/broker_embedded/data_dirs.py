@@ -22,7 +22,7 @@ from kafka_tools.storage.checkpoints import (
     write_meta_properties,
     write_offset_checkpoint,
 )
-from kafka_tools.storage.names import directory_name, partition_of_dir
+from kafka_tools.storage.names import directory_name, parse_partition_dir, partition_of_dir
 from kafka_tools.values import TopicPartition, uuid_text
 
 log = logging.getLogger(__name__)
@@ -107,12 +107,12 @@ class DataDirs:
         self._locks.append(fd)
 
     def partition_dirs(self) -> list[tuple[str, str]]:
-        """(log directory, name) of every directory that may hold a partition."""
+        """(log directory, name) of every directory that is named after a partition, whatever its state."""
         return [
             (path, entry.name)
             for path in self.paths
             for entry in sorted(os.scandir(path), key=lambda entry: entry.name)
-            if entry.is_dir() and "-" in entry.name
+            if entry.is_dir() and parse_partition_dir(entry.name)
         ]
 
     def emptiest(self, load: Mapping[str, int]) -> str:
@@ -143,11 +143,13 @@ class DataDirs:
         self._locks.clear()
 
 
-def retire_directory(path: str) -> str:
-    """Rename a partition's directory for deletion; its name is free at once. Returns the new path."""
+def retire_directory(path: str, *, state: str = "delete") -> str:
+    """Rename a partition's directory for deletion, or as ``stray``; its name is free at once. Returns the new path.
+
+    Raises InputError for a directory that is not named after a partition.
+    """
     partition = partition_of_dir(os.path.basename(path))
-    new_name = directory_name(partition, state="delete", unique_id=uuid.uuid4().hex)
-    new_path = os.path.join(os.path.dirname(path), new_name)
+    new_path = os.path.join(os.path.dirname(path), directory_name(partition, state=state, unique_id=uuid.uuid4().hex))
     os.rename(path, new_path)
     return new_path
 
@@ -172,7 +174,7 @@ def read_checkpoint(path: str) -> dict[TopicPartition, int]:
 
 
 def _has_logs(path: str) -> bool:
-    return any(entry.is_dir() and "-" in entry.name for entry in os.scandir(path))
+    return any(entry.is_dir() and parse_partition_dir(entry.name) for entry in os.scandir(path))
 
 
 def _read_meta(path: str) -> MetaProperties | None:

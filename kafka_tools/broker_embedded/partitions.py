@@ -123,7 +123,7 @@ class Logs:
                 remove_directory(path)
             elif not name.endswith(STRAY_SUFFIX):
                 log.warning("%s belongs to no topic; renaming it", path)
-                os.rename(path, f"{path}.{os.urandom(4).hex()}{STRAY_SUFFIX}")
+                retire_directory(path, state="stray")
         for topic in cluster.topics.values():
             for number in topic.partitions:
                 self.open(topic.name, number, places.get(f"{topic.name}-{number}"))

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
 from kafka_tools.records.batches import BatchView
+from kafka_tools.storage import names
 from kafka_tools.storage.log_segment import MAX_RELATIVE_OFFSET, LogSegment
 from kafka_tools.storage.producer_files import read_snapshot, snapshots, write_snapshot
 from kafka_tools.storage.producer_state import KnownBatch, ProducerStates
+from kafka_tools.storage.segment import Segment
 
 if TYPE_CHECKING:
     from kafka_tools.storage.log import PartitionLog
@@ -77,34 +79,57 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
 def _finish_interrupted_work(directory: str) -> None:
     """Remove what a retention or a cleaning had given up; a finished rewrite takes the place of its originals.
 
-    A .swap at or after the first .cleaned belongs to a split that was not finished: it goes too.
+    A .swap at or after the first .cleaned belongs to a split that was not finished: it goes too. KRaft snapshots that
+    are being deleted are not a log's business. Indexes without a log would be taken for those of a new segment.
     """
-    names = sorted(os.listdir(directory))
-    cleaned = [int(name[:20]) for name in names if name.endswith(".log.cleaned") and name[:20].isdigit()]
+    parsed = [(name, names.parse_file_name(name)) for name in sorted(os.listdir(directory))]
+    cleaned = [found.base_offset for _, found in parsed if found and found.state == ".cleaned"]
     unfinished_from = min(cleaned, default=None)
-    for name in names:
+    swaps: list[tuple[int, str]] = []
+    for name, found in parsed:
         path = os.path.join(directory, name)
-        if name.endswith((".deleted", ".cleaned", ".tmp")):
+        if name.endswith(".tmp") or (found and found.state == ".cleaned"):
             os.remove(path)
-        elif name.endswith(".swap"):
-            base = int(name[:20]) if name[:20].isdigit() else 0
-            if unfinished_from is not None and base >= unfinished_from:
+        elif found is None or found.suffix == names.CHECKPOINT:
+            continue
+        elif found.state == ".deleted":
+            os.remove(path)
+        elif found.state == ".swap":
+            if unfinished_from is not None and found.base_offset >= unfinished_from:
                 os.remove(path)
-            elif name.endswith(".log.swap"):
-                _take_place(directory, base, path)
             else:
-                os.replace(path, path[: -len(".swap")])
-
-
-def _take_place(directory: str, base: int, swap_path: str) -> None:
-    """Put a rewritten segment where the segments were whose offsets it holds."""
-    log_path = swap_path[: -len(".swap")]
-    os.replace(swap_path, log_path)
-    end_offset = _end_of(LogSegment(directory, base, created_ms=0))
+                swaps.append((found.base_offset, path))
+    _take_places(directory, swaps)
     for name in os.listdir(directory):
-        match = _LOG_FILE.fullmatch(name)
-        if match and base < int(match[1]) < end_offset:
-            _remove_segment(LogSegment(directory, int(match[1]), created_ms=0))
+        found = names.parse_file_name(name)
+        if found and not found.state and found.suffix in (names.INDEX, names.TIME_INDEX, names.TXN_INDEX):
+            log_path = os.path.join(directory, names.log_file_name(found.base_offset))
+            if not os.path.exists(log_path):
+                log.warning("%s: removing an index without its log", os.path.join(directory, name))
+                os.remove(os.path.join(directory, name))
+
+
+def _take_places(directory: str, swaps: list[tuple[int, str]]) -> None:
+    """Put rewritten segments where the files were whose offsets they hold: those go first, then the names change."""
+    logs = [(base, path) for base, path in swaps if path.endswith(names.LOG + ".swap")]
+    if logs:
+        first = min(base for base, _ in logs)
+        end = max(_end_of_file(base, path) for base, path in logs)
+        for name in os.listdir(directory):
+            found = names.parse_file_name(name)
+            if found and not found.state and found.suffix != names.CHECKPOINT and first <= found.base_offset < end:
+                os.remove(os.path.join(directory, name))
+    for _, path in swaps:
+        os.replace(path, path.removesuffix(".swap"))
+
+
+def _end_of_file(base_offset: int, path: str) -> int:
+    """The offset after the last batch of a log file, its base offset if there is none. Raises CorruptBatch."""
+    last_offset = base_offset - 1
+    with Segment(path) as segment:
+        for view in segment.walk():
+            last_offset = view.last_offset
+    return last_offset + 1
 
 
 def _end_of(segment: LogSegment) -> int:
@@ -193,7 +218,14 @@ def rebuild_producers(opened: PartitionLog, recovered_from: int | None = None) -
             write_snapshot(opened, segment.base_offset)
         for _, view in segment.walk_headers(segment.position_of(start)):
             if view.base_offset >= start:
-                opened.note_producer(view, segment if rewrite else None)
+                _note_producer(opened, view, segment if rewrite else None)
+
+
+def _note_producer(opened: PartitionLog, view: BatchView, segment: LogSegment | None) -> None:
+    try:
+        opened.note_producer(view, segment)
+    except CorruptBatch as error:  # its CRC is right: it was written like that, and cutting it would help nobody
+        log.warning("%s: ignoring the control batch at offset %d: %s", opened.name, view.base_offset, error)
 
 
 def segment_end(opened: PartitionLog, segment: LogSegment) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,12 @@ BATCH = build_batch([(1, b"key", b"value", ()), (2, None, None, ())])
         ("00000000000000000042.index.deleted", names.FileName(42, ".index", ".deleted")),
         ("00000000000000000042.log.swap", names.FileName(42, ".log", ".swap")),
         ("00000000000000000042-0000000007.checkpoint", names.FileName(42, ".checkpoint", "", 7)),
+        ("00000000000000000042-0000000007.checkpoint.deleted", names.FileName(42, ".checkpoint", ".deleted", 7)),
+        ("00000000000000000042-0000000007-123456.checkpoint.part", names.FileName(42, ".checkpoint", ".part", 7)),
+        ("00000000000000000042.snapshot.deleted", names.FileName(42, ".snapshot", ".deleted")),
+        ("00000000000000000042.txnindex.cleaned", names.FileName(42, ".txnindex", ".cleaned")),
+        ("99999999999999999999.log", None),
+        ("\u0664\u0662.log", None),
         ("leader-epoch-checkpoint", None),
         ("partition.metadata", None),
         ("notes.log", None),
@@ -49,6 +56,29 @@ def test_names_of_partitions_are_told_apart() -> None:
             names.partition_of_dir(other)
     assert names.parse_file_name(names.log_file_name(5)) == names.FileName(5, ".log")
     assert names.parse_file_name(names.checkpoint_name(5, 2)) == names.FileName(5, ".checkpoint", "", 2)
+
+
+def test_names_of_directories_are_cut_as_kafka_does() -> None:
+    unique = "0123456789abcdef0123456789abcdef"
+    partition = TopicPartition("t" * 249, 12)
+    assert names.directory_name(TopicPartition("orders", 3)) == "orders-3"
+    for state in ("delete", "stray"):
+        name = names.directory_name(partition, state=state, unique_id=unique)
+        assert len(name) == 255
+        assert names.parse_partition_dir(name) == (TopicPartition("t" * (255 - len(state) - 37), 12), state, unique)
+    future = names.directory_name(TopicPartition("orders", 3), state="future", unique_id=unique)
+    assert names.parse_partition_dir(future) == (TopicPartition("orders", 3), "future", unique)
+
+
+def test_names_in_the_cache_of_remote_indexes_are_told_apart() -> None:
+    """``RemoteIndexCache``: offset, underscore, id of the remote segment."""
+    segment_id = "ElM7DTE0SKOLo4Qy9Ta_Qg"
+    for suffix in (".index", ".timeindex", ".txnindex"):
+        for state in ("", ".deleted", ".tmp"):
+            parsed = names.parse_remote_index_name(f"42_{segment_id}{suffix}{state}")
+            assert parsed == (42, segment_id, suffix, state)
+    for other in (f"42_{segment_id}.log", f"{segment_id}.index", "42_short.index", f"x_{segment_id}.index", ""):
+        assert names.parse_remote_index_name(other) is None
 
 
 @pytest.mark.parametrize("window_bytes", [70, 300, 4 << 20])
@@ -145,3 +175,87 @@ def test_a_log_directory_is_walked_by_partition() -> None:
     assert [segment.base_offset for segment in orders.segments] == sorted(s.base_offset for s in orders.segments)
     assert orders.size_bytes == sum(Path(segment.log).stat().st_size for segment in orders.segments if segment.log)
     assert all(segment.offset_index and segment.time_index for segment in orders.segments)
+
+
+def test_text_files_are_written_as_kafka_wrote_them(tmp_path: Path) -> None:
+    """Entries of Kafka's checkpoints stand in the order of a hash map, those of properties under a date."""
+    path = tmp_path / "written"
+    for original in files("leader-epoch-checkpoint"):
+        if original.stat().st_size:
+            snapshots.write_leader_epochs(str(path), snapshots.read_leader_epochs(str(original)))
+            assert path.read_bytes() == original.read_bytes()
+    for original in files("partition.metadata"):
+        snapshots.write_partition_metadata(str(path), snapshots.read_partition_metadata(str(original)))
+        assert path.read_bytes() == original.read_bytes()
+    for original in files("quorum-state"):
+        checkpoints.write_quorum_state(str(path), checkpoints.read_quorum_state(str(original)))
+        assert path.read_bytes() == original.read_bytes()
+    for original in files("-offset-checkpoint"):
+        checkpoints.write_offset_checkpoint(str(path), checkpoints.read_offset_checkpoint(str(original)))
+        assert sorted(path.read_bytes().split(b"\n")) == sorted(original.read_bytes().split(b"\n")) or (
+            path.read_bytes() == b"0\n0\n" and not original.read_bytes()
+        )
+    for original in files("meta.properties"):
+        checkpoints.write_meta_properties(str(path), checkpoints.read_meta_properties(str(original)))
+        kept = [line for line in original.read_text().splitlines() if not line.startswith("#")]
+        assert sorted(path.read_text().splitlines()[1:]) == sorted(kept)
+    assert os.listdir(tmp_path) == ["written"]
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        checkpoints.MetaProperties(0, None, 3),
+        checkpoints.MetaProperties(0, "a cluster=with:odd\\letters", None, "dir"),
+        checkpoints.MetaProperties(1, "MkU3OEVBNTcwNTJENDM2Qk", 2147483647, "id", {"a key": "\tvalue\n"}),
+    ],
+)
+def test_meta_properties_of_both_versions_come_back(meta: checkpoints.MetaProperties, tmp_path: Path) -> None:
+    path = str(tmp_path / "meta.properties")
+    checkpoints.write_meta_properties(path, meta)
+    assert checkpoints.read_meta_properties(path) == meta
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("cluster.id=x\n", "no version"),
+        ("version=7\n", "version 7"),
+        ("version=x\n", "'x', a number is expected"),
+        ("version=1\nnode.id=1\n", "lacks cluster.id"),
+        ("version=1\ncluster.id=x\n", "lacks node.id"),
+        ("version=0\nbroker.id=99999999999\n", "a number is expected"),
+        ("version\n", "line 1: key=value is expected"),
+    ],
+)
+def test_meta_properties_that_no_broker_starts_with_are_errors(text: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "meta.properties"
+    path.write_text(text)
+    with pytest.raises(CorruptIndex, match=told):
+        checkpoints.read_meta_properties(str(path))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"leaderEpoch":1}', '{"leaderEpoch":"1","data_version":0}',
+             '{"leaderEpoch":1,"data_version":2}', "[" * 100_000],
+)  # fmt: skip
+def test_a_quorum_state_that_is_none_is_an_error(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "quorum-state"
+    path.write_text(text)
+    with pytest.raises(CorruptIndex, match="quorum"):
+        checkpoints.read_quorum_state(str(path))
+
+
+@pytest.mark.parametrize("text", ["0\n1\nt 0 99999999999999999999\n", "0\n1\n" + "t" * 2000 + " 0 1\n", "0\n-1\n"])
+def test_numbers_and_names_beyond_any_are_errors(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "recovery-point-offset-checkpoint"
+    path.write_text(text)
+    with pytest.raises(CorruptIndex):
+        checkpoints.read_offset_checkpoint(str(path))
+
+
+def test_numbers_that_do_not_fit_an_index_are_errors() -> None:
+    with pytest.raises(CorruptIndex):
+        indexes.pack_offset_index([indexes.OffsetEntry(2**40, 0)], 0)
+    with pytest.raises(CorruptIndex):
+        indexes.pack_time_index([indexes.TimeEntry(2**63, 0)], 0)
