@@ -107,7 +107,7 @@ def _group_line(record: ConsumedRecord) -> bytes:
 
 
 def _group_text(group: str, value: GroupMetadataValue) -> str:
-    protocol_type = f"Some({value.protocol_type})" if value.protocol_type else "None"
+    protocol_type = f"Some({value.protocol_type})" if value.protocol_type or value.members else "None"
     members = ", ".join(f"{member.member_id} -> {_member_text(member, value.protocol)}" for member in value.members)
     return (
         f"GroupMetadata(groupId={group}, generation={value.generation}, protocolType={protocol_type}, "
