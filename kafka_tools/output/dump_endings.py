@@ -45,6 +45,8 @@ class Ending(Protocol):
     """Whether damage ends the dump, as it ends Kafka's tool."""
     deep: bool
     """Whether records are shown."""
+    at_once: bool
+    """Whether ``window`` may be tried; ``batch`` and ``finding_line`` are then called before it is known to work."""
 
     def dumping(self, path: str) -> None:
         """The next file, before anything is known of it."""
@@ -100,6 +102,8 @@ class Ending(Protocol):
 
 class TextEnding:
     """Kafka's text. ``decoder`` None: no contents."""
+
+    at_once = True
 
     def __init__(
         self, sink: Sink, decoder: Decoder | None, *, deep: bool, skip_metadata: bool, strict: bool = True

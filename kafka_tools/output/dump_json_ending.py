@@ -22,6 +22,7 @@ class JsonEnding:
     """JSON lines. ``contents`` None: no contents."""
 
     strict = False
+    at_once = True
 
     def __init__(
         self, sink: Sink, contents: dump_json.Contents | None, bytes_as: str, *, deep: bool, skip_metadata: bool

@@ -308,6 +308,7 @@ class SummaryEnding:
     """Adds up instead of writing; ``take`` hands out a file's sum."""
 
     strict = False
+    at_once = False
 
     def __init__(self, *, deep: bool) -> None:
         self.deep = deep

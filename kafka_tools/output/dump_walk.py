@@ -90,7 +90,7 @@ class LogWalk:
 
         Raises LogError for a strict ending.
         """
-        fast = self._ending.deep and end - self.position >= FAST_FROM_BYTES
+        fast = self._ending.deep and self._ending.at_once and end - self.position >= FAST_FROM_BYTES
         try:
             for at, buffer, starts in self.segment.windows(self.position, end, window_bytes=WINDOW_BYTES):
                 self._views([BatchView(buffer, start, at + start) for start in starts], fast)

@@ -249,7 +249,9 @@ def test_sound_partitions_have_no_damage(name: str) -> None:
 # Sums
 
 
-def test_a_summary_adds_up(tmp_path: Path, log: str) -> None:
+@pytest.mark.parametrize("way", ["scalar", "columns"])
+def test_a_summary_adds_up(way: str, tmp_path: Path, log: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump_walk, "FAST_FROM_BYTES", 0 if way == "columns" else 1 << 60)
     log_of(tmp_path, batch(20, codec="zstd", producer_id=7, producer_epoch=1, base_sequence=0, transactional=True), 20)
     found = objects("--summary", "--deep-iteration", "--files", str(tmp_path), of="summary")
     assert [each["file"] for each in found] == [log, str(tmp_path / f"{20:020d}.log"), None]
