@@ -93,39 +93,40 @@ class LocalFile(File):
 
 
 class RemoteFile(File):
-    """A file of a store. Keeps the last block, so that headers and then records of it cost one request."""
+    """A file of a store. Keeps the last two blocks, so that headers and then records of them cost one request each."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self._system, self._key = _system_and_key(path)
         self._file = self._system.open_input_file(self._key)
         self.size_bytes = int(self._file.size())
-        self._block = b""
-        self._block_at = 0
+        self._blocks: list[tuple[int, bytes]] = []
 
     def read_into(self, room: memoryview, position: int) -> int:
         filled = 0
         while filled < len(room) and position + filled < self.size_bytes:
-            at = position + filled - self._block_at
-            if not 0 <= at < len(self._block):
-                self._fetch(position + filled, len(room) - filled)
-                at = 0
-                if not self._block:
-                    break
-            part = memoryview(self._block)[at : at + len(room) - filled]
+            at = position + filled
+            start, block = self._block_with(at) or self._fetch(at, len(room) - filled)
+            part = memoryview(block)[at - start : at - start + len(room) - filled]
+            if not part:
+                break
             room[filled : filled + len(part)] = part
             filled += len(part)
         return filled
 
-    def _fetch(self, position: int, size_bytes: int) -> None:
+    def _block_with(self, position: int) -> tuple[int, bytes] | None:
+        return next((each for each in self._blocks if each[0] <= position < each[0] + len(each[1])), None)
+
+    def _fetch(self, position: int, size_bytes: int) -> tuple[int, bytes]:
         wanted = min(max(size_bytes, BLOCK_BYTES), self.size_bytes - position)
         try:
-            self._block, self._block_at = self._file.read_at(wanted, position), position
+            fetched = position, self._file.read_at(wanted, position)
         except OSError:
-            self._block = b""
             if not exists(self.path):
                 raise FileNotFoundError(2, "No such file or directory", self.path) from None
             raise
+        self._blocks = [*self._blocks[-1:], fetched]
+        return fetched
 
     def refresh(self) -> int:
         size = size_of(self.path)
@@ -134,7 +135,7 @@ class RemoteFile(File):
             self._file.close()
             self._file = self._system.open_input_file(self._key)
             self.size_bytes = int(self._file.size())
-            self._block = b""
+            self._blocks = []
         return self.size_bytes
 
     def close(self) -> None:

@@ -73,13 +73,18 @@ def plan(options: ReadOptions) -> Iterator[Range]:
         for found in partitions(log_dir, selection.topics):
             if not selection.has_partition(found.topic, found.partition):
                 continue
-            found_segments = list(segments_of(log_dir, found))
-            following = [segment.base_offset for segment in found_segments[1:]]
-            for segment, next_base_offset in zip(found_segments, [*following, None], strict=True):
+            for segment, next_base_offset in with_next(segments_of(log_dir, found)):
                 if selection.has_segment(segment.base_offset, next_base_offset):
                     if selection.min_offset is not None and selection.min_offset > segment.base_offset:
                         segment = segment._replace(start=position_of(segment, selection.min_offset))
                     yield from cut(segment, options.range_bytes)
+
+
+def with_next(found: Iterable[Range]) -> Iterator[tuple[Range, int | None]]:
+    """Each segment of a partition with the base offset of the one after it."""
+    listed = list(found)
+    for number, segment in enumerate(listed, 1):
+        yield segment, listed[number].base_offset if number < len(listed) else None
 
 
 def pack(ranges: Iterable[Range], range_bytes: int) -> list[list[Range]]:

@@ -212,6 +212,8 @@ def _environment(home: str, master: str, address_file: str) -> dict[str, str]:
         "SPARK_HOME": home,
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": address_file,
+        # Spark looks with it for data sources that are installed (modules named pyspark_*).
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
     if master.startswith("local"):
         # Workers on this machine are this Python with this kafka_tools, wherever it is imported from.

@@ -18,7 +18,7 @@ from kafka_tools.spark.damage import SOUND
 from kafka_tools.spark.files import File, read_whole
 from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.options import LATEST, ReadOptions
-from kafka_tools.spark.plan import Range, cut, pack, partitions, position_of, segments_of
+from kafka_tools.spark.plan import Range, cut, pack, partitions, position_of, segments_of, with_next
 from kafka_tools.spark.scan import Run, open_range, scan_file
 from kafka_tools.spark.source import Work, read_work
 from kafka_tools.storage.names import PARTITION_METADATA
@@ -105,9 +105,7 @@ def _next_offset(offsets: Offsets, directory: str, topic_id: str) -> int:
 
 def _between(log_dir: str, found: PartitionFiles, interval: tuple[int, int]) -> Iterator[Range]:
     """The segments of a directory that may hold offsets of an interval, from near its first one on."""
-    segments = list(segments_of(log_dir, found))
-    following = [segment.base_offset for segment in segments[1:]]
-    for segment, next_base_offset in zip(segments, [*following, None], strict=True):
+    for segment, next_base_offset in with_next(segments_of(log_dir, found)):
         if segment.base_offset < interval[1] and (next_base_offset is None or next_base_offset > interval[0]):
             if segment.base_offset < interval[0]:
                 segment = segment._replace(start=position_of(segment, interval[0]))

@@ -144,3 +144,30 @@ def test_what_a_broker_removes_while_directories_are_listed_is_left_out(
 
     monkeypatch.setattr(plan, "partition_files", vanishing)
     assert [each.partition for each in segments(str(tmp_path), ())] == [0, 2]
+
+
+def test_a_partition_without_segments_is_passed_over(tmp_path: Path) -> None:
+    from kafka_tools.spark.options import parse_options
+    from kafka_tools.spark.plan import plan
+    from kafka_tools.spark.rows import BATCH_COLUMNS
+
+    (tmp_path / "empty-0").mkdir()
+    write_segment(tmp_path / "orders-0", 0, count=2)
+    assert [each.topic for each in plan(parse_options({"path": str(tmp_path)}, BATCH_COLUMNS))] == ["orders"]
+
+
+def test_offsets_choose_segments_and_where_reading_begins(tmp_path: Path) -> None:
+    from kafka_tools.spark.options import parse_options
+    from kafka_tools.spark.plan import plan
+    from kafka_tools.spark.rows import BATCH_COLUMNS
+
+    for base_offset in (0, 200, 400):
+        path = write_segment(tmp_path / "orders-0", base_offset, count=200)
+    path = path.with_name(f"{200:020d}.log")
+    planned = list(plan(parse_options({"path": str(tmp_path), "minOffset": "250", "maxOffset": "399"}, BATCH_COLUMNS)))
+    assert [(each.base_offset, each.end) for each in planned] == [(200, path.stat().st_size)]
+    starts = {view.position: view.base_offset for view in batches(path.read_bytes())}
+    assert 240 < starts[planned[0].start] <= 250
+    path.with_suffix(".index").write_bytes(bytes(8000))
+    planned = list(plan(parse_options({"path": str(tmp_path), "minOffset": "250", "maxOffset": "399"}, BATCH_COLUMNS)))
+    assert [each.start for each in planned] == [0]

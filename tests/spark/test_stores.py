@@ -1,0 +1,192 @@
+"""Logs in an object store: an S3 server on this machine holds the same bytes as a directory, with the same rows."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
+
+from kafka_tools.errors import InputError
+from kafka_tools.records.build import build_batch
+from kafka_tools.spark import files
+from kafka_tools.spark.arrow import record_batches as batch_rows
+from kafka_tools.spark.file_arrow import directories
+from kafka_tools.spark.file_arrow import record_batches as file_rows
+from kafka_tools.spark.options import BATCH_OPTIONS, FILE_OPTIONS, RECORD_OPTIONS, parse_options
+from kafka_tools.spark.plan import plan
+from kafka_tools.spark.record_arrow import record_batches as record_rows
+from kafka_tools.spark.rows import BATCH_COLUMNS, CONTENT_COLUMNS, FILE_COLUMNS, RECORD_COLUMNS
+from tests.corpus.golden import case
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BUCKET = "kafka"
+ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    """An S3 server, told to everything here through the environment, as on a machine that reads from S3."""
+    if importlib.util.find_spec("moto") is None:
+        pytest.skip("moto, the S3 server for tests, is not installed")
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    before = {name: os.environ.get(name) for name in (*ENVIRONMENT, "AWS_ENDPOINT_URL")}
+    os.environ.update(ENVIRONMENT, AWS_ENDPOINT_URL=f"http://{host}:{port}")
+    files._system.cache_clear()
+    try:
+        from pyarrow import fs
+
+        store = fs.S3FileSystem(
+            endpoint_override=os.environ["AWS_ENDPOINT_URL"], region="us-east-1", allow_bucket_creation=True
+        )
+        store.create_dir(BUCKET)
+        yield os.environ["AWS_ENDPOINT_URL"]
+    finally:
+        files._system.cache_clear()
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+        server.stop()
+
+
+def upload(folder: Path, name: str) -> str:
+    """The files of a directory as objects; the store's path of it."""
+    system, _ = files._system_and_key(f"s3://{BUCKET}/")
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            with system.open_output_stream(f"{BUCKET}/{name}/{path.relative_to(folder)}") as out:
+                out.write(path.read_bytes())
+    return f"s3://{BUCKET}/{name}"
+
+
+def tables(path: str, **options: str) -> dict[str, list[dict[str, Any]]]:
+    """All rows of the three tables, with paths below the log directory and without times of writing."""
+    log_dir = files.normalised(path)
+    batches = parse_options({"path": path, **options}, BATCH_COLUMNS, BATCH_OPTIONS)
+    records = parse_options(
+        {"path": path, "content": "true", **options}, RECORD_COLUMNS, RECORD_OPTIONS, CONTENT_COLUMNS
+    )
+    inventory = parse_options({"path": path}, FILE_COLUMNS, FILE_OPTIONS)
+    found = {
+        "batches": [row for each in plan(batches) for part in batch_rows(each, batches) for row in part.to_pylist()],
+        "records": [row for each in plan(records) for part in record_rows(each, records) for row in part.to_pylist()],
+        "files": [
+            row
+            for task in directories(inventory)
+            for directory in task
+            for part in file_rows(directory, inventory)
+            for row in part.to_pylist()
+        ],
+    }
+    for rows in found.values():
+        for row in rows:
+            assert row.pop("log_dir") == log_dir
+            row["file"] = row["file"].removeprefix(log_dir)
+            for name in ("modified", "modified_ms"):
+                row.pop(name, None)
+    found["files"].sort(key=lambda row: row["file"])
+    return found
+
+
+@pytest.mark.parametrize("name", ["m2-none-43", "corrupt-negative-length-none43", "corrupt-truncated-batch-none43"])
+def test_a_store_tells_the_same_rows_as_a_disk(endpoint: str, name: str) -> None:
+    folder = case(name).cwd
+    expected = tables(str(folder), rangeBytes="4096")
+    assert len(expected["batches"]) > 5 and len(expected["records"]) > 20 and len(expected["files"]) > 2
+    path = upload(folder, name)
+    assert tables(path, rangeBytes="4096") == expected
+    assert tables(path.replace("s3://", "s3a://") + "/", rangeBytes="4096") == expected
+
+
+def test_large_objects_are_read_by_range(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    data = b"".join(build_batch([(1, None, bytes(50_000), ())], base_offset=n) for n in range(60))
+    (folder / f"{0:020d}.log").write_bytes(data)
+    path = upload(tmp_path, "ranges")
+    read: list[tuple[int, int]] = []
+    fetch = files.RemoteFile._fetch
+
+    def noted(self: files.RemoteFile, position: int, size_bytes: int) -> tuple[int, bytes]:
+        block = fetch(self, position, size_bytes)
+        read.append((position, len(block[1])))
+        return block
+
+    monkeypatch.setattr(files, "BLOCK_BYTES", 500_000)
+    monkeypatch.setattr("kafka_tools.spark.record_arrow.WINDOW_BYTES", 250_000)
+    monkeypatch.setattr(files.RemoteFile, "_fetch", noted)
+    options = parse_options({"path": path, "columns": "offset"}, RECORD_COLUMNS, RECORD_OPTIONS)
+    (segment,) = plan(options)
+    rows = [row for part in record_rows(segment, options) for row in part.to_pylist()]
+    assert [row["offset"] for row in rows] == list(range(60))
+    # Once, though the headers are read before the records; a batch over the edge of two blocks is read twice.
+    assert max(size for _, size in read) == 500_000
+    assert sum(size for _, size in read) < 1.2 * len(data)
+    read.clear()
+    half = segment._replace(start=30 * (len(data) // 60))
+    assert len([row for part in record_rows(half, options) for row in part.to_pylist()]) == 30
+    assert min(position for position, _ in read) == half.start
+
+
+def test_an_object_that_vanishes_is_a_row(endpoint: str, tmp_path: Path) -> None:
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    (folder / f"{0:020d}.log").write_bytes(build_batch([(1, None, b"v", ())]))
+    path = upload(tmp_path, "vanishing")
+    options = parse_options({"path": path}, BATCH_COLUMNS)
+    (segment,) = plan(options)
+    system, key = files._system_and_key(segment.file)
+    system.delete_file(key)
+    assert [row["damage"] for part in batch_rows(segment, options) for row in part.to_pylist()] == ["vanished"]
+
+
+def test_what_is_not_there_is_named(endpoint: str) -> None:
+    for path in (f"s3://{BUCKET}/nothing", "s3://no-such-bucket/logs"):
+        with pytest.raises(InputError, match=f"log directory {path}: "):
+            list(plan(parse_options({"path": path}, BATCH_COLUMNS)))
+
+
+def test_spark_reads_a_store(endpoint: str, spark: SparkSession) -> None:
+    """Its workers are this machine's: they learn of the store from the environment of the session."""
+    import kafka_tools.spark
+
+    path = upload(case("m2-zstd-43").cwd, "spark")
+    kafka_tools.spark.register(spark)
+    spark.sparkContext.environment.update(ENVIRONMENT, AWS_ENDPOINT_URL=endpoint)
+    try:
+        rows = spark.read.format("kafka_log_batches").option("columns", "record_count").load(path).collect()
+    finally:
+        for name in (*ENVIRONMENT, "AWS_ENDPOINT_URL"):
+            spark.sparkContext.environment.pop(name, None)
+    assert sum(row.record_count for row in rows) == 340
+
+
+def test_hdfs_without_its_library_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    fs = pytest.importorskip("pyarrow.fs")
+
+    def missing(uri: str) -> None:
+        raise OSError("Unable to load libjvm\ndlopen failed: no such file")
+
+    class System:
+        from_uri = staticmethod(missing)
+
+    monkeypatch.setattr(fs, "FileSystem", System)
+    files._system.cache_clear()
+    with pytest.raises(InputError) as caught:
+        list(plan(parse_options({"path": "hdfs://namenode:8020/logs"}, BATCH_COLUMNS)))
+    needed = "needs Hadoop's libhdfs, its CLASSPATH and a Java on each machine"
+    assert str(caught.value) == f"hdfs://namenode:8020 {needed}: Unable to load libjvm"
