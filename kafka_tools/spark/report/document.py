@@ -67,14 +67,14 @@ def data(result: Audit) -> Row:
             for path, log_dir in sorted(result.around.log_dirs.items())
         ],
         "records_read": result.options.records,
-        "total": _total(whole, result.options.records),
+        "total": _total(whole, result.options.records, result.around.now_ms),
         "finding_counts": [{"severity": severity, "kind": kind, "count": count} for (severity, kind), count in counts],
         "findings": [_finding(finding) for finding in result.findings],
         "topics": [
             {
                 "topic": topic,
                 "compacted": topic in compacted,
-                **_total(total, result.options.records),
+                **_total(total, result.options.records, result.around.now_ms),
                 "partition_bytes": sizes[topic],
             }
             for topic, total in sorted(by_topic.items())
@@ -124,7 +124,7 @@ def _finding(finding: AuditFinding) -> Row:
     return {**finding._asdict(), "advice": advice(finding), "command": command(finding)}
 
 
-def _total(total: Total, records_read: bool) -> Row:
+def _total(total: Total, records_read: bool, now_ms: int) -> Row:
     return {
         "partitions": total.partitions,
         "copies": total.copies,
@@ -141,7 +141,7 @@ def _total(total: Total, records_read: bool) -> Row:
         "records_per_batch": _plain_numbers(total.records_per_batch),
         "days": _spans(total.days),
         "hours": _spans(total.hours),
-        "growth_bytes_per_day": _growth(total.hours),
+        "growth_bytes_per_day": _growth(total.hours, now_ms),
         "content": _content(total) if records_read else None,
     }
 
@@ -296,9 +296,9 @@ def _spans(spans: Spans) -> Row:
     }
 
 
-def _growth(hours: Spans) -> int | None:
-    """Bytes per day over the newest hours kept; None where they span less than an hour."""
-    rows = hours.rows()
+def _growth(hours: Spans, now_ms: int) -> int | None:
+    """Bytes per day over the newest hours that are not ahead; None where there are less than two."""
+    rows = [row for row in hours.rows() if row[0] <= now_ms]
     if len(rows) < 2:
         return None
     span_ms = rows[-1][0] - rows[0][0] + HOUR_MS

@@ -51,4 +51,9 @@
   kind.addEventListener("change", filter);
   boxes.forEach(function (box) { box.addEventListener("change", filter); });
   document.querySelector(".filters").hidden = false;
+  // Remarks wait until they are asked for where there is something worse to see.
+  if (document.querySelector("tr[data-severity=error], tr[data-severity=warning]")) {
+    document.querySelector("input[data-severity=info]").checked = false;
+    filter();
+  }
 }());

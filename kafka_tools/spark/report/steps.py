@@ -24,6 +24,17 @@ _SHOWN_CONFIGS = (
     "near-limit",
 )
 _WITH_RECORDS = ("unreadable-records", "hot-key", "header-bloat", "bad-marker", "bad-timestamp")
+_NOTHING_TO_SHOW = (
+    "vanished",
+    "growing",
+    "shrunk",
+    "unflushed",
+    "unknown-file",
+    "unreadable",
+    "leftover-directory",
+    "index-missing",
+    "timeindex-missing",
+)
 
 
 def advice(finding: AuditFinding) -> str | None:
@@ -44,7 +55,7 @@ def command(finding: AuditFinding) -> str | None:
         return f"kafka-configs {_BOOTSTRAP} --entity-type topics --entity-name {shlex.quote(topic)} --describe --all"
     if topic is not None and kind in ("replica-behind", "partition-skew", "empty-partition", "idle-partition"):
         return f"kafka-topics {_BOOTSTRAP} --describe --topic {shlex.quote(topic)}"
-    if finding.file is None or kind in ("vanished", "growing", "shrunk", "unflushed", "unknown-file", "unreadable"):
+    if finding.file is None or kind in _NOTHING_TO_SHOW:
         return None
     deep = " --deep-iteration" if kind in _WITH_RECORDS else ""
     return f"kafka-dump-log --files {shlex.quote(finding.file)}{deep}"
