@@ -8,7 +8,8 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -479,3 +480,67 @@ def test_ctrl_c_ends_following_cleanly(tmp_path: Path) -> None:
     assert stderr.splitlines() == [
         f"{path}: read up to byte {size}, the next offset is 10; --from-position 0:{size}"
     ]  # fmt: skip
+
+
+# Terminals
+
+
+def on_a_terminal(*arguments: str, **environment: str) -> str:
+    """What a terminal gets to see of a run."""
+    import pty
+
+    lead, follow_ = pty.openpty()
+    with subprocess.Popen(
+        [*MAIN, *arguments],
+        stdout=follow_,
+        stderr=subprocess.PIPE,
+        env={**{name: os.environ[name] for name in os.environ if name != "NO_COLOR"}, "TERM": "xterm", **environment},
+    ) as process:
+        os.close(follow_)
+        seen = b""
+        while True:
+            try:
+                data = os.read(lead, 65536)
+            except OSError:  # Linux: the other end is closed
+                break
+            if not data:
+                break
+            seen += data
+        process.wait(60)
+    os.close(lead)
+    return seen.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colours_and_no_control_characters(tmp_path: Path) -> None:
+    data = bytearray(build_batch([(1, b"k", b"\x1b[2Jgone\x9b", ())]))
+    data[17] ^= 1
+    path = str(log_of(tmp_path, bytes(data)))
+    plain = on_a_terminal("--print-data-log", "--files", path, NO_COLOR="1")
+    assert "\x1b" not in plain and "payload: \\x1b[2Jgone" in plain
+    coloured = on_a_terminal("--print-data-log", "--files", path)
+    assert f"\x1b[1mDumping {path}\x1b[0m\n" in coloured
+    assert "isvalid: false\x1b[0m\n" in coloured and "payload: \\x1b[2Jgone" in coloured
+    assert run("--print-data-log", "--files", path)[1].encode().count(b"\x1b[") == 1
+
+
+def test_a_bar_is_shown_only_to_somebody_who_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kafka_tools.commands import dump_log
+    from kafka_tools.output import progress
+
+    path = str(log_of(tmp_path, batch(0)))
+    shown: list[tuple[int, int]] = []
+
+    @contextmanager
+    def bar(title: str, poll: Callable[[], tuple[int, int]]) -> Iterator[None]:
+        yield
+        shown.append(poll())
+
+    monkeypatch.setattr(progress, "progress", bar)
+    assert run("--files", path)[0] == 0 and shown == []
+    with output() as (_, stderr):
+        monkeypatch.setattr(stderr, "isatty", lambda: True)
+        assert _run.run(command, ["--files", path], PROGRAM) == 0 and shown == []
+        monkeypatch.setattr(dump_log, "_BAR_FROM_BYTES", 1)
+        monkeypatch.setattr(dump_log, "_MIB", 1)
+        assert _run.run(command, ["--files", path], PROGRAM) == 0
+    assert shown == [(os.path.getsize(path), os.path.getsize(path))]

@@ -265,3 +265,15 @@ def test_no_flipped_bit_surprises(suffix: str, tmp_path: Path) -> None:
             (tmp_path / path.name).write_bytes(flipped[:end])
             objects("--files", str(tmp_path / path.name), *option_for(path))
             objects("--files", str(tmp_path / path.name), "--summary")
+
+
+@pytest.mark.parametrize("form", [(), ("--bytes", "text"), ("--bytes", "base64"), ("--skip-record-metadata",)])
+def test_columns_write_what_the_scalar_way_writes(form: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump_walk, "WINDOW_BYTES", 3000)
+    paths = [path for path in golden_files() if path.suffix == ".log" and path.stat().st_size]
+    for path in paths if THOROUGH else paths[:: 1 if not form else 5]:
+        written = []
+        for smallest in (0, 1 << 60):
+            monkeypatch.setattr(dump_walk, "FAST_FROM_BYTES", smallest)
+            written.append(run("--files", str(path), *option_for(path), *form))
+        assert written[0] == written[1], path
