@@ -41,7 +41,7 @@ import contextlib, io, json, sys
 from kafka_tools import cli
 from kafka_tools.commands import _run
 name, *arguments = sys.argv[1:]
-with contextlib.redirect_stdout(io.StringIO()):
+with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), encoding="utf-8")):
     status = _run.run(cli.root if name == "root" else cli.load(name), arguments, "kafka")
 print(json.dumps([status, sorted(sys.modules)]))
 """
@@ -118,6 +118,18 @@ def test_a_run_imports_only_what_it_needs(servers: str, name: str, arguments: tu
     assert heavy(modules) == []
     assert len(modules) <= RUN_CEILING
     elsewhere = ("kafka_tools.broker_embedded", "kafka_tools.storage", "kafka_tools.records")
+    assert [module for module in modules if module.startswith(elsewhere)] == []
+
+
+@pytest.mark.parametrize("options", [(), ("--print-data-log",), ("--print-data-log", "-o", "jsonl"), ("--summary",)])
+def test_a_dump_of_a_small_log_is_light(options: tuple[str, ...], tmp_path: Path) -> None:
+    """numpy alone takes 100 ms: it is for logs that are long enough to make up for it."""
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(b"")
+    modules = modules_after("dump-log", *options, "--files", str(path))
+    assert heavy(modules) == []
+    assert len(modules) <= RUN_CEILING
+    elsewhere = ("kafka_tools.broker_embedded", "kafka_tools.net", "kafka_tools.admin", "kafka_tools.clients")
     assert [module for module in modules if module.startswith(elsewhere)] == []
 
 
