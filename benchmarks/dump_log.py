@@ -1,124 +1,129 @@
 """kafka-dump-log beside Kafka 4.3.1's DumpLogSegments: whole processes, output to a file, in turn; outputs compared.
 
-``python -m benchmarks.dump_log [--records N] [--rounds N]``, in the environment where the package is installed. Needs
-Java and Kafka's jars (see CONTRIBUTING.md). The logs are written by our own builder, whose batches the tests compare
-with a broker's to the byte: 16 KiB batches of records of about 100 bytes.
+``python -m benchmarks.dump_log``, in the environment where the package is installed. Needs Java and Kafka's jars (see
+CONTRIBUTING.md). The logs are those of a real broker (``dump_log_files``), made on the first run and kept: 1,000,000
+records of about 100 bytes, plain, lz4 and zstd, and 500,000 commits in __consumer_offsets. Then the peak memory over
+generated segments of 2 GiB, plain and compressed, and the start on an empty file.
+
+``--rounds N`` instead of 5, ``--only TEXT`` for the runs whose title contains it, ``--records N`` instead of a million.
 """
 
 from __future__ import annotations
 
 import argparse
 import filecmp
-import random
-import resource
-import subprocess
+import os
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from benchmarks.timing import RELEASE, Cost, kafka_command, medians, script, table
-from kafka_tools.protocol.codec import encode_versioned
-from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
-from kafka_tools.records.build import Row, build_batch
+from benchmarks.dump_log_files import CODECS, OFFSETS, SEGMENT, grown, logs
+from benchmarks.timing import RELEASE, Cost, cost, in_turn, kafka_command, median, script, table
 
-START_MS = 1_700_000_000_000
-BATCH_RECORDS = 140
-OFFSETS_BATCH_RECORDS = 12
-TIMEOUT_S = 600
-CODECS = ("none", "lz4", "zstd")
+MIB = 1024 * 1024
+LARGE_BYTES = 2 * 1024 * MIB
+MEMORY_BYTES = 150 * MIB
+START_S = 0.15
 
 
-def ordinary(rng: random.Random) -> Iterator[Row]:
-    """Records of about 100 bytes that compress as text does."""
-    words = [bytes(rng.choices(b"abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 9))) for _ in range(500)]
-    values = [b" ".join(rng.choices(words, k=14))[:88] for _ in range(20_000)]
-    now = START_MS
-    while True:
-        now += rng.randint(0, 3)
-        yield now, b"key-%08d" % rng.randrange(10**8), rng.choice(values), ()
+class Case(NamedTuple):
+    """A run of both tools over ``files``. ``ours`` are further options of ours; ``bar`` is the ratio to reach."""
+
+    title: str
+    options: list[str]
+    files: list[Path]
+    bar: float
+    ours: tuple[str, ...] = ()
+    same_output: bool = True
 
 
-def offset_commits(rng: random.Random) -> Iterator[Row]:
-    """Records of ``__consumer_offsets``: 200 groups over 20 topics of 12 partitions."""
-    for now in range(START_MS, START_MS + 10**9):
-        key = OffsetCommitKey(
-            group=f"group-{rng.randrange(200)}", topic=f"topic-{rng.randrange(20)}", partition=rng.randrange(12)
-        )
-        value = OffsetCommitValue(offset=rng.randrange(10**9), leader_epoch=rng.randrange(5), commit_timestamp=now)
-        yield now, encode_versioned(key, 0), encode_versioned(value, 3), ()
+def cases(files: dict[str, Path]) -> list[Case]:
+    """Every run that has a bar."""
+    kinds = (("--print-data-log", 4), ("--deep-iteration", 5), ("", 3))
+    found = [
+        Case(f"{kind or 'batches only'}, {codec}", [kind] if kind else [], [files[codec]], bar)
+        for kind, bar in kinds
+        for codec in CODECS
+    ]
+    found.append(Case("--offsets-decoder", ["--offsets-decoder"], [files[OFFSETS]], 4))
+    found.append(Case("-o jsonl beside Kafka's text", ["--print-data-log"], [files["none"]], 2, ("-o", "jsonl"), False))
+    both = [files[codec] for codec in CODECS[1:]]
+    found.append(Case("--jobs 2, two files", ["--deep-iteration"], both, 5, ("--jobs", "2")))
+    return found
 
 
-def write_log(folder: Path, rows: Iterator[Row], count: int, batch_records: int, codec: str = "none") -> Path:
-    """A segment of ``count`` records in a new folder."""
-    folder.mkdir()
-    path = folder / "00000000000000000000.log"
-    with path.open("wb") as file:
-        for base in range(0, count, batch_records):
-            batch = [next(rows) for _ in range(min(batch_records, count - base))]
-            file.write(build_batch(batch, base_offset=base, codec=codec, leader_epoch=0))
-    return path
+def compare(case: Case, rounds: int, folder: Path) -> list[str]:
+    """A row of the table; stops if the outputs differ."""
+    to_ours, to_kafkas = folder / "ours", folder / "kafkas"
+    arguments = [*case.options, "--files", ",".join(map(str, case.files))]
+    ours = [script("kafka-dump-log"), *arguments, *case.ours]
+    kafkas = kafka_command("org.apache.kafka.tools.DumpLogSegments", *arguments)
+    found = in_turn({"ours": lambda: cost(ours, to=to_ours), "kafka": lambda: cost(kafkas, to=to_kafkas)}, rounds)
+    if case.same_output and not filecmp.cmp(to_ours, to_kafkas, shallow=False):
+        raise SystemExit(f"{case.title}: the outputs differ")
+    mine, theirs = median(found["ours"]), median(found["kafka"])
+    ratio = theirs.wall_s / mine.wall_s
+    row = [
+        case.title, _spread(found["ours"]), _spread(found["kafka"]), f"{ratio:.1f}", f"{case.bar:.0f}",
+        "" if ratio >= case.bar else "MISSED",
+        f"{theirs.cpu_s / mine.cpu_s:.1f}", f"{mine.peak_bytes / MIB:.0f}", f"{theirs.peak_bytes / MIB:.0f}",
+    ]  # fmt: skip
+    print("  ".join(row), file=sys.stderr, flush=True)
+    return row
 
 
-def contestant(command: list[str], to: Path) -> Callable[[], Cost]:
-    """Runs ``command`` with its output in a file."""
+def _spread(costs: list[Cost]) -> str:
+    walls = [each.wall_s for each in costs]
+    return f"{median(costs).wall_s:.2f} ({min(walls):.2f}-{max(walls):.2f})"
 
-    def measure() -> Cost:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with to.open("wb") as file:
-            start = time.perf_counter()
-            done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False)
-            elapsed = time.perf_counter() - start
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if done.returncode:
-            raise SystemExit(f"{' '.join(command[-4:])} ended with {done.returncode}: {done.stderr.decode()[:2000]}")
-        return Cost(elapsed, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
-    return measure
+def large(files: dict[str, Path], only: str) -> list[list[str]]:
+    """Peak memory over large segments, every record printed."""
+    rows = []
+    for codec in ("none", "lz4"):
+        title = f"2 GiB {codec}, --print-data-log"
+        if only in title:
+            log = grown(files[codec], LARGE_BYTES)
+            found = cost([script("kafka-dump-log"), "--print-data-log", "--files", str(log)], to=Path(os.devnull))
+            missed = "" if found.peak_bytes < MEMORY_BYTES else "MISSED"
+            rows.append([title, f"{found.wall_s:.1f}", f"{found.peak_bytes / MIB:.0f}", missed])
+            print("  ".join(rows[-1]), file=sys.stderr, flush=True)
+    return rows
+
+
+def start(rounds: int, folder: Path) -> list[str]:
+    """The start on an empty log."""
+    empty = folder / SEGMENT
+    empty.touch()
+    ours = [script("kafka-dump-log"), "--files", str(empty)]
+    kafkas = kafka_command("org.apache.kafka.tools.DumpLogSegments", "--files", str(empty))
+    found = in_turn({"ours": lambda: cost(ours), "kafka": lambda: cost(kafkas)}, rounds)
+    mine, theirs = median(found["ours"]), median(found["kafka"])
+    missed = "" if mine.wall_s < START_S else "MISSED"
+    return ["empty file", f"{mine.wall_s:.3f}", f"{theirs.wall_s:.3f}", f"{theirs.wall_s / mine.wall_s:.1f}", missed]
 
 
 def main() -> None:
-    """Print a table of all runs; stops if an output differs from Kafka's."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="")
     options = parser.parse_args()
-    rows = []
+    files = logs(options.records)
     with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
-        ours, theirs = root / "ours.txt", root / "kafka.txt"
-        cases = []
-        for codec in CODECS:
-            log = write_log(root / codec, ordinary(random.Random(1)), options.records, BATCH_RECORDS, codec)
-            cases += [(f"{kind or 'batches only'}, {codec}", [kind] if kind else [], log)
-                      for kind in ("--print-data-log", "--deep-iteration", "")]  # fmt: skip
-        log = write_log(root / "offsets", offset_commits(random.Random(2)), options.records // 2, OFFSETS_BATCH_RECORDS)
-        cases.append(("--offsets-decoder", ["--offsets-decoder"], log))
-        for title, arguments, log in cases:
-            costs = medians(
-                {
-                    "ours": contestant([script("kafka-dump-log"), *arguments, "--files", str(log)], ours),
-                    "kafka": contestant(
-                        kafka_command("org.apache.kafka.tools.DumpLogSegments", *arguments, "--files", str(log)), theirs
-                    ),
-                },
-                options.rounds,
-            )
-            if not filecmp.cmp(ours, theirs, shallow=False):
-                raise SystemExit(f"{title}: the outputs differ")
-            us, them = costs["ours"], costs["kafka"]
-            rows.append(
-                (
-                    title,
-                    f"{us.wall_s:.2f}",
-                    f"{them.wall_s:.2f}",
-                    f"{them.wall_s / us.wall_s:.1f}",
-                    f"{them.cpu_s / us.cpu_s:.1f}",
-                )
-            )
-            print(f"{title}: {rows[-1][3]}", file=sys.stderr, flush=True)
-    print(table(("run", "ours s", f"Kafka {RELEASE} s", "times faster", "times less CPU"), rows))
+        folder = Path(name)
+        rows = [compare(case, options.rounds, folder) for case in cases(files) if options.only in case.title]
+        starts = [start(options.rounds, folder)] if options.only in "empty file" else []
+        peaks = large(files, options.only)
+    if rows:
+        head = ["run", "ours s", f"Kafka {RELEASE} s", "times faster", "bar", "", "less CPU", "MiB", "MiB Kafka"]
+        print(table(head, rows), end="\n\n")
+    if starts:
+        print(table(["start", "ours s", f"Kafka {RELEASE} s", "times faster", ""], starts), end="\n\n")
+    if peaks:
+        print(table(["memory", "s", f"MiB (bar {MEMORY_BYTES // MIB})", ""], peaks))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,13 +67,14 @@ class Cost(NamedTuple):
     peak_bytes: int = 0
 
 
-def cost(command: Sequence[str], expected: Sequence[int] = (0,)) -> Cost:
-    """One run; a run that ends otherwise than expected, or not in time, stops the benchmark."""
-    with tempfile.TemporaryFile() as output:
+def cost(command: Sequence[str], expected: Sequence[int] = (0,), to: Path | None = None) -> Cost:
+    """One run; a run that ends otherwise than expected, or not in time, stops the benchmark.
+
+    ``to`` is where its standard output goes.
+    """
+    with tempfile.TemporaryFile() as notes, to.open("wb") if to else nullcontext(notes) as output:
         start = time.perf_counter()
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment()
-        )
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=notes, env=environment())
         overdue = threading.Timer(TIMEOUT_S, process.kill)
         overdue.start()
         _, status, usage = os.wait4(process.pid, 0)  # the only call that tells one child's peak
@@ -80,14 +82,14 @@ def cost(command: Sequence[str], expected: Sequence[int] = (0,)) -> Cost:
         overdue.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode not in expected:
-            output.seek(0)
-            text = output.read().decode("utf-8", "replace")
+            notes.seek(0)
+            text = notes.read().decode("utf-8", "replace")
             raise SystemExit(f"{' '.join(command[-6:])} ended with {process.returncode}:\n{text}")
     return Cost(elapsed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
-def medians(contestants: Mapping[str, Callable[[], Cost]], rounds: int) -> dict[str, Cost]:
-    """The medians of each contestant over ``rounds`` rounds in which each runs once, in turn.
+def in_turn(contestants: Mapping[str, Callable[[], Cost]], rounds: int) -> dict[str, list[Cost]]:
+    """What each contestant took in ``rounds`` rounds in which each runs once, in turn.
 
     One warm-up round that does not count fills the caches of files for all alike.
     """
@@ -97,7 +99,17 @@ def medians(contestants: Mapping[str, Callable[[], Cost]], rounds: int) -> dict[
             value = measure()
             if turn:
                 found[name].append(value)
-    return {name: Cost(*map(statistics.median, zip(*costs, strict=True))) for name, costs in found.items()}
+    return found
+
+
+def median(costs: Sequence[Cost]) -> Cost:
+    """The median of each quantity."""
+    return Cost(*map(statistics.median, zip(*costs, strict=True)))
+
+
+def medians(contestants: Mapping[str, Callable[[], Cost]], rounds: int) -> dict[str, Cost]:
+    """The medians of each contestant ``in_turn``."""
+    return {name: median(costs) for name, costs in in_turn(contestants, rounds).items()}
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

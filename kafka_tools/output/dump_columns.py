@@ -44,8 +44,9 @@ _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 class Window:
     """The lines of the first ``batch_count`` of some batches, and the offsets of their records as they are stored."""
 
-    def __init__(self, data: bytes, offsets: Column, batch_count: int) -> None:
-        self.data = data
+    def __init__(self, parts: list[bytes], offsets: Column, batch_count: int) -> None:
+        self.parts = parts
+        """The lines, in pieces to be written one after the other."""
         self.batch_count = batch_count
         self._offsets = offsets
 
@@ -137,7 +138,7 @@ def assemble(
             done = begun
     except (LogError, IndexError, ValueError):
         return None
-    return Window(b"".join((*slabs, *heads[done:])), found.offset, found.batch_count)
+    return Window([*slabs, b"".join(heads[done:])], found.offset, found.batch_count)
 
 
 def _valid(data: bytes) -> bytes:

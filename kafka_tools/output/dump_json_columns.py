@@ -116,9 +116,9 @@ def _member(rows: Rows, part: RecordColumns, name: str, field: Field, ordinary: 
     ends = start + np.maximum(size, 0)
     low = int(start.min())
     data = bytes(part.arena[low : int(ends.max())])
-    cuts = list(zip((start - low).tolist(), (ends - low).tolist(), strict=True))
+    cuts = (start - low).tolist(), (ends - low).tolist()
     text = data.decode("latin-1")  # a character is a byte: slices of text are cheaper to get than bytes as text
-    pieces = [text[at:end] for at, end in cuts]
+    pieces = [text[at:end] for at, end in zip(*cuts, strict=True)]
     if int(size.min()) >= 0 and "".join(pieces).isascii():
         # ASCII is the same text for every field that shows text, and most data are.
         rows.constant(f'"{name}":'.encode(), ordinary)
@@ -126,5 +126,5 @@ def _member(rows: Rows, part: RecordColumns, name: str, field: Field, ordinary: 
         return
     nulls = (size < 0).tolist()
     rows.texts(
-        [field(name, None if null else data[at:end]) for (at, end), null in zip(cuts, nulls, strict=True)], ordinary
+        [field(name, None if null else data[at:end]) for at, end, null in zip(*cuts, nulls, strict=True)], ordinary
     )

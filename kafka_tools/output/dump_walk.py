@@ -140,7 +140,8 @@ class LogWalk:
             window = self._ending.window(views[shown : len(lines)], lines[shown:])
             if window is None:
                 break
-            self._ending.line_bytes(window.data)
+            for part in window.parts:
+                self._ending.line_bytes(part)
             for before, after in window.gaps(self._previous):
                 self._notes.gap(path, before, after)
             if window.last_offset is not None:

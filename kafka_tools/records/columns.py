@@ -29,7 +29,7 @@ ARENA_BYTES = 8 * 1024 * 1024
 """What the bodies of one ``decode`` may take together, decompressed."""
 MARGIN_BYTES = 1024
 """Behind the bodies: reading a little beyond the end of a span never leaves the arena."""
-MOST_RECORDS = 250_000
+MOST_RECORDS = 100_000
 """More of them in one ``decode`` would be tiny, and their columns larger than the arena."""
 
 _STEP_COST = 40
