@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from kafka_tools.spark.files import File
 
-WINDOW_BYTES = 2 * 1024 * 1024
+WINDOW_BYTES = 7 * 1024 * 1024
+"""Batches that are decoded together: many enough to go through their records in step, and an arena holds them."""
+
 LIMIT_BYTES = 128 * 1024 * 1024
 """What a batch that goes record by record may decompress to."""
 
