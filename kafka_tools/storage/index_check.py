@@ -14,7 +14,7 @@ from kafka_tools.errors import CorruptBatch, CorruptIndex
 from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, BatchView
 from kafka_tools.records.v2 import HEADER_BYTES
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, OffsetEntry, TimeEntry
+from kafka_tools.storage.indexes import MAX_INDEX_BYTES, OFFSET_ENTRY, TIME_ENTRY, OffsetEntry, TimeEntry
 from kafka_tools.storage.segment import Segment
 
 E = TypeVar("E", OffsetEntry, TimeEntry)
@@ -132,35 +132,41 @@ class OffsetLookup:
     """An offset index as Kafka searches it."""
 
     def __init__(self, path: str, base_offset: int) -> None:
-        """Raises OSError if there is no such file."""
+        """Raises OSError if there is no such file, CorruptIndex for one that is too large."""
         self._base_offset = base_offset
+        size = os.path.getsize(path)
+        if size > MAX_INDEX_BYTES:
+            raise CorruptIndex(f"{path} has {size} bytes, more than an index can have", path=path)
         with open(path, "rb") as file:
-            data = file.read()
-        self._entries = list(OFFSET_ENTRY.iter_unpack(data[: len(data) - len(data) % OFFSET_ENTRY.size]))
+            self._data = file.read(size - size % OFFSET_ENTRY.size)
+
+    def _entry(self, number: int) -> tuple[int, int]:
+        relative, position = OFFSET_ENTRY.unpack_from(self._data, number * OFFSET_ENTRY.size)
+        return relative, position
 
     def position(self, offset: int) -> int:
         """Where to start looking for ``offset`` in the log."""
-        entries, target = self._entries, offset - self._base_offset
-        if not entries:
+        count, target = len(self._data) // OFFSET_ENTRY.size, offset - self._base_offset
+        if not count:
             return 0
-        hot = max(0, len(entries) - 1 - _WARM_BYTES // OFFSET_ENTRY.size)
-        if entries[hot][0] < target:
-            return self._search(hot, len(entries) - 1, target)
-        if entries[0][0] > target:
+        hot = max(0, count - 1 - _WARM_BYTES // OFFSET_ENTRY.size)
+        if self._entry(hot)[0] < target:
+            return self._search(hot, count - 1, target)
+        if self._entry(0)[0] > target:
             return 0
         return self._search(0, hot, target)
 
     def _search(self, low: int, high: int, target: int) -> int:
         while low < high:
             middle = (low + high + 1) >> 1
-            found = self._entries[middle][0]
+            found, position = self._entry(middle)
             if found > target:
                 high = middle - 1
             elif found < target:
                 low = middle
             else:
-                return int(self._entries[middle][1])
-        return int(self._entries[low][1])
+                return position
+        return self._entry(low)[1]
 
 
 # Time index against log

@@ -20,6 +20,9 @@ TIME_ENTRY = Struct(">qi")
 TXN_ENTRY = Struct(">hqqqq")
 TXN_VERSION = 0
 
+MAX_INDEX_BYTES = 256 * 1024 * 1024
+"""A broker's default is 10 MiB (``segment.index.bytes``); more than this is not taken into memory."""
+
 _READ_BYTES = 1024 * 1024
 
 
@@ -77,6 +80,24 @@ def nonzero_from(path: str, position: int) -> int | None:
                 return position + len(data) - len(rest)
             position += len(data)
     return None
+
+
+def read_packed(path: str, layout: Struct) -> bytes:
+    """A whole index as it is in the file, for who keeps it in memory.
+
+    Raises OSError; CorruptIndex for a file that is missing, is larger than an index can be, or ends within an entry.
+    """
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MAX_INDEX_BYTES:
+                raise CorruptIndex(f"{path} has {size} bytes, more than an index can have", path=path)
+            data = file.read(size)
+    except FileNotFoundError as error:
+        raise CorruptIndex(f"{path} is missing", path=path) from error
+    if len(data) % layout.size:
+        raise CorruptIndex(f"{path} is no multiple of {layout.size} bytes", path=path)
+    return data
 
 
 def read_offset_index(path: str, base_offset: int) -> Iterator[OffsetEntry]:

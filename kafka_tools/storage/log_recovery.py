@@ -37,6 +37,11 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
     segments = [LogSegment(directory, base, created_ms=now_ms) for base in bases]
     opened.set_segments(segments or [opened.new_segment(log_start_offset)])
     opened.recovery_point = recovery_point
+    try:
+        opened.epochs.load()  # before the segments, whose recovery adds what the file lacks
+    except CorruptIndex as error:
+        log.warning("%s; beginning a new one", error)
+        opened.epochs.save()
     opened.log_start_offset = max(log_start_offset, opened.segments[0].base_offset)
     kept: list[LogSegment] = []
     end_offset = opened.segments[0].base_offset
@@ -67,10 +72,6 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
             _remove_segment(segment)
         opened.set_segments([opened.new_segment(opened.log_start_offset)])
         opened.log_end_offset = opened.log_start_offset
-    try:
-        opened.epochs.load()
-    except CorruptIndex as error:
-        log.warning("%s; beginning a new one", error)
     opened.epochs.truncate_end(opened.log_end_offset)
     opened.epochs.truncate_start(opened.log_start_offset)
     rebuild_producers(opened, recovered_from)

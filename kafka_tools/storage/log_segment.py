@@ -18,7 +18,7 @@ from struct import Struct, iter_unpack
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex
 from kafka_tools.records.batches import BatchView, batches
-from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY
+from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, append_entries, read_packed
 from kafka_tools.storage.names import file_name
 
 _HEAD = Struct(">qiib")  # base offset, length, leader epoch, magic
@@ -142,8 +142,7 @@ class LogSegment:
         """Hand buffered index entries to the kernel."""
         for path, pending in ((self.index_path, self._pending), (self.time_index_path, self._pending_times)):
             if pending:
-                with open(path, "ab", buffering=0) as file:
-                    file.write(b"".join(pending))
+                append_entries(path, b"".join(pending))
                 pending.clear()
 
     def seal(self) -> None:
@@ -171,14 +170,16 @@ class LogSegment:
 
     def load_indexes(self) -> None:
         """Read both index files. Raises CorruptIndex if one is missing or cannot be of this segment."""
-        offsets = _read_entries(self.index_path, OFFSET_ENTRY.size)
-        times = _read_entries(self.time_index_path, TIME_ENTRY.size)
+        offsets = read_packed(self.index_path, OFFSET_ENTRY)
+        times = read_packed(self.time_index_path, TIME_ENTRY)
         numbers = array("i")
         numbers.frombytes(offsets)
         numbers.byteswap()
         self._index_offsets, self._index_positions = numbers[0::2], numbers[1::2]
         if not _ascending(self._index_offsets) or not _ascending(self._index_positions):
             raise CorruptIndex(f"{self.index_path} does not ascend", path=self.index_path)
+        if self._index_positions and (self._index_offsets[0] < 0 or self._index_positions[0] < 0):
+            raise CorruptIndex(f"{self.index_path} begins with a negative entry", path=self.index_path)
         if self._index_positions and self._index_positions[-1] >= self.size:
             raise CorruptIndex(f"{self.index_path} points behind the end of its log", path=self.index_path)
         entries = list(iter_unpack(TIME_ENTRY.format, times))
@@ -342,23 +343,20 @@ class LogSegment:
 
 def _head(data: bytes, at: int, path: str, position: int) -> tuple[int, int]:
     """(last offset, size in bytes) of the batch at ``at``, from its header alone."""
+    if at + _HEAD.size > len(data):
+        raise _torn(path, position + at, len(data) - at)
     base_offset, length, _, magic = _HEAD.unpack_from(data, at)
     if length < _SMALLEST_BATCH_BYTES - _PREFIX_BYTES:
         raise CorruptBatch(f"{path} at {position + at}: batch length {length}", path=path, position=position + at)
     if magic < 2:
         return base_offset, _PREFIX_BYTES + length  # a magic 0 or 1 wrapper carries its last offset
+    if at + _MAGIC_2_HEAD.size > len(data):
+        raise _torn(path, position + at, len(data) - at)
     return base_offset + int.from_bytes(data[at + 23 : at + 27], "big"), _PREFIX_BYTES + length
 
 
-def _read_entries(path: str, entry_bytes: int) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError as error:
-        raise CorruptIndex(f"{path} is missing", path=path) from error
-    if len(data) % entry_bytes:
-        raise CorruptIndex(f"{path} is no multiple of {entry_bytes} bytes", path=path)
-    return data
+def _torn(path: str, position: int, left: int) -> CorruptBatch:
+    return CorruptBatch(f"{path} at {position}: {left} bytes are no whole batch", path=path, position=position)
 
 
 def _ascending(values: array[int] | list[int]) -> bool:

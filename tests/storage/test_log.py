@@ -507,3 +507,20 @@ def test_leader_epochs_answer_where_an_epoch_ended(tmp_path: Path) -> None:
     assert again.entries == [(4, 15), (7, 20)]
     again.truncate_end(20)
     assert again.entries == [(4, 15)]
+
+
+def test_epochs_from_before_the_recovery_point_survive_a_crash(reopen: Callable[..., PartitionLog]) -> None:
+    """The checkpoint is read before the segments are recovered; one that is rubbish is built from all of them."""
+    log = reopen()
+    for epoch in (1, 3, 7):
+        log.append(batch(2, epoch), leader_epoch=epoch)
+        log.roll()
+    before = list(log.epochs.entries)
+    log.close(clean=False)
+    again = reopen(clean=False, recovery_point=4)
+    assert again.epochs.entries == before == [(1, 0), (3, 2), (7, 4)]
+    again.close(clean=False)
+    path = os.path.join(again.directory, "leader-epoch-checkpoint")
+    with open(path, "w") as file:
+        file.write("rubbish")
+    assert reopen(clean=False).epochs.entries == before
