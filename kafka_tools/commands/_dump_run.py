@@ -64,6 +64,15 @@ class Run:
         """The file that was read last counts among those that are done."""
         self._dump = None
 
+    def warm_up(self, readings: list[Reading]) -> None:
+        """Import before processes are made what each of them would import."""
+        from kafka_tools.output.dump_walk import FAST_FROM_BYTES
+
+        ending = self.make_ending(_Nowhere())
+        large = any(os.path.isfile(each.path) and os.path.getsize(each.path) >= FAST_FROM_BYTES for each in readings)
+        if large and ending.deep and ending.at_once:
+            import kafka_tools.output.dump_columns  # noqa: F401
+
     def one(self, reading: Reading, sink: Sink, notes: Notes) -> Outcome:
         """Dump one file. What keeps it from being read is in the outcome, for a strict run too."""
         ending = self.make_ending(sink)
@@ -81,6 +90,16 @@ class Run:
         if walk is None:
             return Outcome(reading.path, unknown, failure, hint, summary=summary)
         return Outcome(reading.path, unknown, failure, hint, walk.position, walk.next_offset, summary)
+
+
+class _Nowhere:
+    """A sink of nothing."""
+
+    def write(self, text: str) -> None:
+        pass
+
+    def write_bytes(self, data: bytes) -> None:
+        pass
 
 
 class Report:

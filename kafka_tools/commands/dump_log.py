@@ -350,11 +350,9 @@ def _readings(given: dict[str, Any]) -> list[Reading]:
 def _outcomes(run: Run, readings: list[Reading], jobs: int, output: Output) -> Iterator[tuple[Outcome, Notes]]:
     """Dump the files in their order; what became of each."""
     if jobs > 1 and len(readings) > 1:
-        from kafka_tools.commands._dump_jobs import copy, in_processes
+        from kafka_tools.commands._dump_jobs import in_processes
 
-        for spool, outcome, notes in in_processes(run, readings, jobs):
-            copy(spool, output)
-            yield outcome, notes
+        yield from in_processes(run, readings, jobs, output)
         return
     from kafka_tools.output.dump_files import Notes
 
