@@ -544,3 +544,47 @@ def test_a_bar_is_shown_only_to_somebody_who_waits(tmp_path: Path, monkeypatch: 
         monkeypatch.setattr(dump_log, "_MIB", 1)
         assert _run.run(command, ["--files", path], PROGRAM) == 0
     assert shown == [(os.path.getsize(path), os.path.getsize(path))]
+
+
+# What it is called and what it takes
+
+
+@pytest.mark.req("DL-1", "DL-3")
+@pytest.mark.parametrize("start", [MAIN, (sys.executable, "-m", "kafka_tools", "dump-log")])
+def test_the_script_and_the_command_are_the_same(start: tuple[str, ...], log: str) -> None:
+    """The entry point makes a launcher on every system; arguments arrive as they were given, ``--version`` anywhere."""
+    from importlib.metadata import entry_points
+
+    scripts = {each.name: each.value for each in entry_points(group="console_scripts")}
+    assert scripts["kafka-dump-log"] == "kafka_tools.scripts:dump_log"
+    arguments = ("--files", log, "--offsets", "3:5", "--deep-iteration")
+    ended = subprocess.run([*start, *arguments], capture_output=True, encoding="utf-8", timeout=60)
+    assert ended.stdout == run(*arguments)[1] and ended.stdout.count("| offset:") == 2
+    ended = subprocess.run([*start, *arguments, "--version"], capture_output=True, encoding="utf-8", timeout=60)
+    assert (ended.returncode, ended.stdout) == (0, f"{_run.version_line()}\n")
+
+
+@pytest.mark.req("DL-2")
+def test_no_offset_checker_is_offered() -> None:
+    from kafka_tools.cli import COMMANDS
+
+    assert [name for name in COMMANDS if "checker" in name] == []
+
+
+@pytest.mark.req("DL-4")
+def test_options_and_suffixes_of_kafka_2_0(tmp_path: Path) -> None:
+    known = {name for parameter in command.params for name in parameter.opts}
+    assert known >= {
+        *("--files", "--print-data-log", "--deep-iteration", "--index-sanity-check", "--verify-index-only"),
+        *("--max-message-size", "--offsets-decoder", "--transaction-log-decoder"),
+        *("--key-decoder-class", "--value-decoder-class"),
+    }
+    largest = next(each for each in command.params if each.name == "max_message_size")
+    assert largest.default == 5242880
+    for suffix in (".log", ".index", ".timeindex", ".snapshot", ".txnindex"):
+        path = tmp_path / f"{0:020d}{suffix}"
+        path.write_bytes(b"")
+        assert run("--files", str(path))[1].splitlines()[0] == f"Dumping {path}"
+    unknown = tmp_path / "notes.txt"
+    status, stdout, stderr = run("--files", str(unknown))
+    assert (status, stdout, stderr) == (0, f"Dumping {unknown}\n", [f"Ignoring unknown file {unknown}"])
