@@ -249,10 +249,22 @@ def _connect(process: subprocess.Popen[bytes], settings: dict[str, str], folder:
                 conf.set(key, value)
             with _interrupt_handler_kept():
                 context = SparkContext(gateway=gateway, conf=conf)
+            if not settings["spark.master"].startswith("local"):
+                context.addPyFile(_packed(folder))
             return SparkSession(context)
         except (Py4JError, PySparkException, OSError) as error:
             _forget_gateway()
             raise _not_started(folder, str(error)) from error
+
+
+def _packed(folder: str) -> str:
+    """Our package as a zip file, which is all of it that executors need; its dependencies are theirs to have."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    path = os.path.join(folder, "kafka_tools.zip")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for source in sorted(glob.glob(os.path.join(package, "**", "*.py"), recursive=True)):
+            archive.write(source, os.path.relpath(source, os.path.dirname(package)))
+    return path
 
 
 def _await_address(process: subprocess.Popen[bytes], folder: str) -> tuple[int, str]:
