@@ -13,4 +13,4 @@ _kafka_tools_complete() {
         esac
     done < <(env COMP_WORDS="${COMP_LINE:0:COMP_POINT}" _KAFKA_TOOLS_COMPLETE=bash_complete kafka-tools 2>/dev/null)
 }
-complete -F _kafka_tools_complete kafka-tools kafka-topics kafka-topics.sh kafka-configs kafka-configs.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh kafka-dump-log kafka-dump-log.sh kafka-broker-api-versions kafka-broker-api-versions.sh kafka-cluster kafka-cluster.sh kafka-console-producer kafka-console-producer.sh kafka-console-consumer kafka-console-consumer.sh
+complete -F _kafka_tools_complete kafka-tools kafka-topics kafka-topics.sh kafka-configs kafka-configs.sh kafka-scram kafka-scram.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh kafka-dump-log kafka-dump-log.sh kafka-broker-api-versions kafka-broker-api-versions.sh kafka-cluster kafka-cluster.sh kafka-console-producer kafka-console-producer.sh kafka-console-consumer kafka-console-consumer.sh

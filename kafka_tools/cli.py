@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "kafka_tools.commands.configs:command",
         "Change configs for topics, clients, users, brokers dynamically.",
     ),
+    "scram": ("kafka_tools.commands.scram:command", "Add, show and delete the SCRAM credentials of users."),
     "consumer-groups": (
         "kafka_tools.commands.consumer_groups:command",
         "List, describe and delete consumer groups, and reset their offsets.",
@@ -46,7 +47,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "console-consumer": ("kafka_tools.commands.console_consumer:command", "Print the records of topics."),
     "audit": (
         "kafka_tools.commands.audit:command",
-        "Audit whole log directories with Spark: what they hold, what is damaged.",
+        "Audit whole log directories with Spark: what is broken, what is wasted, who writes what.",
     ),
     "broker": (
         "kafka_tools.commands.broker:command",
@@ -63,6 +64,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 SCRIPTS = (
     "topics",
     "configs",
+    "scram",
     "consumer-groups",
     "delete-records",
     "dump-log",

@@ -34,6 +34,11 @@ def configs() -> None:
     _start("kafka_tools.commands.configs")
 
 
+def scram() -> None:
+    """``kafka-scram``"""
+    _start("kafka_tools.commands.scram")
+
+
 def consumer_groups() -> None:
     """``kafka-consumer-groups``"""
     _start("kafka_tools.commands.consumer_groups")

@@ -32,7 +32,7 @@ def apply(admin: AdminClient, entities: Sequence[Entity], added: Mapping[str, st
         _alter_resource(admin, entities[0], added, deleted)
         return
     scram = [key for key in (*added, *deleted) if key in SCRAM_MECHANISMS]
-    _check_names(entities, [*added, *deleted], scram)
+    check_names(entities, [*added, *deleted], scram)
     if scram:
         _alter_scram(admin, entities[0].name or "", added, deleted)
     else:
@@ -48,7 +48,8 @@ def _alter_resource(admin: AdminClient, entity: Entity, added: Mapping[str, str]
     admin.alter_configs_incremental({resource: changes}).raise_any()
 
 
-def _check_names(entities: Sequence[Entity], names: Sequence[str], scram: Sequence[str]) -> None:
+def check_names(entities: Sequence[Entity], names: Sequence[str], scram: Sequence[str]) -> None:
+    """UsageError unless users, clients or addresses may have these quotas, or these SCRAM credentials."""
     kinds = [entity.type for entity in entities]
     alone = kinds == ["users"]
     known = IP_QUOTAS if kinds == ["ips"] else (*USER_QUOTAS, *(SCRAM_MECHANISMS if alone else ()))

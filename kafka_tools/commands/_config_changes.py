@@ -35,20 +35,20 @@ class ScramChange(NamedTuple):
         return f"ScramChange({self.mechanism}, {self.iterations}, password=***)"
 
 
-def parse_added(text: str) -> dict[str, str]:
-    """Key -> value of ``--add-config``; UsageError with the position when the text is not of that form."""
+def parse_added(text: str, place: str = "--add-config") -> dict[str, str]:
+    """Key -> value of ``k1=v1,k2=[v1,v2]``, the value of the option ``place``; UsageError for any other form."""
     added = {}
-    for pair in _split_outside_brackets(text):
+    for pair in split_outside_brackets(text, place):
         key, equals, value = pair.partition("=")
         key, value = key.strip(), value.strip()
         if not equals or not key:
             shown = key if _KEY.fullmatch(key) and len(key) < 60 else "one of the pairs"
             raise UsageError(
-                f"--add-config: {shown} is not key=value; group a value that contains commas as key=[val1,val2]"
+                f"{place}: {shown} is not key=value; group a value that contains commas as key=[val1,val2]"
             )
-        _check_key(key, "--add-config")
+        _check_key(key, place)
         if key in added:
-            raise UsageError(f"--add-config: {key} is given twice")
+            raise UsageError(f"{place}: {key} is given twice")
         added[key] = value[1:-1].strip() if value.startswith("[") and value.endswith("]") else value
     return added
 
@@ -102,7 +102,8 @@ def parse_quota(key: str, value: str) -> float:
     return number
 
 
-def _split_outside_brackets(text: str) -> list[str]:
+def split_outside_brackets(text: str, place: str) -> list[str]:
+    """The parts between commas that stand in no square brackets. UsageError for brackets that do not pair up."""
     parts = [""]
     depth = 0
     for character in text:
@@ -115,7 +116,7 @@ def _split_outside_brackets(text: str) -> list[str]:
             parts[-1] += character
     if depth != 0:
         raise UsageError(
-            "--add-config: the square brackets do not pair up", hint="--add-config-file takes values of any form"
+            f"{place}: the square brackets do not pair up", hint="--add-config-file takes values of any form"
         )
     return parts
 

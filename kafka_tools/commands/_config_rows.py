@@ -42,6 +42,12 @@ def describe(admin: AdminClient, entities: Sequence[Entity], show_all: bool) -> 
     return Rows("configs", COLUMNS, rows, errors)
 
 
+def credentials(admin: AdminClient, user: str | None) -> Rows:
+    """The SCRAM credentials of one user, or of all."""
+    rows, errors = _scram(admin, user)
+    return Rows("scram", COLUMNS, rows, errors)
+
+
 def quotas_of(admin: AdminClient, entities: Sequence[Entity]) -> dict[QuotaEntity, dict[str, float]]:
     """Quotas by entity, of exactly the kinds of entities asked for; by name, the default first."""
     from kafka_tools.admin.calls.quotas import ANY, DEFAULT, EXACT, QuotaFilter

@@ -169,6 +169,12 @@ class Connection:
         """Seconds that the whole command may spend waiting for brokers."""
         return self.timeout_ms / 1000
 
+    @property
+    def is_given(self) -> bool:
+        """Whether any option says where brokers are."""
+        named = self.properties.keys() & {"bootstrap.servers", "bootstrap.controllers"}
+        return bool(self.bootstrap_server or self.bootstrap_controller or self.command_config or named)
+
     def client_config(self) -> ClientConfig:
         """The settings of all connection options together; the later of file, property, address wins per key."""
         self.check()
@@ -188,8 +194,7 @@ class Connection:
         """UsageError unless something says where to connect."""
         if self.bootstrap_server and self.bootstrap_controller:
             raise UsageError("--bootstrap-server and --bootstrap-controller exclude each other: give one of them")
-        named = self.properties.keys() & {"bootstrap.servers", "bootstrap.controllers"}
-        if not (self.bootstrap_server or self.bootstrap_controller or self.command_config or named):
+        if not self.is_given:
             raise UsageError("--bootstrap-server is required", hint="for example --bootstrap-server localhost:9092")
 
     def admin(self) -> AdminClient:

@@ -22,11 +22,13 @@ from kafka_tools.commands._options import (
     option,
     output_options,
 )
+from kafka_tools.commands._zookeeper import open_configs, zookeeper_options
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands._config_entities import Entity
+    from kafka_tools.output.rows import Rows
 
 _TYPES = ("topics", "clients", "users", "brokers", "broker-loggers", "ips", "client-metrics", "groups")
 
@@ -78,6 +80,7 @@ _TYPES = ("topics", "clients", "users", "brokers", "broker-loggers", "ips", "cli
 @option("--group", metavar="ID", section="Entities", shell_complete=group_names, help="A group.")
 @option("--client-metrics", metavar="NAME", section="Entities", help="A subscription to client metrics.")
 @option("--force", is_flag=True, hidden=True, help="Never had an effect.")
+@zookeeper_options
 @connection_options(controllers=True)
 @output_options((*FORMATS, "wide"))
 @click.pass_context
@@ -95,6 +98,8 @@ def command(context: click.Context, /, connection: Connection, output_format: st
         raise click.UsageError("Give one of --describe, --alter.", ctx=context)
     chosen = entities(given, context.meta[ARGUMENTS], given["alter"])
     changes = _changes(given)
+    if given["zookeeper"]:
+        return _through_zookeeper(connection, chosen, changes, output_format, given)
     connection.check()
     with connection.admin() as admin:
         if given["alter"]:
@@ -140,11 +145,40 @@ def _changes(given: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
     return added, deleted
 
 
+def _through_zookeeper(
+    connection: Connection,
+    chosen: list[Entity],
+    changes: tuple[dict[str, str], list[str]],
+    output_format: str | None,
+    given: dict[str, Any],
+) -> int:
+    from kafka_tools.commands import _config_zookeeper
+    from kafka_tools.output import kafka_text
+
+    if connection.is_given:
+        raise UsageError("--zookeeper and --bootstrap-server exclude each other: give one of them")
+    _config_zookeeper.check_types(chosen)
+    places = given["zookeeper"], given["zk_tls_config_file"], given["zk_digest_file"]
+    with open_configs(*places, connection.timeout_s) as configs:
+        if given["alter"]:
+            _config_zookeeper.apply(configs, chosen, *changes)
+            if output_format is None:
+                _run.emit(kafka_text.config_updated(chosen[0].type, chosen[0].name or ""))
+                if not given["describe"]:
+                    return 0
+        return _show(_config_zookeeper.describe(configs, chosen), given["all"], output_format)
+
+
 def _describe(admin: AdminClient, chosen: list[Entity], show_all: bool, output_format: str | None) -> int:
+    from kafka_tools.commands import _config_rows
+
+    return _show(_config_rows.describe(admin, chosen, show_all), show_all, output_format)
+
+
+def _show(result: Rows, show_all: bool, output_format: str | None) -> int:
     from kafka_tools.commands import _config_rows
     from kafka_tools.output.rows import show
 
-    result = _config_rows.describe(admin, chosen, show_all)
     if output_format is None:
         _run.emit(_config_rows.as_kafka_text(result, show_all))
     elif output_format == "wide":

@@ -1,0 +1,133 @@
+"""Dynamic configs in ZooKeeper: read, and changed so that brokers notice.
+
+A change reads the node, and writes the whole of it and the notification in one transaction, on the condition that
+nobody wrote it meanwhile: what others keep in the same node (a user's quotas beside credentials) is never lost, and
+nothing is stored without brokers being told. Sources: ``AdminZkClient`` and ``ConfigCommand.alterConfigWithZk``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from kafka_tools.errors import InputError, StoreError
+from kafka_tools.zookeeper.nodes import (
+    BROKER_IDS,
+    CHANGE_PREFIX,
+    CHANGES,
+    CONFIG_ROOT,
+    TOPICS,
+    Entity,
+    Part,
+    decode_configs,
+    encode_change,
+    encode_configs,
+    entity_path,
+    name_of_node,
+)
+
+_ATTEMPTS = 20
+"""How often a change is tried when others write the same node at the same moment."""
+
+
+class Node(NamedTuple):
+    """What a node holds, and the version that a conditional write names."""
+
+    data: bytes
+    version: int
+
+
+class Changed(Exception):
+    """What a transaction counted on is no longer so: somebody else wrote meanwhile."""
+
+
+class Store(Protocol):
+    """What is needed of ZooKeeper; ``store.ZooKeeperStore`` has it, and a dict in tests. All raise StoreError."""
+
+    def get(self, path: str) -> Node | None:
+        """A node, None if there is none."""
+
+    def children(self, path: str) -> list[str]:
+        """Names of the nodes below one, sorted; none if it does not exist."""
+
+    def ensure(self, path: str) -> None:
+        """Make a node, and those above it, if they are missing."""
+
+    def write_and_notify(self, path: str, data: bytes, version: int | None, prefix: str, change: bytes) -> None:
+        """Write a node, if it has this version (None: if it does not exist), and make a numbered one, or do neither.
+
+        Raises Changed if the version is another one.
+        """
+
+
+class ZooKeeperConfigs:
+    """The configs of topics, clients, users, pairs of users and clients, brokers and addresses."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def read(self, entity: Entity) -> dict[str, str]:
+        """What is set for an entity; nothing for one without a node. Raises StoreError."""
+        path = f"{CONFIG_ROOT}/{entity_path(entity)}"
+        node = self._store.get(path)
+        return decode_configs(node.data if node else None, path)
+
+    def change(self, entity: Entity, added: Mapping[str, str], deleted: Sequence[str] = ()) -> None:
+        """Set and remove configs of one entity, the others stay.
+
+        Raises InputError for one to delete that is not set (then nothing is changed), and StoreError.
+        """
+
+        def apply(configs: dict[str, str]) -> dict[str, str]:
+            missing = [name for name in deleted if name not in configs]
+            if missing:
+                raise InputError(f"Invalid config(s): {','.join(missing)}", hint="no such config is set there")
+            return {name: value for name, value in configs.items() if name not in deleted} | dict(added)
+
+        self._change(entity_path(entity), apply)
+
+    def _change(self, path: str, apply: Callable[[dict[str, str]], dict[str, str]]) -> None:
+        node_path = f"{CONFIG_ROOT}/{path}"
+        for _ in range(_ATTEMPTS):
+            node = self._store.get(node_path)
+            configs = apply(decode_configs(node.data if node else None, node_path))
+            self._store.ensure(CHANGES)
+            if node is None:
+                self._store.ensure(node_path.rpartition("/")[0])
+            data, version = encode_configs(configs), node.version if node else None
+            try:
+                self._store.write_and_notify(node_path, data, version, CHANGE_PREFIX, encode_change(path))
+                return
+            except Changed:
+                continue
+        raise StoreError(
+            f"ZooKeeper node {node_path} was changed by others {_ATTEMPTS} times meanwhile", hint="nothing was changed"
+        )
+
+    def entities(self, kinds: Sequence[str]) -> Iterator[Entity]:
+        """Every entity of one type that has a node, or every pair of users and clients, the default entities last."""
+        if list(kinds) != ["users", "clients"]:
+            (kind,) = kinds
+            for name in self._names(kind, f"{CONFIG_ROOT}/{kind}"):
+                yield (Part(kind, name),)
+            return
+        for user in self._names("users", f"{CONFIG_ROOT}/users"):
+            yield from self.pairs(user)
+
+    def pairs(self, user: str | None) -> Iterator[Entity]:
+        """The pairs of one user (None: the default user) with any client that have a node."""
+        above = f"{CONFIG_ROOT}/{entity_path((Part('users', user),))}/clients"
+        for client in self._names("clients", above):
+            yield (Part("users", user), Part("clients", client))
+
+    def _names(self, kind: str, path: str) -> list[str | None]:
+        names = [name_of_node(kind, node) for node in self._store.children(path)]
+        return sorted(names, key=lambda name: (name is None, name or ""))
+
+    def has_topic(self, name: str) -> bool:
+        """Whether a topic exists."""
+        return self._store.get(f"{TOPICS}/{name}") is not None
+
+    def running_brokers(self) -> list[str]:
+        """Ids of the brokers that are registered now."""
+        return self._store.children(BROKER_IDS)

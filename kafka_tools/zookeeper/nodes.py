@@ -1,0 +1,103 @@
+"""Where Kafka keeps dynamic configs in ZooKeeper, and in which form: names of nodes and their JSON. Knows no server.
+
+Sources: ``ZkData.scala`` (``ConfigEntityZNode``, ``ConfigEntityChangeNotificationZNode``), ``AdminZkClient`` and
+``Sanitizer`` of Kafka 0.10.1 to 3.9.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import quote, unquote_plus
+
+from kafka_tools.errors import StoreError
+
+CONFIG_ROOT = "/config"
+CHANGES = "/config/changes"
+CHANGE_PREFIX = "/config/changes/config_change_"
+BROKER_IDS = "/brokers/ids"
+TOPICS = "/brokers/topics"
+DEFAULT_NODE = "<default>"
+"""The node of a type's default entity; no name can become this, since '<' is always written as %3C."""
+
+KINDS = ("topics", "clients", "users", "brokers", "ips")
+"""Entity types that have a node below /config."""
+SANITIZED = ("clients", "users")
+"""Those whose names may hold anything and are percent-encoded in a node's name."""
+SENSITIVE = ("users", "brokers")
+"""Types whose nodes hold secrets: with node ACLs nobody but the writer reads them (``ZkData.SensitiveRootPaths``)."""
+
+_MOST_BYTES = 1 << 20  # ZooKeeper's own limit of a node (jute.maxbuffer)
+
+
+class Part(NamedTuple):
+    """One type and name of an entity; a name of None is the type's default entity."""
+
+    kind: str
+    name: str | None
+
+
+Entity = tuple[Part, ...]
+"""One part, or a user and a client together, the user first."""
+
+
+def sanitize(name: str) -> str:
+    """A name as part of a node's name: percent-encoded as Java's URLEncoder does, but blanks and stars too."""
+    return quote(name, safe="").replace("~", "%7E")
+
+
+def desanitize(text: str) -> str:
+    """The name that a part of a node's name stands for."""
+    return unquote_plus(text)
+
+
+def entity_path(entity: Entity) -> str:
+    """What follows /config/ in the node's name and stands in notifications: ``users/alice/clients/app%201``."""
+    return "/".join(f"{kind}/{_node_name(kind, name)}" for kind, name in entity)
+
+
+def name_of_node(kind: str, node: str) -> str | None:
+    """The entity's name that a node's name stands for, None for the default entity."""
+    if node == DEFAULT_NODE:
+        return None
+    return desanitize(node) if kind in SANITIZED else node
+
+
+def _node_name(kind: str, name: str | None) -> str:
+    if name is None:
+        return DEFAULT_NODE
+    return sanitize(name) if kind in SANITIZED else name
+
+
+def encode_configs(configs: Mapping[str, str]) -> bytes:
+    """The JSON of an entity's node."""
+    return _compact({"version": 1, "config": dict(configs)})
+
+
+def decode_configs(data: bytes | None, path: str) -> dict[str, str]:
+    """The configs in a node; none for an empty node, as in Kafka. Raises StoreError for anything else."""
+    if not data:
+        return {}
+    try:
+        if len(data) > _MOST_BYTES:
+            raise ValueError(f"{len(data)} bytes")
+        document = json.loads(data)
+        configs = document["config"]
+        if document["version"] != 1 or not all(isinstance(value, str) for value in configs.values()):
+            raise ValueError("not version 1")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        # The node may hold credentials: nothing of it goes into a message.
+        raise StoreError(
+            f'ZooKeeper node {path}: not {{"version": 1, "config": {{...}}}} with texts', hint="was it written by hand?"
+        ) from None
+    return dict(configs)
+
+
+def encode_change(path: str) -> bytes:
+    """The notification that makes brokers read an entity's node again."""
+    return _compact({"version": 2, "entity_path": path})
+
+
+def _compact(document: object) -> bytes:
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode("utf-8")

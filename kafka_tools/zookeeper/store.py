@@ -1,0 +1,178 @@
+"""The one door to kazoo: a ZooKeeper session for a command, whose errors are one clear line.
+
+Connections, TLS, authentication and node ACLs; what the nodes mean is ``configs``' knowledge. Node ACLs are those of
+Kafka's ``ZkData.defaultAcls``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from kafka_tools.errors import ConfigError, StoreError
+from kafka_tools.zookeeper.configs import Changed, Node
+from kafka_tools.zookeeper.nodes import CONFIG_ROOT, SENSITIVE
+
+TIMEOUT_S = 30.0
+
+
+class ZooKeeperSettings(NamedTuple):
+    """How to reach an ensemble. ``connect``: host:port,host:port/chroot. Secrets stay out of ``repr``.
+
+    ``ca_file``, ``certificate_file``, ``key_file`` are PEM; ``digest`` is "user:password" for digest authentication;
+    ``set_acl`` makes nodes that only their writer may change, as ``zookeeper.set.acl`` does in brokers.
+    """
+
+    connect: str
+    timeout_s: float = TIMEOUT_S
+    tls: bool = False
+    check_hostname: bool = True
+    ca_file: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
+    key_password: str | None = None
+    digest: str | None = None
+    set_acl: bool = False
+
+    def __repr__(self) -> str:
+        return f"ZooKeeperSettings({self.connect}, tls={self.tls})"
+
+
+class ZooKeeperStore:
+    """A session. Made by ``open_store``."""
+
+    def __init__(self, client: Any, settings: ZooKeeperSettings) -> None:
+        self._client = client
+        self._settings = settings
+
+    def get(self, path: str) -> Node | None:
+        from kazoo.exceptions import NoNodeError
+
+        with _one_line(self._settings, path):
+            try:
+                data, stat = self._client.get(path)
+            except NoNodeError:
+                return None
+        return Node(data, stat.version)
+
+    def children(self, path: str) -> list[str]:
+        from kazoo.exceptions import NoNodeError
+
+        with _one_line(self._settings, path):
+            try:
+                return sorted(self._client.get_children(path))
+            except NoNodeError:
+                return []
+
+    def ensure(self, path: str) -> None:
+        from kazoo.exceptions import NodeExistsError
+
+        with _one_line(self._settings, path):
+            names = path.strip("/").split("/")
+            for depth in range(1, len(names) + 1):
+                part = "/" + "/".join(names[:depth])
+                if self._client.exists(part) is None:
+                    try:
+                        self._client.create(part, b"", acl=self._acl(part))
+                    except NodeExistsError:
+                        continue  # somebody else made it at the same moment
+
+    def write_and_notify(self, path: str, data: bytes, version: int | None, prefix: str, change: bytes) -> None:
+        from kazoo.exceptions import BadVersionError, KazooException, NodeExistsError, NoNodeError, RolledBackError
+
+        with _one_line(self._settings, path):
+            transaction = self._client.transaction()
+            if version is None:
+                transaction.create(path, data, acl=self._acl(path))
+            else:
+                transaction.set_data(path, data, version=version)
+            transaction.create(prefix, change, acl=self._acl(prefix), sequence=True)
+            for result in transaction.commit():
+                if isinstance(result, BadVersionError | NodeExistsError | NoNodeError):
+                    raise Changed
+                if isinstance(result, KazooException) and not isinstance(result, RolledBackError):
+                    raise result
+
+    def _acl(self, path: str) -> list[Any]:
+        from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
+
+        if not self._settings.set_acl:
+            return list(OPEN_ACL_UNSAFE)
+        sensitive = any(path.startswith(f"{CONFIG_ROOT}/{kind}") for kind in SENSITIVE)
+        return list(CREATOR_ALL_ACL) if sensitive else [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE]
+
+
+@contextmanager
+def open_store(settings: ZooKeeperSettings) -> Iterator[ZooKeeperStore]:
+    """A session for the ``with`` block. Raises StoreError if nobody can be reached, ConfigError for settings."""
+    try:
+        from kazoo.client import KazooClient
+        from kazoo.exceptions import ConfigurationError
+        from kazoo.handlers.threading import KazooTimeoutError
+    except ImportError as error:
+        raise ConfigError(f"ZooKeeper needs kazoo: {error}", hint="install it: pip install kazoo") from error
+    for name in ("kazoo", "kazoo.client"):
+        logging.getLogger(name).addHandler(logging.NullHandler())  # its warnings are no lines of ours
+    host_part, _, chroot = settings.connect.partition("/")
+    auth = [("digest", settings.digest)] if settings.digest else None
+    try:
+        client = KazooClient(
+            hosts=host_part,
+            timeout=settings.timeout_s,
+            auth_data=auth,
+            use_ssl=settings.tls,
+            check_hostname=settings.check_hostname,
+            ca=settings.ca_file,
+            certfile=settings.certificate_file,
+            keyfile=settings.key_file,
+            keyfile_password=settings.key_password,
+            connection_retry={"max_tries": -1, "delay": 0.1, "max_delay": 1.0},
+            command_retry={"max_tries": 3, "delay": 0.1},
+            logger=logging.getLogger("kazoo"),
+        )
+    except (ConfigurationError, ValueError) as error:
+        raise ConfigError(f"--zookeeper '{settings.connect}' is not host:port,.../chroot: {error}") from error
+    try:
+        try:
+            client.start(timeout=settings.timeout_s)
+        except KazooTimeoutError as error:
+            raise StoreError(
+                f"no ZooKeeper server answered at {host_part} in {settings.timeout_s:g} s",
+                hint="check the address, that it is ZooKeeper's client port, and whether it wants TLS",
+            ) from error
+        if chroot:
+            with _one_line(settings, f"/{chroot}"):
+                if client.exists(f"/{chroot}") is None:
+                    raise StoreError(
+                        f"ZooKeeper at {host_part} has no chroot /{chroot}",
+                        hint="it must be what the brokers' zookeeper.connect ends in",
+                    )
+            client.chroot = f"/{chroot}"
+        yield ZooKeeperStore(client, settings)
+    finally:
+        client.stop()
+        client.close()
+
+
+@contextmanager
+def _one_line(settings: ZooKeeperSettings, path: str) -> Iterator[None]:
+    """kazoo's exceptions as StoreError: what was done, where, what to do."""
+    from kazoo.exceptions import AuthFailedError, ConnectionLoss, KazooException, NoAuthError, SessionExpiredError
+    from kazoo.handlers.threading import KazooTimeoutError
+    from kazoo.retry import RetryFailedError
+
+    try:
+        yield
+    except (NoAuthError, AuthFailedError) as error:
+        raise StoreError(
+            f"ZooKeeper node {path}: access denied", hint="the node has an ACL: log in as who made it"
+        ) from error
+    except (ConnectionLoss, SessionExpiredError, KazooTimeoutError, RetryFailedError) as error:
+        raise StoreError(
+            f"the session with ZooKeeper at {settings.connect} was lost at node {path}",
+            hint="look at what is stored before you try again: the last change may have been made",
+        ) from error
+    except KazooException as error:
+        raise StoreError(f"ZooKeeper node {path}: {type(error).__name__.removesuffix('Error')}") from error
