@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from struct import Struct, iter_unpack
 
-from kafka_tools.errors import CorruptBatch, CorruptIndex
+from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, append_entries, read_packed
 from kafka_tools.storage.names import file_name
@@ -204,7 +204,13 @@ class LogSegment:
         self.max_timestamp = self.offset_of_max_timestamp = self.first_timestamp = -1
 
     def truncate(self, size: int) -> None:
-        """Cut the log to ``size`` bytes; the caller resets the indexes."""
+        """Cut the log to ``size`` bytes; the caller resets the indexes. Raises LogError for more than there are."""
+        if not 0 <= size <= self.size:
+            raise LogError(
+                f"Attempt to truncate log segment {self.path} to {size} bytes failed,  size of this log segment is "
+                f"{self.size} bytes.",
+                path=self.path,
+            )
         os.ftruncate(self.fd, size)
         self.size = size
         self._preallocated = False

@@ -13,9 +13,9 @@ from struct import Struct
 from types import TracebackType
 from typing import Self
 
-from kafka_tools.errors import CorruptBatch
+from kafka_tools.errors import CorruptBatch, InputError
 from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, BatchView
-from kafka_tools.records.v2 import HEADER_BYTES
+from kafka_tools.records.v2 import HEADER, HEADER_BYTES
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.names import parse_file_name
 
@@ -27,6 +27,7 @@ _HEADER_UP_TO_MAGIC = MAGIC_POSITION + 1
 _LENGTH = Struct(">i")
 _LEGACY_BYTES = (26, 34)
 _SEARCH_CRC_BYTES = 64 * 1024 * 1024
+_MAX_RELATIVE_OFFSET = 2**31 - 1
 
 
 class Segment:
@@ -60,7 +61,11 @@ class Segment:
         return self.size_bytes
 
     def read(self, position: int, size_bytes: int) -> bytes:
-        """At most ``size_bytes`` from ``position``; fewer only at the end of the file."""
+        """At most ``size_bytes`` from ``position``; fewer only at the end of the file. Raises InputError, OSError."""
+        if position < 0:
+            raise InputError(f"Invalid position: {position} in read from {self.path}")
+        if size_bytes < 0:
+            raise InputError(f"Invalid size: {size_bytes} in read from {self.path}")
         parts = []
         while size_bytes > 0:
             part = os.pread(self._fd, size_bytes, position)
@@ -143,7 +148,11 @@ class Segment:
         return Finding(self.path, "bad-length", str(error).replace(f" in file {self.path}.", ""), at)
 
     def next_plausible(self, start: int, end: int | None = None) -> int | None:
-        """Where the next magic 2 batch with a right CRC starts, None if there is none (or the search gets too long)."""
+        """Where the next magic 2 batch with a right CRC starts, None if there is none.
+
+        A header counts only if its numbers fit each other and its offsets the segment, so that rubbish costs no CRC.
+        What was made to look like headers ends the search when the CRCs read more than the search itself did.
+        """
         end = self.size_bytes if end is None else end
         budget = _SEARCH_CRC_BYTES
         position = start
@@ -154,19 +163,39 @@ class Segment:
                 candidate = at - MAGIC_POSITION
                 if candidate + HEADER_BYTES > len(buffer):
                     break
-                size_bytes = PREFIX_BYTES + _LENGTH.unpack_from(buffer, candidate + 8)[0]
-                left = end - position - candidate
-                attributes = buffer[candidate + 21 : candidate + 23]
-                if HEADER_BYTES <= size_bytes <= min(left, budget) and attributes[0] == 0 and attributes[1] < 0x80:
-                    view = BatchView(self.read(position + candidate, size_bytes), 0)
+                size_bytes = _plausible_bytes(buffer, candidate, self.base_offset)
+                if size_bytes is not None and size_bytes <= end - position - candidate:
+                    if size_bytes > budget:
+                        return None
                     budget -= size_bytes
-                    if view.crc_ok():
+                    if BatchView(self.read(position + candidate, size_bytes), 0).crc_ok():
                         return position + candidate
                 at = buffer.find(b"\x02", at + 1)
             if len(buffer) < WINDOW_BYTES:
                 return None
+            budget += len(buffer)
             position += len(buffer) - HEADER_BYTES
         return None
+
+
+def _plausible_bytes(buffer: bytes, at: int, base_offset: int) -> int | None:
+    """The size of the batch whose header these bytes can be in a segment that begins with ``base_offset``."""
+    header = HEADER.unpack_from(buffer, at)
+    offset, length, leader_epoch, _, _, attributes, last_delta, _, _, producer_id, epoch, sequence, count = header
+    size_bytes = PREFIX_BYTES + length
+    if (
+        HEADER_BYTES <= size_bytes <= MAX_BATCH_BYTES
+        and 0 <= attributes < 0x80
+        and base_offset <= offset
+        and offset + last_delta - base_offset <= _MAX_RELATIVE_OFFSET
+        and 0 <= count <= last_delta + 1
+        and leader_epoch >= -1
+        and producer_id >= -1
+        and epoch >= -1
+        and sequence >= -1
+    ):
+        return int(size_bytes)
+    return None
 
 
 def _walk(

@@ -524,3 +524,45 @@ def test_epochs_from_before_the_recovery_point_survive_a_crash(reopen: Callable[
     with open(path, "w") as file:
         file.write("rubbish")
     assert reopen(clean=False).epochs.entries == before
+
+
+@pytest.mark.req("DESIGN-2")
+def test_an_append_is_in_the_file_at_once_and_no_disk_is_waited_for(
+    reopen: Callable[..., PartitionLog], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = reopen()
+    forced: list[int] = []
+    monkeypatch.setattr(os, "fsync", forced.append)
+    monkeypatch.setattr(os, "fdatasync", forced.append)
+    size = 0
+    for at in range(20):
+        size += len(batch(1, at))
+        log.append(batch(1, at), leader_epoch=0)
+        assert os.path.getsize(log.active.path) == size
+    assert forced == []
+
+
+@pytest.mark.req("DESIGN-4")
+def test_reading_and_appending_cost_the_same_in_a_small_log_and_a_large_one(
+    reopen: Callable[..., PartitionLog], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted in bytes that are read from the file, wherever in the log an offset lies."""
+    log = reopen(LogConfig(segment_bytes=1 << 30, index_interval_bytes=1000))
+    read_bytes = 0
+    pread = os.pread
+
+    def counted(fd: int, size: int, position: int) -> bytes:
+        nonlocal read_bytes
+        data = pread(fd, size, position)
+        read_bytes += len(data)
+        return data
+
+    monkeypatch.setattr(os, "pread", counted)
+    for at in range(0, 8000, 4):
+        log.append(batch(4, at), leader_epoch=0)
+    assert read_bytes == 0, "an append reads nothing"
+    assert log.size_bytes > 250_000
+    for offset in (3, 4000, 7999):
+        read_bytes = 0
+        log.read(offset, 500)
+        assert read_bytes <= 64 * 1024 + 500

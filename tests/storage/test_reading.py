@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kafka_tools.errors import CorruptBatch, CorruptIndex, InputError
-from kafka_tools.records.batches import BatchView
+from kafka_tools.errors import CorruptBatch, CorruptIndex, InputError, LogError
+from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage import checkpoints, indexes, layout, names, snapshots
+from kafka_tools.storage import segment as segment_module
 from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.log_segment import LogSegment
 from kafka_tools.storage.segment import Segment
 from kafka_tools.values import TopicPartition
 from tests.corpus.golden import case, files
@@ -112,6 +114,53 @@ def test_strict_reading_raises_at_damage_and_at_a_torn_tail(tmp_path: Path) -> N
             with pytest.raises(CorruptBatch) as caught:
                 next(items)
             assert caught.value.position == len(BATCH)
+
+
+def test_what_only_looks_like_a_header_is_passed_over(tmp_path: Path) -> None:
+    """Sizes, offsets and counts that cannot be cost no CRC; a real batch behind a wrong CRC's length is found."""
+    liar = bytearray(BATCH)
+    liar[8:12] = (len(BATCH) * 3).to_bytes(4, "big")  # its CRC cannot be right
+    rubbish = bytes(8) + b"\xff" * 30
+    with log(tmp_path, BATCH + rubbish + bytes(liar) + BATCH * 3) as segment:
+        position = len(BATCH) + len(rubbish)
+        assert segment.next_plausible(1) == position + len(BATCH)
+        positions = [item.file_position for item in segment.batches() if isinstance(item, BatchView)]
+    assert positions == [0, *(position + len(BATCH) * number for number in (1, 2, 3))]
+
+
+def test_a_search_among_made_up_headers_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segment_module, "_SEARCH_CRC_BYTES", 1000)
+    liar = bytearray(BATCH)
+    liar[8:12] = (9000).to_bytes(4, "big")
+    with log(tmp_path, bytes(liar) * 200 + BATCH) as segment:
+        assert segment.next_plausible(0) is None
+
+
+@pytest.mark.req("REC-14")
+def test_reading_at_impossible_places_names_the_file(tmp_path: Path) -> None:
+    with log(tmp_path, BATCH) as segment:
+        with pytest.raises(InputError, match=f"^Invalid position: -1 in read from {segment.path}$"):
+            segment.read(-1, 5)
+        with pytest.raises(InputError, match=f"^Invalid size: -5 in read from {segment.path}$"):
+            segment.read(0, -5)
+        assert segment.read(len(BATCH) + 10, 5) == b""
+
+
+@pytest.mark.req("REC-15")
+def test_a_log_cannot_be_cut_to_more_than_it_has(tmp_path: Path) -> None:
+    segment = LogSegment(str(tmp_path), 0, created_ms=0)
+    segment.append(BATCH, list(batches(BATCH)), 4096)
+    for size in (-1, len(BATCH) + 1):
+        with pytest.raises(LogError) as caught:
+            segment.truncate(size)
+        assert str(caught.value) == (
+            f"Attempt to truncate log segment {segment.path} to {size} bytes failed,  "
+            f"size of this log segment is {len(BATCH)} bytes."
+        )
+    segment.truncate(len(BATCH))
+    segment.truncate(0)
+    assert os.path.getsize(segment.path) == 0
+    segment.close()
 
 
 @pytest.mark.req("REC-12")
