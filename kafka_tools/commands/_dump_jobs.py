@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import IO, NoReturn
 
 from kafka_tools.commands import _run
-from kafka_tools.commands._dump_output import Output
+from kafka_tools.commands._dump_output import Output, OutputError
 from kafka_tools.commands._dump_run import Outcome, Reading, Run
 from kafka_tools.errors import LogError, UsageError
 from kafka_tools.output.dump_files import Notes
@@ -26,6 +26,8 @@ COPY_BYTES = 1 << 20
 KEPT_BYTES = 32 * 1024 * 1024
 """Output that a worker keeps in memory until its turn comes."""
 _AHEAD = 2
+_OUTPUT_FULL = 74
+"""How a worker ends that cannot write (EX_IOERR)."""
 
 
 class _Spool(Output):
@@ -122,6 +124,8 @@ class _Worker:
         """What the child found. Raises LogError if it died, BrokenPipeError if the reader of its output went away."""
         if self._status == _run.OUTPUT_CLOSED:
             raise BrokenPipeError
+        if self._status == _OUTPUT_FULL:
+            raise OutputError("standard output, or the disk for temporary files, takes no more")
         if self._status or not self._said:
             raise LogError("a worker process ended before its file was read", hint="try again with --jobs 1")
         found: tuple[Outcome, Notes] = pickle.loads(self._said[8:])  # from our own child, through our own pipe
@@ -140,7 +144,7 @@ class _Worker:
 def in_processes(run: Run, readings: list[Reading], jobs: int, output: Output) -> Iterator[tuple[Outcome, Notes]]:
     """What became of each file, in order, when its output is out.
 
-    Raises LogError if a worker dies, UsageError without fork, BrokenPipeError.
+    Raises LogError if a worker dies, UsageError without fork, OutputError, BrokenPipeError.
     """
     if not hasattr(os, "fork"):
         raise UsageError("--jobs needs processes that this system cannot start", hint="leave --jobs out")
@@ -214,5 +218,7 @@ def _work(run: Run, reading: Reading, sink: Output, say: int) -> NoReturn:
         status = 0
     except BrokenPipeError:
         status = _run.OUTPUT_CLOSED
+    except (OSError, OutputError):
+        status = _OUTPUT_FULL
     finally:
         os._exit(status)

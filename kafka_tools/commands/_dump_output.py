@@ -9,7 +9,13 @@ from __future__ import annotations
 import os
 import sys
 
+from kafka_tools.errors import KafkaToolsError
+
 _PIECE = 1 << 20
+
+
+class OutputError(KafkaToolsError):
+    """Standard output takes no more (a full disk): nothing can be shown of any file."""
 
 
 class Output:
@@ -27,7 +33,7 @@ class Output:
 
     def write_bytes(self, data: bytes) -> None:
         self._pass_on()
-        self._put(data)
+        self._give(data)
 
     def _pass_on(self) -> None:
         if self._parts:
@@ -35,7 +41,15 @@ class Output:
             data = "".join(self._parts).encode("utf-8", "backslashreplace")
             self._parts.clear()
             self._size = 0
+            self._give(data)
+
+    def _give(self, data: bytes) -> None:
+        try:
             self._put(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(f"standard output: {error.strerror or error}") from error
 
     def _put(self, data: bytes) -> None:
         sys.stdout.buffer.write(data)

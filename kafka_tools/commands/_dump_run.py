@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.commands import _run
+from kafka_tools.commands._dump_output import OutputError
 from kafka_tools.errors import KafkaToolsError, LogError
 from kafka_tools.output.dump_endings import Ending, Sink
 from kafka_tools.output.dump_files import Dump, DumpOptions, Notes
@@ -80,6 +81,8 @@ class Run:
         unknown, failure, hint = False, None, None
         try:
             unknown = not dump.file(reading.path, reading.start)
+        except (BrokenPipeError, OutputError):
+            raise
         except KafkaToolsError as error:
             failure, hint = str(error), error.hint
         except OSError as error:

@@ -364,10 +364,11 @@ def test_processes_end_where_one_ends(tmp_path: Path) -> None:
     assert (together.stdout, together.stderr, together.returncode) == (alone.stdout, alone.stderr, alone.returncode)
 
 
-def test_processes_end_quietly_with_their_reader() -> None:
+@pytest.mark.parametrize("form", [(), ("-o", "json"), ("-o", "jsonl", "--jobs", "2"), ("--jobs", "2")])
+def test_a_reader_that_goes_away_ends_it_quietly(form: tuple[str, ...]) -> None:
     paths = [str(path) for path in files(".log") if "many-lz4-43" in str(path)] * 8
     with subprocess.Popen(
-        [*MAIN, "--print-data-log", "--jobs", "2", "--files", ",".join(paths)],
+        [*MAIN, "--print-data-log", "--files", ",".join(paths), *form],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
@@ -376,6 +377,17 @@ def test_processes_end_quietly_with_their_reader() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(60) in (0, 141)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("form", [(), ("-o", "json"), ("--jobs", "2")])
+def test_a_full_disk_ends_it_with_one_line(form: tuple[str, ...], log: str) -> None:
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            [*MAIN, "--files", f"{log},{log}", *form], stdout=full, stderr=subprocess.PIPE, timeout=60, encoding="utf-8"
+        )
+    assert ended.returncode == 1 and len(ended.stderr.splitlines()) == 1, ended.stderr
+    assert ended.stderr.startswith(f"{PROGRAM}: ")
 
 
 # Following
