@@ -110,7 +110,8 @@ class EmbeddedBroker:
     ...     producer_config = {"bootstrap.servers": broker.bootstrap_servers}
 
     ``data_dir`` keeps the data; without one a temporary directory is used and removed by ``stop``.
-    ``listeners`` are texts such as "PLAINTEXT://127.0.0.1:0" (the default: a free port of loopback).
+    ``listeners`` are texts, or one text with commas, such as "PLAINTEXT://127.0.0.1:0" (the default: a free port of
+    loopback).
     ``release`` such as "2.2" makes it advertise what that Kafka release does. ``config`` holds what
     server.properties would. Raises what the start failed with.
     """
@@ -118,12 +119,12 @@ class EmbeddedBroker:
     def __init__(
         self,
         data_dir: str | os.PathLike[str] | None = None,
-        listeners: Sequence[str] = ("PLAINTEXT://127.0.0.1:0",),
+        listeners: str | Sequence[str] = ("PLAINTEXT://127.0.0.1:0",),
         release: str | None = None,
         config: Mapping[str, object] | None = None,
     ) -> None:
         self._given_dir = None if data_dir is None else os.fspath(data_dir)
-        self._listeners = list(listeners)
+        self._listeners = listeners.split(",") if isinstance(listeners, str) else list(listeners)
         self._release = release
         self._config = {key: _text(value) for key, value in (config or {}).items()}
         self._thread: threading.Thread | None = None

@@ -7,6 +7,7 @@ Stored as Kafka's ``ClientQuotaRecord``s. The checks and texts are those of ``Cl
 
 from __future__ import annotations
 
+import math
 import socket
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -209,10 +210,10 @@ def _check_limit(keys: Mapping[str, str], key: str, value: float) -> None:
         raise _bad_request(f"Invalid configuration key {key}")
     if value <= 0:
         raise _bad_request(f"Quota {key} must be greater than 0")
+    if value != value or (kind == "DOUBLE" and value == math.inf):
+        raise _bad_request(f"{key} must be a finite number")  # Kafka stores it, and then cannot say what is allowed
     if kind == "DOUBLE":
         return
-    if value != value:
-        raise _bad_request(f"{key} must be a number")
     if value > _WHOLE_LIMIT[kind]:
         raise _bad_request(f"Proposed value for {key} is too large for {'an' if kind == 'INT' else 'a'} {kind}.")
     if value % 1.0 > 1e-6:

@@ -145,6 +145,17 @@ def key_value(text: str | tuple[str, str]) -> tuple[str, str]:
     return key.strip(), rest
 
 
+def addresses(text: str) -> str:
+    """``host:port,host:port``, as it is; a usage error for anything else."""
+    from kafka_tools.values import parse_addresses
+
+    try:
+        parse_addresses(text)
+    except InputError as error:
+        raise click.BadParameter(str(error)) from error
+    return text
+
+
 class Connection:
     """Where and how a command connects: the connection options of one call, loaded only when it does connect."""
 
@@ -291,6 +302,7 @@ def _connection_parameters(controllers: bool, short: bool) -> list[Callable[[Any
             "--bootstrap-servers",
             "bootstrap_server",
             metavar="HOST:PORT,...",
+            type=addresses,
             section=CONNECTION,
             help="Brokers to connect to first, for example localhost:9092.",
         ),
@@ -331,6 +343,7 @@ def _connection_parameters(controllers: bool, short: bool) -> list[Callable[[Any
             "--bootstrap-controller",
             "bootstrap_controller",
             metavar="HOST:PORT,...",
+            type=addresses,
             section=CONNECTION,
             help="KRaft controllers to connect to instead of brokers.",
         )

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 import click
 
-from kafka_tools.commands._options import Group, key_value, option
+from kafka_tools.commands._options import Group, addresses, key_value, option
+
+
+def listen_address(text: str) -> str:
+    """``host:port``, or ``:port`` for every address of this machine, as it is; a usage error for anything else."""
+    addresses(f"localhost{text}" if text.startswith(":") else text)
+    return text
 
 
 @click.group("broker", cls=Group)
@@ -20,6 +26,7 @@ def command() -> None:
 @option(
     "--listen",
     metavar="HOST:PORT",
+    type=listen_address,
     help="Where to listen, in plaintext; port 0 picks a free one.  [default: localhost:9092]",
 )
 @option("--data-dir", metavar="DIR", help="Where the logs live. Without it (and without log.dirs) they are temporary.")

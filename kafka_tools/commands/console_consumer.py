@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 import click
 
 from kafka_tools.commands import _run
-from kafka_tools.commands._options import CONNECTION, OUTPUT, Command, key_value, option
+from kafka_tools.commands._options import CONNECTION, OUTPUT, Command, addresses, key_value, option
 
 if TYPE_CHECKING:
     from kafka_tools.clients.consumer import Consumer
@@ -113,6 +113,7 @@ FIRST_LOOK_S = 2.0
     "--bootstrap-servers",
     "bootstrap_server",
     metavar="HOST:PORT,...",
+    type=addresses,
     section=CONNECTION,
     help="Brokers to connect to first, for example localhost:9092.",
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kafka_tools.commands import _run
-from kafka_tools.commands._options import CONNECTION, OUTPUT, Command, key_value, option
+from kafka_tools.commands._options import CONNECTION, OUTPUT, Command, addresses, key_value, option
 
 if TYPE_CHECKING:
     from kafka_tools.clients.accumulator import PendingRecord
@@ -142,6 +142,7 @@ _DEFAULTS = {
     "--broker-list",
     "bootstrap_server",
     metavar="HOST:PORT,...",
+    type=addresses,
     section=CONNECTION,
     help="Brokers to connect to first, for example localhost:9092.",
 )

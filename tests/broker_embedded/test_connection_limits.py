@@ -117,7 +117,7 @@ def test_one_connection_too_many_from_an_address_is_closed() -> None:
 
 
 def test_the_listener_of_brokers_is_let_in_at_the_cost_of_another_listener() -> None:
-    two = ["PLAINTEXT://127.0.0.1:0", "CLIENT://127.0.0.1:0"]
+    two = "PLAINTEXT://127.0.0.1:0,CLIENT://127.0.0.1:0"
     configs = {"max.connections": "1", "listener.security.protocol.map": "CLIENT:PLAINTEXT,PLAINTEXT:PLAINTEXT"}
     configs["inter.broker.listener.name"] = "PLAINTEXT"
     with EmbeddedBroker(listeners=two, config=configs) as broker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -55,6 +56,9 @@ def describe(broker: MemoryBroker, *components: tuple[str, int, str | None], str
         ({"user": "u"}, "producer_byte_rate", -1.0, "Quota producer_byte_rate must be greater than 0"),
         ({"user": "u"}, "producer_byte_rate", 1.5, "producer_byte_rate cannot be a fractional value."),
         ({"user": "u"}, "producer_byte_rate", 1e19, "Proposed value for producer_byte_rate is too large for a LONG."),
+        ({"user": "u"}, "producer_byte_rate", math.nan, "producer_byte_rate must be a finite number"),
+        ({"user": "u"}, "request_percentage", math.nan, "request_percentage must be a finite number"),
+        ({"user": "u"}, "request_percentage", math.inf, "request_percentage must be a finite number"),
         ({"user": ""}, "producer_byte_rate", 1.0, "Empty user not supported"),
         ({"foo": "x"}, "producer_byte_rate", 1.0, "Unhandled client quota entity type: foo"),
         ({}, "producer_byte_rate", 1.0, "Invalid empty client quota entity"),
