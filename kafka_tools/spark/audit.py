@@ -34,6 +34,8 @@ Key = tuple[str, str, int]
 """Log directory, topic, partition: a partition directory."""
 
 _DIRECTORIES_PER_TASK = 64
+_TASKS_PER_CORE = 6
+_LARGEST_TASK_BYTES = 1024 * 1024 * 1024
 
 
 class AuditOptions(NamedTuple):
@@ -41,7 +43,8 @@ class AuditOptions(NamedTuple):
 
     ``topics`` are glob patterns, empty for all. ``records``: decompress and parse them, for everything that is about
     keys, values and headers. ``since_ms``: leave out segments that were last written before. ``range_bytes`` is what
-    one task reads. ``now_ms`` is the time that timestamps are compared with, None for the clock's.
+    is read at a time, and the least that a task reads. ``now_ms`` is the time that timestamps are compared with, None
+    for the clock's.
     """
 
     topics: tuple[str, ...] = ()
@@ -126,6 +129,10 @@ def _is_old(segment: Range, since_ms: int | None) -> bool:
 class Engine(Protocol):
     """What the audit needs of whatever does the work in many places."""
 
+    @property
+    def parallelism(self) -> int:
+        """How many tasks run at a time."""
+
     def measure(self, tasks: Sequence[Sequence[Range]], depth: Depth) -> dict[Key, PartitionFacts]:
         """The facts of every partition directory that the ranges belong to."""
 
@@ -138,6 +145,10 @@ class SparkEngine:
 
     def __init__(self, spark: SparkSession) -> None:
         self._context = spark.sparkContext
+
+    @property
+    def parallelism(self) -> int:
+        return int(self._context.defaultParallelism)
 
     def measure(self, tasks: Sequence[Sequence[Range]], depth: Depth) -> dict[Key, PartitionFacts]:
         # Few reducers: a summary is small, and each costs a Python worker its share of start-up.
@@ -163,7 +174,10 @@ def audit_with(engine: Engine, log_dirs: Sequence[str], options: AuditOptions) -
     directories = list(dict.fromkeys(map(_as_given, log_dirs)))
     plan = _Plan(directories, options)
     depth = Depth(now_ms, options.records, digests=len(directories) > 1)
-    tasks = pack((part for segment in plan.segments for part in cut(segment, options.range_bytes)), options.range_bytes)
+    tasks = pack(
+        (part for segment in plan.segments for part in cut(segment, options.range_bytes)),
+        task_bytes(sum(segment.size for segment in plan.segments), options.range_bytes, engine.parallelism),
+    )
     facts = engine.measure(tasks, depth) if tasks else {}
     findings = _Findings(plan.findings)
     if plan.directories:
@@ -185,6 +199,15 @@ def audit_with(engine: Engine, log_dirs: Sequence[str], options: AuditOptions) -
     ]
     findings.extend(_left_out(plan))
     return Audit(directories, options, around, rows, findings.ordered(), findings.counts, transactional_ids)
+
+
+def task_bytes(total_bytes: int, range_bytes: int, parallelism: int) -> int:
+    """How much log one task reads, range by range: enough tasks to keep all cores busy to the end, and no more.
+
+    Spark and its Python worker take some 50 ms for a task, whatever it does.
+    """
+    wanted = total_bytes // max(1, parallelism * _TASKS_PER_CORE)
+    return max(range_bytes, min(wanted, _LARGEST_TASK_BYTES))
 
 
 def _around(directories: Sequence[str], every: Sequence[PartitionFacts], now_ms: int) -> Around:

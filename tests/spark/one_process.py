@@ -17,6 +17,8 @@ from kafka_tools.spark.summary import AuditFinding
 class OneProcess:
     """An engine for small directories."""
 
+    parallelism = 1000
+
     def measure(self, tasks: Sequence[Sequence[Range]], depth: Depth) -> dict[Key, PartitionFacts]:
         totals: dict[Key, PartitionMeasures] = {}
         # The other way round: the order in which ranges are added up must not matter.

@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the Spark packages are not installed")
 
+import click
 from click.testing import CliRunner
 
 from kafka_tools.commands import audit as audit_command
@@ -158,3 +159,34 @@ def test_a_missing_directory_is_one_line_before_spark_starts(tmp_path: Path) -> 
     assert done.returncode == 1
     assert f"log directory {tmp_path}/nowhere does not exist" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_command_writes_a_page_and_reads_headers_only(spark: SparkSession, tmp_path: Path) -> None:
+    log_dir = str(golden_root() / "m2-zstd-43" / "data")
+    page = tmp_path / "audit.html"
+    answer = invoke(spark, log_dir, "--report", str(page), "--headers-only", "-o", "json")
+    data = json.loads(answer.stdout)["data"]
+    assert (data["records_read"], data["total"]["content"], data["total"]["records"]) == (False, None, 340)
+    assert "Records were not read" in page.read_text(encoding="utf-8")
+
+
+def test_segments_before_a_moment_are_left_out(spark: SparkSession) -> None:
+    log_dir = str(golden_root() / "m2-zstd-43" / "data")
+    (partition,) = json.loads(invoke(spark, log_dir, "--since", "1d", "-o", "json").stdout)["data"]["partitions"]
+    assert partition["segments"] - partition["segments_left_out"] == 1
+
+
+@pytest.mark.parametrize("text", ["yesterday", "7w", "2026-13-01", ""])
+def test_a_time_that_is_none_is_a_usage_error(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="no time"):
+        audit_command._moment_ms(text)
+
+
+def test_times_are_utc_unless_they_say_otherwise() -> None:
+    assert audit_command._moment_ms("2026-01-01T00:00:00") == 1_767_225_600_000
+    assert audit_command._moment_ms("2026-01-01T01:00:00+01:00") == 1_767_225_600_000
+
+
+def test_a_report_that_cannot_be_written_is_told_before_spark_starts(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file can be written"):
+        audit_command._check((str(tmp_path),), str(tmp_path / "nowhere" / "audit.html"))

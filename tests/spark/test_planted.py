@@ -125,3 +125,19 @@ def test_old_segments_are_left_out_on_request(tmp_path: Path) -> None:
     (row,) = result.partitions
     assert (row.segments, row.left_out, row.summary.records, row.summary.first_offset) == (2, 1, 3, 2)
     assert "left-out" in {each.kind for each in result.findings}
+
+
+def test_the_page_lists_every_kind_of_the_audit() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "commands" / "audit.md").read_text(encoding="utf-8")
+    for name, kind in AUDIT_KINDS.items():
+        assert f"| `{name}` | {kind.severity} | {kind.meaning} | {kind.advice or ''} |" in page
+
+
+@pytest.mark.parametrize(
+    ("total", "cores", "expected"),
+    [(0, 2, 64), (1000, 2, 83), (1000, 100, 64), (1 << 60, 2, 1 << 30)],
+)
+def test_tasks_are_as_large_as_the_cores_allow(total: int, cores: int, expected: int) -> None:
+    from kafka_tools.spark.audit import task_bytes
+
+    assert task_bytes(total, 64, cores) == expected
