@@ -17,7 +17,7 @@ from kafka_tools.records.batches import BatchView
 from kafka_tools.records.compression import NAMES
 from kafka_tools.records.record import Record
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.segment import Segment, kind_of, torn_tail
+from kafka_tools.storage.segment import Segment, not_the_tail, torn_tail
 
 FAST_FROM_BYTES = 256 * 1024
 """From this size on a log is worth the import of numpy."""
@@ -75,7 +75,7 @@ class LogWalk:
 
     def skip(self, damage: Finding, following: int) -> None:
         """Leave out what is damaged, up to the batch at byte ``following``."""
-        self._say(damage)
+        self._say(not_the_tail(damage))
         words = f"{following - self.position} bytes were skipped up to the next whole batch"
         self._say(Finding(self.segment.path, "skipped", words, self.position))
         self.position = following
@@ -99,7 +99,7 @@ class LogWalk:
         except CorruptBatch as error:
             if self._ending.strict:
                 raise
-            return Finding(self.segment.path, kind_of(self.segment, error), str(error), error.position)
+            return self.segment.damage(error, self.position)
         return None
 
     def _views(self, views: list[BatchView], fast: bool) -> None:

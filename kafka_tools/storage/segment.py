@@ -124,28 +124,47 @@ class Segment:
                     return
                 problem = torn_tail(self, position, last_end)
             except CorruptBatch as error:
-                problem = self._damage(error, position)
+                problem = self.damage(error, position)
             if strict:
                 raise CorruptBatch(problem.text, path=self.path, position=problem.position)
             found = self.next_plausible(position + 1, last_end)
             if found is None:
                 yield problem
                 return
-            if problem.kind == "torn-tail":  # what follows shows that it is not the tail
-                text = "the length in the header goes beyond the end of the file"
-                problem = Finding(self.path, "bad-length", text, position)
-            yield problem
+            yield not_the_tail(problem)
             yield Finding(
                 self.path, "skipped", f"{found - position} bytes were skipped up to the next whole batch", position
             )
             position = found
 
-    def _damage(self, error: CorruptBatch, position: int) -> Finding:
+    def damage(self, error: CorruptBatch, position: int) -> Finding:
         """The finding for an error of the walk; its text without the path, which has a field of its own."""
         at = position if error.position is None else error.position
         if is_zero_filled(self, at, self.size_bytes):
             return Finding(self.path, "zero-tail", f"the last {self.size_bytes - at} bytes are zeros", at)
         return Finding(self.path, "bad-length", str(error).replace(f" in file {self.path}.", ""), at)
+
+    def hidden_in(self, view: BatchView) -> int | None:
+            text = f"{found - position} bytes were skipped up to the next whole batch"
+
+        None where the next batch, or the end, is where the length says.
+        """
+        end = view.file_position + view.size_bytes
+        if end >= self.size_bytes or self._batch_starts(end):
+            return None
+        found = self.next_plausible(view.file_position + 1)
+        return found if found is not None and found < end else None
+
+    def _batch_starts(self, position: int) -> bool:
+        header = self.read(position, HEADER_BYTES)
+        if len(header) < _LEGACY_BYTES[0]:
+            return False
+        if header[MAGIC_POSITION] >= 2:
+            return len(header) == HEADER_BYTES and _plausible_bytes(header, 0, self.base_offset) is not None
+        size_bytes = PREFIX_BYTES + _LENGTH.unpack_from(header, 8)[0]
+        if not _LEGACY_BYTES[header[MAGIC_POSITION]] <= size_bytes <= min(self.size_bytes - position, MAX_BATCH_BYTES):
+            return False
+        return BatchView(self.read(position, size_bytes), 0).crc_ok()
 
     def next_plausible(self, start: int, end: int | None = None) -> int | None:
         """Where the next magic 2 batch with a right CRC starts, None if there is none.
@@ -246,11 +265,12 @@ def torn_tail(segment: Segment, position: int, end: int | None = None) -> Findin
     return Finding(segment.path, "torn-tail", f"the last {left} bytes are no whole batch", position)
 
 
-def kind_of(segment: Segment, error: CorruptBatch) -> str:
-    """The kind of finding that an error of the walk is."""
-    if error.position is not None and is_zero_filled(segment, error.position, segment.size_bytes):
-        return "zero-tail"
-    return "bad-length"
+def not_the_tail(finding: Finding) -> Finding:
+    """The finding as it is when whole batches follow: what was taken for a torn tail has a wrong length."""
+    if finding.kind != "torn-tail":
+        return finding
+    text = "the length in the header goes beyond the end of the file"
+    return Finding(finding.path, "bad-length", text, finding.position)
 
 
 def is_zero_filled(segment: Segment, position: int, end: int) -> bool:

@@ -229,7 +229,7 @@ def test_json_goes_on_behind_damage_and_text_stops_there(tmp_path: Path) -> None
     found = objects("--print-data-log", "--files", path)
     kinds = [each["kind"] if each["type"] == "finding" else each["type"] for each in found[1:]]
     start, end = (
-        ["batch", "record", "torn-tail", "skipped"],
+        ["batch", "record", "bad-length", "skipped"],
         ["batch", "record", "batch", "crc-mismatch", "record", "end"],
     )
     assert kinds == start + end
@@ -239,7 +239,7 @@ def test_json_goes_on_behind_damage_and_text_stops_there(tmp_path: Path) -> None
     went_on = _text("--print-data-log", "--keep-going", "--files", path)
     assert went_on[0] == 1 and went_on[1].count("payload:") == 3 and "invalid bytes" not in went_on[1]
     assert [line.split(": ", 2)[2] for line in went_on[2]] == [
-        "the last 245 bytes are no whole batch",
+        "the length in the header goes beyond the end of the file",
         "the CRC of the batch does not match its contents",
     ]
 
