@@ -14,6 +14,7 @@ pytest.importorskip("pyspark", reason="the Spark packages are not installed")
 import kafka_tools.spark
 from kafka_tools.records.build import build_batch
 from kafka_tools.spark.rows import BATCH_COLUMNS, FILE_COLUMNS, RECORD_COLUMNS
+from kafka_tools.spark.source import PUSHDOWN
 from tests.corpus.golden import case
 from tests.spark.kafka_says import dumped
 
@@ -190,17 +191,13 @@ def test_unknown_options_are_refused(
     assert text in str(caught.value)
 
 
-def test_spark_finds_the_sources_by_themselves(java: str, tmp_path: Path) -> None:
+def test_spark_finds_the_sources_by_themselves(spark: SparkSession, tmp_path: Path) -> None:
     """Without ``register`` and without the setting for filters: a filter is then Spark's own business."""
     write_segments(tmp_path)
-    program = f"""
-from kafka_tools.spark.session import spark_session
-with spark_session("local[1]") as spark:
-    for table in {TABLES!r}:
-        print(spark.read.format(table).load({str(tmp_path)!r}).where("partition = 0").count())
-"""
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240, check=False)
-    assert (answer.stdout, answer.stderr) == ("4\n20\n4\n", "")
+    fresh = spark.newSession()
+    assert fresh.conf.get(PUSHDOWN) == "false"
+    for table, rows in zip(TABLES, (4, 20, 4), strict=True):
+        assert load(fresh, tmp_path, table=table).where("partition = 0").count() == rows
 
 
 @pytest.mark.parametrize("table", TABLES)
