@@ -139,7 +139,7 @@ class Rows:
             self._add(len(text), np.frombuffer(text, np.uint8).reshape(1, -1), None)
 
 
-def cells_at(data: bytes | memoryview, start: Column, width: int) -> Cells:
+def cells_at(data: bytes | bytearray | memoryview, start: Column, width: int) -> Cells:
     """``data[start : start + width]`` as rows. Raises IndexError beyond the data."""
     every: Any = np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))
     cells: Cells = every[start].view(np.uint8).reshape(-1, width)
@@ -163,7 +163,10 @@ def _cut_matrix(cells: Cells, there: Mask | None, bounds: Sequence[int]) -> list
     if there is None:
         text = cells.reshape(-1).data
         ends = [bound * cells.shape[1] for bound in bounds]
-    else:
+    elif 4 * len(bounds) > len(cells):
+        text = cells[there].data
+        ends = np.append(0, np.cumsum(np.count_nonzero(there, axis=1)))[list(bounds)].tolist()
+    else:  # counting a few large pieces is cheaper than counting every row
         text = cells[there].data
         ends = [0]
         for a, b in pairwise(bounds):

@@ -17,6 +17,7 @@ import numpy as np
 
 from kafka_tools.errors import LogError
 from kafka_tools.output import dump_text as text
+from kafka_tools.output.batch_columns import batch_lines
 from kafka_tools.output.byte_rows import Rows
 from kafka_tools.output.dump_decoders import Decoder, Offsets, control, is_plain_text
 from kafka_tools.output.offset_columns import OffsetCommits
@@ -84,11 +85,11 @@ def _arena() -> memoryview:
 
 
 def window(
-    views: Sequence[BatchView], batch_lines: Sequence[str], decoder: Decoder | None, skip_record_metadata: bool
+    views: Sequence[BatchView], crcs_ok: Sequence[bool], decoder: Decoder | None, skip_record_metadata: bool
 ) -> Window | None:
     """The lines of the first of ``views`` with a line per record, None where the scalar way is needed.
 
-    ``batch_lines`` are the batches' own lines. ``decoder`` None: no contents.
+    The views are of one buffer. ``crcs_ok`` says of each whether its CRC fits. ``decoder`` None: no contents.
     """
     if decoder is None:
         contents: Contents | None = None
@@ -114,17 +115,19 @@ def window(
         rows.constant(b"\n")
         return rows
 
-    return assemble(views, batch_lines, lines)
+    return assemble(views, lambda count: batch_lines(views[:count], crcs_ok[:count]), lines)
 
 
 def assemble(
-    views: Sequence[BatchView], batch_lines: Sequence[str], lines: Callable[[RecordColumns], Rows]
+    views: Sequence[BatchView],
+    batch_lines: Callable[[int], Sequence[bytes | memoryview]],
+    lines: Callable[[RecordColumns], Rows],
 ) -> Window | None:
-    """The lines of batches, each followed by the ``lines`` of its records."""
+    """The lines of batches (``batch_lines`` gives those of the first few), with the ``lines`` of their records."""
     found = decode(views, _arena())
     if found is None:
         return None
-    heads = [line.encode("utf-8", "replace") for line in batch_lines[: found.batch_count]]
+    heads = batch_lines(found.batch_count) if found.batch_count else []
     starts = (np.cumsum(found.counts) - found.counts).tolist()
     slabs: list[bytes] = []
     done = 0

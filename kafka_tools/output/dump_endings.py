@@ -72,8 +72,10 @@ class Ending(Protocol):
     def record(self, view: BatchView, record: Record) -> None:
         """A record. Raises LogError for one that cannot be shown."""
 
-    def window(self, views: Sequence[BatchView], lines: Sequence[str]) -> Window | None:
-        """Many batches at once, if that can be done; the batches' own lines are given."""
+    def window(
+        self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
+    ) -> Window | None:
+        """Many batches at once, as many as can be; of each is given whether its CRC fits, and what is wrong with it."""
 
     def invalid_tail(self, name: str, size_bytes: int) -> None:
         """The bytes behind the last batch are no batch."""
@@ -154,10 +156,12 @@ class TextEnding:
             line = text.contents(key, payload, "| " if self._skip_metadata else " ")
         self._write(line + "\n")
 
-    def window(self, views: Sequence[BatchView], lines: Sequence[str]) -> Window | None:
+    def window(
+        self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
+    ) -> Window | None:
         from kafka_tools.output import dump_columns  # numpy: 100 ms
 
-        return dump_columns.window(views, lines, self._decoder, self._skip_metadata)
+        return dump_columns.window(views, crcs_ok, self._decoder, self._skip_metadata)
 
     def invalid_tail(self, name: str, size_bytes: int) -> None:
         self._write(f"Found {size_bytes} invalid bytes at the end of {name}\n")

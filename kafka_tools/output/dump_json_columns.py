@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from json.encoder import encode_basestring as quoted
 from typing import TYPE_CHECKING
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 def window(
     views: Sequence[BatchView],
-    batch_lines: Sequence[str],
+    batch_lines: Callable[[int], Sequence[bytes]],
     contents: Contents | None,
     field: Field,
     skip_record_metadata: bool,
 ) -> Window | None:
     """The lines of the first of ``views`` with a line per record, None where the scalar way is needed.
 
-    ``batch_lines`` are what is said of the batches themselves. ``contents`` None: sizes only.
+    ``batch_lines`` gives what is said of the first few batches themselves. ``contents`` None: sizes only.
     """
     in_control = flags(views, lambda view: view.is_control)
     if skip_record_metadata and contents is None and in_control is not None:

@@ -65,10 +65,19 @@ class JsonEnding:
 
             self._write(dump_json.control_line(record, *control_parts(record)))
 
-    def window(self, views: Sequence[BatchView], lines: Sequence[str]) -> Window | None:
+    def window(
+        self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
+    ) -> Window | None:
         from kafka_tools.output import dump_json_columns  # numpy: 100 ms
 
-        return dump_json_columns.window(views, lines, self._contents, self._field, self._skip_metadata)
+        def batch_lines(count: int) -> list[bytes]:
+            each = zip(views[:count], crcs_ok, findings, strict=False)
+            return [
+                (self.batch(view, crc_ok) + "".join(map(self.finding_line, found))).encode("utf-8", "replace")
+                for view, crc_ok, found in each
+            ]
+
+        return dump_json_columns.window(views, batch_lines, self._contents, self._field, self._skip_metadata)
 
     def invalid_tail(self, name: str, size_bytes: int) -> None:
         pass

@@ -349,7 +349,9 @@ class SummaryEnding:
         if not view.is_control and self._file.log is not None:
             self._file.log.record(record)
 
-    def window(self, views: Sequence[BatchView], lines: Sequence[str]) -> Window | None:
+    def window(
+        self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
+    ) -> Window | None:
         return None
 
     def invalid_tail(self, name: str, size_bytes: int) -> None:

@@ -128,16 +128,12 @@ class LogWalk:
     def _at_once(self, views: Sequence[BatchView]) -> int:
         """Show batches many at a time, as long as they are plain; how many were shown."""
         path = self.segment.path
-        lines: list[str] = []
-        findings: list[list[Finding]] = []
-        for view in takewhile(lambda view: not header_problem(path, view), views):
-            crc_ok = view.crc_ok()
-            found = header_findings(path, view, crc_ok)
-            lines.append(self._ending.batch(view, crc_ok) + "".join(map(self._ending.finding_line, found)))
-            findings.append(found)
+        sound = list(takewhile(lambda view: not header_problem(path, view), views))
+        crcs_ok = [view.crc_ok() for view in sound]
+        findings = [header_findings(path, view, crc_ok) for view, crc_ok in zip(sound, crcs_ok, strict=True)]
         shown = 0
-        while shown < len(lines):
-            window = self._ending.window(views[shown : len(lines)], lines[shown:])
+        while shown < len(sound):
+            window = self._ending.window(sound[shown:], crcs_ok[shown:], findings[shown:])
             if window is None:
                 break
             for part in window.parts:
@@ -147,7 +143,7 @@ class LogWalk:
             if window.last_offset is not None:
                 self._previous = window.last_offset
             shown += window.batch_count
-            self._passed(views[shown - 1])
+            self._passed(sound[shown - 1])
         for finding in chain.from_iterable(findings[:shown]):
             self._notes.note(finding)
         return shown

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.output import dump_columns, dump_decoders, dump_json_columns, dump_json_contents
+from kafka_tools.output import dump_columns, dump_decoders, dump_json_contents
+from kafka_tools.output.batch_columns import batch_lines
+from kafka_tools.output.dump_columns import Window
 from kafka_tools.output.dump_decoders import Decoder
 from kafka_tools.output.dump_endings import Ending, TextEnding
 from kafka_tools.output.dump_json import FIELDS
 from kafka_tools.output.dump_json_ending import JsonEnding
+from kafka_tools.output.dump_text import batch_end, batch_start
 from kafka_tools.output.offset_columns import OffsetCommits
 from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
@@ -21,6 +24,7 @@ from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.records.columns import decode, new_arena
 from kafka_tools.records.compression import NAMES
+from kafka_tools.records.v2 import HEADER, HEADER_BYTES
 
 NAME = st.sampled_from(["", "trace", "ключ"])
 BYTES = st.none() | st.binary(max_size=20) | st.text(max_size=9).map(str.encode) | st.just(b"wide" * 200)
@@ -71,14 +75,24 @@ def views_of(groups: Groups) -> list[BatchView]:
     return list(batches(data))
 
 
-def one_by_one(views: Sequence[BatchView], lines: Sequence[str], decoder: Decoder | None, skip: bool) -> str:
+def text_ending(decoder: Decoder | None, skip: bool = False) -> TextEnding:
+    return TextEnding(Lines(), decoder, deep=True, skip_metadata=skip)
+
+
+def at_once(ending: Ending, views: Sequence[BatchView]) -> Window | None:
+    return ending.window(views, [view.crc_ok() for view in views], [()] * len(views))
+
+
+def shown(window: Window | None) -> str:
+    assert window is not None
+    return b"".join(window.parts).decode()
+
+
+def one_by_one(ending: Ending, views: Sequence[BatchView]) -> str:
     sink = Lines()
-    return shown_by(TextEnding(sink, decoder, deep=True, skip_metadata=skip), sink, views, lines)
-
-
-def shown_by(ending: Ending, sink: Lines, views: Sequence[BatchView], lines: Sequence[str]) -> str:
-    for view, line in zip(views, lines, strict=True):
-        ending.line(line)
+    vars(ending).update(_sink=sink, _write=sink.write)
+    for view in views:
+        ending.line(ending.batch(view, view.crc_ok()))
         for record in view.records():
             ending.record(view, record)
     return sink.text
@@ -89,14 +103,14 @@ def test_lines_of_random_batches_are_those_of_the_scalar_way(
     groups: Groups, decoder: str, skip: bool, slab: int
 ) -> None:
     views = views_of(groups)
-    heads = [f"batch {number}\n" for number in range(len(views))]
+    ending = text_ending(DECODERS[decoder], skip)
     kept, dump_columns.SLAB_ROWS = dump_columns.SLAB_ROWS, slab
     try:
-        window = dump_columns.window(views, heads, DECODERS[decoder], skip)
+        window = at_once(ending, views)
     finally:
         dump_columns.SLAB_ROWS = kept
     assert window is not None and window.batch_count == len(views)
-    assert b"".join(window.parts).decode() == one_by_one(views, heads, DECODERS[decoder], skip)
+    assert shown(window) == one_by_one(ending, views)
     offsets = [record.offset for view in views for record in view.records()]
     assert window.last_offset == offsets[-1]
     pairs = list(zip([offsets[0] - 2, *offsets], offsets, strict=False))
@@ -120,14 +134,12 @@ def test_json_lines_of_random_batches_are_those_of_the_scalar_way(
         "offsets": dump_json_contents.internal("offsets", field),
     }[decoder]
     views = views_of(groups)
-    heads = [f"batch {number}\n" for number in range(len(views))]
-    sink = Lines()
-    ending = JsonEnding(sink, contents, bytes_as, deep=True, skip_metadata=skip)
-    window = dump_json_columns.window(views, heads, contents, field, skip)
+    ending = JsonEnding(Lines(), contents, bytes_as, deep=True, skip_metadata=skip)
+    window = at_once(ending, views)
     if window is None:
         assert skip and contents is None and any(view.is_control for view in views)
     else:
-        assert b"".join(window.parts).decode() == shown_by(ending, sink, views, heads)
+        assert shown(window) == one_by_one(ending, views)
 
 
 NAMES_IN_COMMITS = st.sampled_from(["g", "payments-eu.v2", "Ünicode", 'a"b', "", "x" * 250])
@@ -165,16 +177,30 @@ def test_commits_are_shown_as_the_scalar_way_shows_them(
     rows: list[tuple[int, bytes, bytes | None, tuple[()]]], as_json: bool, skip: bool
 ) -> None:
     views = list(batches(build_batch(rows)))
-    sink = Lines()
+    ending: Ending = text_ending(dump_decoders.offsets(), skip)
     if as_json:
         contents = dump_json_contents.internal("offsets", FIELDS["auto"])
-        window = dump_json_columns.window(views, ["batch\n"], contents, FIELDS["auto"], skip)
-        expected = shown_by(JsonEnding(sink, contents, "auto", deep=True, skip_metadata=skip), sink, views, ["batch\n"])
-    else:
-        window = dump_columns.window(views, ["batch\n"], dump_decoders.offsets(), skip)
-        expected = one_by_one(views, ["batch\n"], dump_decoders.offsets(), skip)
-    assert window is not None
-    assert b"".join(window.parts).decode() == expected
+        ending = JsonEnding(Lines(), contents, "auto", deep=True, skip_metadata=skip)
+    assert shown(at_once(ending, views)) == one_by_one(ending, views)
+
+
+HEADER_FIELDS = st.tuples(
+    st.integers(-(2**40), 2**40), st.integers(-1, 2**31 - 1), st.integers(0, 255), st.integers(0, 2**31 - 1),
+    st.integers(-(2**62), 2**62), st.integers(-1, 2**62), st.integers(-1, 2**15 - 1), st.integers(-1, 2**31 - 1),
+)  # fmt: skip
+
+
+@given(st.lists(HEADER_FIELDS, min_size=1, max_size=5))
+def test_lines_of_batches_with_any_header(headers: list[tuple[int, ...]]) -> None:
+    data = bytearray()
+    for offset, epoch, attributes, last_delta, base_time, time, producer_epoch, sequence in headers:
+        times_and_producer = (base_time, time, 77, producer_epoch, sequence)
+        attributes &= ~7 | (attributes & 7) % len(NAMES)  # a codec that Kafka knows
+        data += HEADER.pack(offset, 49, epoch, 2, 1234567890, attributes, last_delta, *times_and_producer, 0)
+    views = [BatchView(bytes(data), at) for at in range(0, len(data), HEADER_BYTES)]
+    crcs_ok = [index % 2 == 0 for index in range(len(views))]
+    expected = [batch_start(view) + batch_end(view, ok) for view, ok in zip(views, crcs_ok, strict=True)]
+    assert [bytes(line).decode() for line in batch_lines(views, crcs_ok)] == expected
 
 
 @pytest.mark.parametrize("codec", NAMES)
@@ -182,19 +208,20 @@ def test_a_window_shows_as_many_batches_as_its_memory_holds(codec: str, monkeypa
     rows = [(1, b"key", b"value " * 20, ())] * 10
     views = list(batches(b"".join(build_batch(rows, base_offset=10 * n, codec=codec) for n in range(5))))
     monkeypatch.setattr(dump_columns, "_arena", lambda: new_arena(3000))
+    ending = text_ending(dump_decoders.plain_text)
     text, left = "", views
     while left:
-        window = dump_columns.window(left, ["batch\n"] * len(left), dump_decoders.plain_text, False)
+        window = at_once(ending, left)
         assert window is not None and window.batch_count in (1, 2)
-        text += b"".join(window.parts).decode()
+        text += shown(window)
         left = left[window.batch_count :]
-    assert text == one_by_one(views, ["batch\n"] * 5, dump_decoders.plain_text, False)
+    assert text == one_by_one(ending, views)
 
 
 def test_a_batch_beyond_the_memory_is_left_to_the_scalar_way(monkeypatch: pytest.MonkeyPatch) -> None:
     views = list(batches(build_batch([(1, None, bytes(5000), ())], codec="zstd")))
     monkeypatch.setattr(dump_columns, "_arena", lambda: new_arena(3000))
-    assert dump_columns.window(views, ["batch\n"], None, False) is None
+    assert at_once(text_ending(None), views) is None
 
 
 @pytest.mark.parametrize("version", [3, 4])
