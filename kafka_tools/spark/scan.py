@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kafka_tools.errors import CorruptBatch
+from kafka_tools.records.batches import BatchView
 from kafka_tools.records.compression import NAMES
 from kafka_tools.spark import headers
 from kafka_tools.spark.damage import ERROR, INFO, KINDS, judge, severity
@@ -24,7 +25,6 @@ from kafka_tools.storage.segment import Segment
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kafka_tools.records.batches import BatchView
     from kafka_tools.spark.plan import Range
 
 ROWS_PER_PART = 32_768
@@ -154,26 +154,45 @@ class _Scan:
     ) -> Row:
         return event(self.range, kind, how_bad, text, position, size_bytes)
 
-    def _sound_batches(self) -> Iterator[Run]:
+    def _sound_batches(self) -> Iterator[Run | list[Row]]:
         runs: list[headers.Headers] = []
         count = 0
-        end = self.range.end
-        scan = headers.scan(
-            self.file, self.position, end, end, check_crc=self.check_crc, window_bytes=self.window_bytes
-        )
+        end, how = self.range.end, {"check_crc": self.check_crc}
+        scan = headers.scan(self.file, self.position, end, end, **how, window_bytes=self.window_bytes)
         while True:
             try:
                 run = next(scan)
             except StopIteration as stop:
                 self.position = stop.value
                 break
-            runs.append(run)
-            count += len(run.positions)
+            # The last run waits: only what comes behind it tells whether its last length is right.
             if count >= self.rows_per_part:
                 yield self._judged(headers.concatenate(runs))
                 runs, count = [], 0
-        if runs:
-            yield self._judged(headers.concatenate(runs))
+            runs.append(run)
+            count += len(run.positions)
+        if not runs:
+            return
+        last = headers.concatenate(runs)
+        hidden = self._hidden_in_last(last)
+        if hidden is None:
+            yield self._judged(last)
+            return
+        if len(last.positions) > 1:
+            crc_ok = None if last.crc_ok is None else last.crc_ok[:-1]
+            yield self._judged(headers.Headers(last.positions[:-1], last.fields[:-1], crc_ok))
+        position = int(last.positions[-1])
+        text = f"the length in the header cannot be right: a whole batch lies within it at {hidden}"
+        yield [self.event("bad-length", ERROR, text, position, hidden - position)]
+        self.position = hidden
+
+    def _hidden_in_last(self, run: headers.Headers) -> int | None:
+        """Where a whole batch lies within the last one of a run, if that is damaged in its length."""
+        if run.crc_ok is None or run.crc_ok[-1]:
+            return None
+        position = int(run.positions[-1])
+        with _FileSegment(self.file, self.range.base_offset) as segment:
+            return segment.hidden_in(BatchView(segment.read(position, headers.HEADER_BYTES), 0, position))
 
     def _judged(self, run: headers.Headers) -> Run:
         codes = judge(run, self.last_offset, self.range.base_offset)

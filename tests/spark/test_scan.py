@@ -208,3 +208,19 @@ def test_compressed_batches_of_magic_1_are_opened_for_their_count_only_when_aske
     closed, opened = rows_of(whole(segment))[0], rows_of(whole(segment), countLegacy="true")[0]
     assert (closed["base_offset"], closed["last_offset"], closed["record_count"]) == (None, 8, None)
     assert (opened["base_offset"], opened["last_offset"], opened["record_count"]) == (5, 8, 4)
+
+
+@pytest.mark.parametrize("claimed", ["into the next batch", "over the next batch"])
+def test_a_wrong_length_within_the_file_hides_no_batch(segment: Path, claimed: str) -> None:
+    parts = [batch(3 * number) for number in range(5)]
+    size = len(parts[0])
+    wrong = size + 20 if claimed == "into the next batch" else 2 * size + 7
+    hurt = parts[1][:8] + (wrong - 12).to_bytes(4, "big") + parts[1][12:]
+    segment.write_bytes(parts[0] + hurt + b"".join(parts[2:]))
+    rows = rows_of(whole(segment))
+    assert [(row["position"], row["damage"], row["size_bytes"]) for row in rows] == [
+        (0, None, size),
+        (size, "bad-length", size),
+        *((n * size, None, size) for n in (2, 3, 4)),
+    ]
+    assert f"a whole batch lies within it at {2 * size}" in rows[1]["detail"]
