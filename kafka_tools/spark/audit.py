@@ -8,7 +8,6 @@ that need more than one partition, or the configs, are made there from those num
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -171,7 +170,7 @@ def audit(spark: SparkSession, log_dirs: Sequence[str], options: AuditOptions | 
 def audit_with(engine: Engine, log_dirs: Sequence[str], options: AuditOptions) -> Audit:
     """The same with any engine. InputError as above."""
     now_ms = int(time.time() * 1000) if options.now_ms is None else options.now_ms
-    directories = list(dict.fromkeys(map(_as_given, log_dirs)))
+    directories = list(dict.fromkeys(map(normalised, log_dirs)))
     plan = _Plan(directories, options)
     depth = Depth(now_ms, options.records, digests=len(directories) > 1)
     tasks = pack(
@@ -291,7 +290,3 @@ def _left_out(plan: _Plan) -> Iterator[AuditFinding]:
         total = sum(plan.left_out_bytes.values())
         text = f"{sum(plan.left_out.values())} segments of {total} bytes were last written before --since: not read"
         yield AuditFinding(INFO, "left-out", None, None, None, None, total, None, text)
-
-
-def _as_given(path: str) -> str:
-    return normalised(path) if is_remote(path) else os.fspath(path)

@@ -121,7 +121,7 @@ def hanging_transaction(log_dir: Path) -> list[Expected]:
         producer_id=7, producer_epoch=0, transaction_timeout_ms=60_000, transaction_status=1,
         transaction_partitions=[], transaction_last_update_timestamp_ms=started, transaction_start_timestamp_ms=started,
     )  # fmt: skip
-    write(log_dir, "__transaction_state-0", [build_batch([(started, name, encode_versioned(state, 0), ())])])
+    write(log_dir, "__transaction_state-0", [build_batch([(started, name, encode_versioned(state, 1), ())])])
     write(log_dir, "t-0", [first, opened, build_batch(rows(1), base_offset=5)])
     return [Expected("hanging-transaction", "warning", 2, len(first))]
 

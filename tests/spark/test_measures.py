@@ -18,8 +18,10 @@ import numpy as np
 
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.records.control import build_marker
 from kafka_tools.spark.findings.compaction import reclaimable_bytes
 from kafka_tools.spark.measures.batches import Digests
+from kafka_tools.spark.measures.producers import FOLLOWED
 from kafka_tools.spark.measures.sketches import Histogram, HotKeys, KeySample
 from kafka_tools.spark.measures.times import HOUR_MS, Spans
 from kafka_tools.spark.report.document import document
@@ -249,3 +251,96 @@ def test_digests_widen_without_losing_a_difference() -> None:
     assert found is not None
     assert found[0] <= 77_777 < found[1]
     assert one.first_difference(two, 0, 70_000) is None
+
+
+def producer_log(folder: Path, seed: int) -> dict[str, Any]:
+    """Producers that write in turn, with transactions, gaps and repetitions; what a slow count says of them."""
+    rng = random.Random(seed)
+    state = {number: {"epoch": 0, "next": rng.choice((0, 2**31 - 3)), "open": None} for number in range(4)}
+    told: dict[str, Any] = {"records": Counter(), "anomalies": [], "markers": Counter()}
+    offset = 0
+    started: set[int] = set()
+    for _ in range(3):
+        found, base = [], offset
+        for _ in range(25):
+            number = rng.randrange(4)
+            producer = state[number]
+            transactional = number >= 2
+            if transactional and producer["open"] is not None and rng.random() < 0.3:
+                marker = build_marker(
+                    number, producer["epoch"], committed=True, coordinator_epoch=0, timestamp=NOW_MS, base_offset=offset
+                )
+                found.append(marker)
+                producer["open"] = None
+                told["markers"][number] += 1
+                offset += 1
+                continue
+            first = producer["next"]
+            if number in started and rng.random() < 0.15:
+                ahead = rng.choice((1, 5, -1))
+                first = (first + ahead) % 2**31
+                told["anomalies"].append((offset, number, "gap" if ahead > 0 else "duplicate"))
+            elif rng.random() < 0.1:
+                producer["epoch"] += 1
+                first = 0
+            count = rng.randint(1, 3)
+            rows = [(NOW_MS, b"k", b"v", ())] * count
+            found.append(
+                build_batch(
+                    rows,
+                    base_offset=offset,
+                    producer_id=number,
+                    producer_epoch=producer["epoch"],
+                    base_sequence=first,
+                    transactional=transactional,
+                )
+            )
+            started.add(number)
+            if transactional and producer["open"] is None:
+                producer["open"] = offset
+            producer["next"] = (first + count) % 2**31
+            told["records"][number] += count
+            offset += count
+        write(folder.parent, folder.name, found, base)
+    told["open"] = {number: producer["open"] for number, producer in state.items() if producer["open"] is not None}
+    return told
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("range_bytes", [1024, 1 << 26])
+def test_producers_are_followed_as_a_slow_count_does(tmp_path: Path, seed: int, range_bytes: int) -> None:
+    told = producer_log(tmp_path / "t-0", seed)
+    (row,) = audit_here(tmp_path, now_ms=NOW_MS, range_bytes=range_bytes).partitions
+    assert row.facts is not None
+    producers = row.facts.producers
+    assert {each.producer_id: each.records for each in producers.top} == told["records"]
+    assert {each.producer_id: each.markers for each in producers.top if each.markers} == told["markers"]
+    assert {each.producer_id: each.opening.offset for each in producers.open if each.opening} == told["open"]
+    assert [(each.offset, each.producer_id, each.way) for each in producers.anomalies] == told["anomalies"]
+    assert producers.anomaly_count == len(told["anomalies"])
+
+
+def test_more_producers_than_are_followed_are_told(tmp_path: Path) -> None:
+    found = [
+        build_batch([(NOW_MS, None, b"v", ())], base_offset=n, producer_id=n, producer_epoch=0, base_sequence=0)
+        for n in range(FOLLOWED + 7)
+    ]
+    write(tmp_path, "t-0", found)
+    (finding,) = (each for each in audit_here(tmp_path, now_ms=NOW_MS).findings if each.kind == "unfollowed")
+    assert finding.detail.startswith("7 producers were not followed")
+
+
+def test_the_same_directory_given_twice_counts_once(tmp_path: Path) -> None:
+    write(tmp_path, "t-0", [build_batch([(NOW_MS, None, b"v", ())])])
+    result = audit_here(tmp_path, Path(f"{tmp_path}/"), now_ms=NOW_MS)
+    assert len(result.log_dirs) == len(result.partitions) == 1
+
+
+def test_groups_and_transactional_ids_are_those_of_the_internal_topics() -> None:
+    result = audit_here(golden_root() / "logdir-clean-43" / "data")
+    data = document(result)["data"]
+    assert all(row.facts.internal.unknown == 0 for row in result.partitions if row.facts)
+    groups = {row["group"]: row for row in data["groups"]}
+    assert groups["shop-simple"]["commits"] == 13
+    assert groups["shop-simple"]["tombstones"] == 1
+    assert {"pay-a", None} <= {row["transactional_id"] for row in data["producers"]}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 KEPT = 2000
+_TRANSACTION_VERSIONS = dict.fromkeys((0, 1), transaction_log.TransactionLogValue)
 
 
 class Group(NamedTuple):
@@ -100,7 +101,7 @@ class InternalMeasures:
         for row in rows.tolist():
             start, size = int(columns.value_start[row]), int(columns.value_size[row])
             if size >= 0 and len(self.transactional_ids) < KEPT:
-                _, state = decode_versioned(transaction_log.VALUES, bytes(columns.arena[start : start + size]))
+                _, state = decode_versioned(_TRANSACTION_VERSIONS, bytes(columns.arena[start : start + size]))
                 assert isinstance(state, transaction_log.TransactionLogValue)
                 self.transactional_ids[state.producer_id] = name.transactional_id
 
