@@ -53,6 +53,8 @@ class LogWalk:
         self._selection = selection
         self._previous = -1
         self._beyond = 0
+        self._hidden: int | None = None
+        """Where a whole batch starts within the bytes that a damaged one claims: the walk goes on there."""
 
     def run(self, end: int, *, limited: bool = False) -> None:
         """Read up to ``end`` and say what is there. ``limited``: the file goes on there, so nothing is torn."""
@@ -92,21 +94,26 @@ class LogWalk:
         """
         fast = self._ending.deep and self._ending.at_once and end - self.position >= FAST_FROM_BYTES
         try:
-            for at, buffer, starts in self.segment.windows(self.position, end, window_bytes=WINDOW_BYTES):
-                self._views([BatchView(buffer, start, at + start) for start in starts], fast)
-                if self.ended:
-                    break
+            while True:
+                for at, buffer, starts in self.segment.windows(self.position, end, window_bytes=WINDOW_BYTES):
+                    self._views([BatchView(buffer, start, at + start) for start in starts], fast)
+                    if self.ended or self._hidden is not None:
+                        break
+                if self._hidden is None:
+                    return None
+                self.position, self._hidden = self._hidden, None
         except CorruptBatch as error:
             if self._ending.strict:
                 raise
             return self.segment.damage(error, self.position)
-        return None
 
     def _views(self, views: list[BatchView], fast: bool) -> None:
         if self._selection is None:
             for view in views[self._at_once(views) if fast else 0 :]:
                 self._batch(view, IN)
                 self._passed(view)
+                if self._hidden is not None:
+                    return
             return
         verdicts = [self._selection.of_batch(view) for view in views]
         shown = self._at_once(views) if fast and all(verdict == IN for verdict in verdicts) else 0
@@ -120,6 +127,8 @@ class LogWalk:
             else:
                 self._batch(view, verdict)
             self._passed(view)
+            if self._hidden is not None:
+                return
 
     def _passed(self, view: BatchView) -> None:
         self.position = view.file_position + view.size_bytes
@@ -163,8 +172,17 @@ class LogWalk:
         self._ending.line(self._ending.batch(view, crc_ok))
         for finding in header_findings(self.segment.path, view, crc_ok):
             self._say(finding)
-        if self._ending.deep:
+        self._hidden = None if crc_ok else self._hidden_in(view)
+        if self._hidden is not None:
+            length = self._hidden - view.file_position
+            words = f"the batch claims {view.size_bytes} bytes; after {length} another one starts"
+            self._say(Finding(self.segment.path, "bad-length", words, view.file_position))
+        elif self._ending.deep:
             self._records(view, verdict)
+
+    def _hidden_in(self, view: BatchView) -> int | None:
+        """Where to go on if the length of a batch with a wrong CRC is wrong too; a strict ending believes it."""
+        return None if self._ending.strict else self.segment.hidden_in(view)
 
     def _wanted(self, view: BatchView) -> Iterator[Record]:
         """The records that are asked for, as far as the batch can be read; damage is told when they are shown."""

@@ -244,6 +244,22 @@ def test_json_goes_on_behind_damage_and_text_stops_there(tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.parametrize("way", ["scalar", "columns"])
+def test_a_length_that_swallows_batches_hides_none_of_them(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dump_walk, "FAST_FROM_BYTES", 0 if way == "columns" else 1 << 60)
+    batches = [bytearray(build_batch([(1, b"k", b"v%d" % each, ())], base_offset=each)) for each in range(6)]
+    batches[1][8:12] = (int.from_bytes(batches[1][8:12], "big") + len(batches[2]) + 9).to_bytes(4, "big")
+    path = log_of(tmp_path, b"".join(batches))
+    found = objects("--print-data-log", "--files", path)
+    assert [each["offset"] for each in found if each["type"] == "record"] == [0, 2, 3, 4, 5]
+    kinds = [each["kind"] for each in found if each["type"] == "finding"]
+    assert kinds == ["crc-mismatch", "bad-length", "offset-gap"]
+    status, stdout, _ = _text("--print-data-log", "--keep-going", "--files", path)
+    assert status == 1 and stdout.count("payload:") == 5
+
+
 def _text(*arguments: str) -> tuple[int, str, list[str]]:
     with output() as (stdout, stderr):
         status = _run.run(command, [*arguments], PROGRAM)
