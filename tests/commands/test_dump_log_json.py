@@ -293,3 +293,18 @@ def test_columns_write_what_the_scalar_way_writes(form: tuple[str, ...], monkeyp
             monkeypatch.setattr(dump_walk, "FAST_FROM_BYTES", smallest)
             written.append(run("--files", str(path), *option_for(path), *form))
         assert written[0] == written[1], path
+
+
+def test_every_kind_of_object_is_seen_and_is_as_described(tmp_path: Path) -> None:
+    """Whole partitions, sanity checks and sums; nothing in the schema is there for nothing."""
+    directories = sorted(
+        {path.parent for path in files(".log") if "/txn-43/" in str(path) or "/compact-43/" in str(path)}
+    )
+    found = [
+        each for directory in directories for each in objects("--partition-dir", str(directory), "--print-data-log")
+    ]
+    found += objects("--partition-dir", str(directories[0]), "--summary")
+    found += objects("--files", str(next(directories[0].glob("*.timeindex"))), "--index-sanity-check")
+    damaged = next(path for path in files(".log") if "corrupt-flip-crc" in str(path))
+    found += objects("--files", str(damaged))
+    assert {each["type"] for each in found} == set(validators())
