@@ -1,8 +1,9 @@
 """Which bytes one task reads: segments found, cut at batch boundaries into bounded ranges, small ones together.
 
 A cut is made only where a batch is known to start: at an entry of the offset index whose batch is whole, with the right
-CRC and offsets, else by following the batch headers. So a damaged index costs time, never a wrong reading. Sizes are
-those of the moment of planning: what is written later belongs to the next run.
+CRC and offsets, else by following the batch headers, or, behind damage and in stores, at a batch with the right CRC
+that others follow. So a damaged index costs time, never a wrong reading. Sizes are those of the moment of planning:
+what is written later belongs to the next run.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import numpy as np
 from kafka_tools.errors import InputError
 from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, batches
 from kafka_tools.spark.files import File, exists, is_remote, list_store, normalised, open_file, read_whole, size_of
+from kafka_tools.spark.headers import HEADER, HEADER_BYTES
+from kafka_tools.spark.scan import FileSegment
 from kafka_tools.storage.layout import PartitionFiles, SegmentFiles, partition_files
 from kafka_tools.storage.names import (
     CHECKPOINT,
@@ -43,6 +46,8 @@ _LARGEST_PROBE_BYTES = 16 * 1024 * 1024
 _HOP_BYTES = 4096
 _PROBES = 4
 """How many entries of an index may be wrong before the batch headers are followed instead."""
+_FOLLOWED_BYTES = 2 * 1024 * 1024
+"""So far batches have to follow each other: further than one record reaches by Kafka's defaults."""
 _INDEX_ENTRY = np.dtype([("offset", ">i4"), ("position", ">i4")])
 _SEGMENT_FILES = {LOG: "log", INDEX: "offset_index", TIME_INDEX: "time_index", TXN_INDEX: "txn_index"}
 LARGEST_INDEX_BYTES = 256 * 1024 * 1024
@@ -221,13 +226,15 @@ def cut(segment: Range, range_bytes: int) -> list[Range]:
     size = segment.size
     if size - segment.start <= range_bytes + range_bytes // 2:
         return [segment]
+    # Following batches through a store would read all of it; searching for one reads a window.
+    follow = _starts_by_search if is_remote(segment.file) else _starts_by_headers
     try:
         with open_file(segment.file) as file:
             starts = [segment.start]
             for position in _indexed_starts(file, segment, range_bytes):
-                starts += _starts_by_headers(file, starts[-1], position, range_bytes)
+                starts += follow(file, segment.base_offset, starts[-1], position, range_bytes)
                 starts.append(position)
-            starts += _starts_by_headers(file, starts[-1], size, range_bytes)
+            starts += follow(file, segment.base_offset, starts[-1], size, range_bytes)
     except OSError:
         return [segment]  # the task that reads it says what is wrong
     return [segment._replace(start=start, end=end) for start, end in zip(starts, [*starts[1:], size], strict=True)]
@@ -289,8 +296,8 @@ def _is_batch(file: File, position: int, size: int, base_offset: int, indexed_of
     return view is not None and base_offset <= view.last_offset <= indexed_offset and view.crc_ok()
 
 
-def _starts_by_headers(file: File, start: int, end: int, range_bytes: int) -> list[int]:
-    """Starts of ranges after ``start``, found by following batch lengths; none beyond something that is no batch."""
+def _starts_by_headers(file: File, base_offset: int, start: int, end: int, range_bytes: int) -> list[int]:
+    """Starts of ranges after ``start``, found by following batch lengths; behind damage, by searching."""
     starts: list[int] = []
     position = previous = start
     while end - previous > range_bytes + range_bytes // 2:
@@ -299,7 +306,8 @@ def _starts_by_headers(file: File, start: int, end: int, range_bytes: int) -> li
         while at + MAGIC_POSITION < len(block):
             length = int.from_bytes(block[at + 8 : at + 12], "big", signed=True)
             if length < LEAST_LENGTH or block[at + MAGIC_POSITION] > 2:
-                return starts
+                damage = position + at
+                return starts + _starts_by_search(file, base_offset, previous, end, range_bytes, behind=damage)
             at += PREFIX_BYTES + length
             if position + at - previous >= range_bytes:
                 break
@@ -310,3 +318,37 @@ def _starts_by_headers(file: File, start: int, end: int, range_bytes: int) -> li
             starts.append(position)
             previous = position
     return starts
+
+
+def _starts_by_search(
+    file: File, base_offset: int, start: int, end: int, range_bytes: int, *, behind: int = -1
+) -> list[int]:
+    """Starts of ranges after ``start`` (and ``behind``): the next sound batches that more batches follow."""
+    starts: list[int] = []
+    segment = FileSegment(file, base_offset)
+    target, probes = max(start + range_bytes, behind + 1), 0
+    while target <= end - range_bytes // 2:
+        found = segment.next_plausible(target, end, before=min(end, target + range_bytes))
+        if found is not None and _is_followed(file, found, end):
+            starts.append(found)
+            target, probes = found + range_bytes, 0
+        elif found is not None and probes < _PROBES:
+            target, probes = found + 1, probes + 1
+        else:
+            target, probes = target + range_bytes, 0
+    return starts
+
+
+def _is_followed(file: File, start: int, end: int) -> bool:
+    """Whether batch follows batch from ``start`` on, as they do not within a record that holds batches itself."""
+    block = file.read(start, min(_FOLLOWED_BYTES, end - start))
+    at, last_offset = 0, -1
+    while at + HEADER_BYTES <= len(block):
+        fields = np.frombuffer(block, HEADER, 1, at)[0]
+        size_bytes = PREFIX_BYTES + int(fields["length"])
+        base_offset = int(fields["base_offset"])
+        if fields["magic"] != 2 or size_bytes < HEADER_BYTES or base_offset <= last_offset:
+            return False
+        last_offset = base_offset + int(fields["last_offset_delta"])
+        at += size_bytes
+    return at >= len(block) or len(block) == _FOLLOWED_BYTES

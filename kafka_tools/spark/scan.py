@@ -101,7 +101,7 @@ def reason(error: OSError) -> str:
     return error.strerror or str(error).splitlines()[0]
 
 
-class _FileSegment(Segment):
+class FileSegment(Segment):
     """A file, wherever it lies, for the walk of ``storage.segment``."""
 
     def __init__(self, file: File, base_offset: int) -> None:
@@ -191,7 +191,7 @@ class _Scan:
         if run.crc_ok is None or run.crc_ok[-1]:
             return None
         position = int(run.positions[-1])
-        with _FileSegment(self.file, self.range.base_offset) as segment:
+        with FileSegment(self.file, self.range.base_offset) as segment:
             return segment.hidden_in(BatchView(segment.read(position, headers.HEADER_BYTES), 0, position))
 
     def _judged(self, run: headers.Headers) -> Run:
@@ -204,7 +204,7 @@ class _Scan:
         """Rows from the position on, up to the next magic 2 batch or the end of the range."""
         rows: list[Row] = []
         finding: Finding | None = None
-        with _FileSegment(self.file, self.range.base_offset) as segment:
+        with FileSegment(self.file, self.range.base_offset) as segment:
             for item in segment.batches(self.position, strict=False, end=self.range.end):
                 if isinstance(item, Finding):
                     # "skipped" only says where the next batch is, which is the size of the stretch before it.

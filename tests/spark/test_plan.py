@@ -77,15 +77,34 @@ def test_an_entry_into_the_middle_of_a_batch_is_not_taken(tmp_path: Path) -> Non
     assert_sound(ranges_of(tmp_path), path)
 
 
-def test_damage_ends_the_cuts_that_headers_tell(tmp_path: Path) -> None:
+def test_behind_damage_there_are_cuts_again(tmp_path: Path) -> None:
     path = write_segment(tmp_path / "orders-0", index=False)
     data = bytearray(path.read_bytes())
-    hurt = [view.position for view in batches(bytes(data))][100]
+    starts = [view.position for view in batches(bytes(data))]
+    hurt = starts[100]
     data[hurt + 8 : hurt + 12] = b"\xff\xff\xff\xff"
     path.write_bytes(data)
     ranges = ranges_of(tmp_path)
-    assert ranges[-1].start <= hurt
-    assert ranges[-1].end == len(data)
+    assert {each.start for each in ranges} <= set(starts)
+    assert [each.end for each in ranges] == [*(each.start for each in ranges[1:]), len(data)]
+    assert max(each.end - each.start for each in ranges) <= 2 * RANGE_BYTES
+    assert sum(each.start > hurt for each in ranges) > 3
+
+
+def test_a_record_that_holds_batches_makes_no_wrong_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where batches are searched for, as in a store: one within a record is no place to begin."""
+    from kafka_tools.spark import plan
+
+    inner = b"".join(build_batch([(1, None, bytes(500), ())], base_offset=50 + n) for n in range(12))
+    parts = [build_batch([(1, None, inner, ())], base_offset=n) for n in range(8)]
+    path = tmp_path / "orders-0" / f"{0:020d}.log"
+    path.parent.mkdir()
+    path.write_bytes(b"".join(parts))
+    monkeypatch.setattr(plan, "is_remote", lambda file: file.endswith(".log"))
+    (segment,) = segments(str(tmp_path), ())
+    ranges = cut(segment, RANGE_BYTES)
+    assert_sound(ranges, path)
+    assert len(ranges) > 3
 
 
 def test_small_segments_go_together_and_the_largest_tasks_come_first(tmp_path: Path) -> None:
