@@ -28,6 +28,8 @@ _LENGTH = Struct(">i")
 _LEGACY_BYTES = (26, 34)
 _SEARCH_CRC_BYTES = 64 * 1024 * 1024
 _MAX_RELATIVE_OFFSET = 2**31 - 1
+_RESUMED_BYTES = 8 * 1024
+"""How much is read at first where the next damage may be near: a file may have one in every batch."""
 
 
 class Segment:
@@ -77,20 +79,27 @@ class Segment:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def windows(
-        self, start: int = 0, end: int | None = None, *, window_bytes: int = WINDOW_BYTES
+        self,
+        start: int = 0,
+        end: int | None = None,
+        *,
+        window_bytes: int = WINDOW_BYTES,
+        first_bytes: int | None = None,
     ) -> Iterator[tuple[int, bytes, list[int]]]:
         """(file position, bytes, starts of the whole batches in the bytes) from ``start`` up to ``end``.
 
         The walk behind everything that reads a log. A tail that is not whole is left out. Raises CorruptBatch,
-        after the windows before the damage.
+        after the windows before the damage. ``first_bytes``: begin with a window of that size, for a walk that may
+        end soon.
         """
         position = start
         end = self.size_bytes if end is None else min(end, self.size_bytes)
-        want = window_bytes
+        want = size = window_bytes if first_bytes is None else min(first_bytes, window_bytes)
         while position < end - _HEADER_UP_TO_MAGIC:
             buffer = self.read(position, min(want, end - position))
             starts: list[int] = []
-            at, stop, damage, want = _walk(buffer, position, end, starts, self.path, window_bytes)
+            size = min(size * 4, window_bytes)
+            at, stop, damage, want = _walk(buffer, position, end, starts, self.path, size)
             if starts:
                 yield position, buffer, starts
             if damage is not None:
@@ -99,9 +108,16 @@ class Segment:
             if stop:
                 return
 
-    def walk(self, start: int = 0, end: int | None = None, *, window_bytes: int = WINDOW_BYTES) -> Iterator[BatchView]:
+    def walk(
+        self,
+        start: int = 0,
+        end: int | None = None,
+        *,
+        window_bytes: int = WINDOW_BYTES,
+        first_bytes: int | None = None,
+    ) -> Iterator[BatchView]:
         """The batches, header fields only, with their ``file_position``. Raises CorruptBatch at damage."""
-        for position, buffer, starts in self.windows(start, end, window_bytes=window_bytes):
+        for position, buffer, starts in self.windows(start, end, window_bytes=window_bytes, first_bytes=first_bytes):
             for at in starts:
                 yield BatchView(buffer, at, position + at)
 
@@ -115,9 +131,10 @@ class Segment:
         """
         position = start
         last_end = self.size_bytes if end is None else min(end, self.size_bytes)
+        first_bytes = _RESUMED_BYTES if start else None
         while True:
             try:
-                for view in self.walk(position, last_end, window_bytes=window_bytes):
+                for view in self.walk(position, last_end, window_bytes=window_bytes, first_bytes=first_bytes):
                     position = view.file_position + view.size_bytes
                     yield view
                 if position >= last_end:
@@ -135,7 +152,7 @@ class Segment:
             yield Finding(
                 self.path, "skipped", f"{found - position} bytes were skipped up to the next whole batch", position
             )
-            position = found
+            position, first_bytes = found, _RESUMED_BYTES
 
     def damage(self, error: CorruptBatch, position: int) -> Finding:
         """The finding for an error of the walk; its text without the path, which has a field of its own."""
@@ -145,15 +162,14 @@ class Segment:
         return Finding(self.path, "bad-length", str(error).replace(f" in file {self.path}.", ""), at)
 
     def hidden_in(self, view: BatchView) -> int | None:
-            text = f"{found - position} bytes were skipped up to the next whole batch"
+        """Where a whole batch lies within the bytes that ``view`` claims, whose CRC is wrong: so is its length, then.
 
         None where the next batch, or the end, is where the length says.
         """
         end = view.file_position + view.size_bytes
         if end >= self.size_bytes or self._batch_starts(end):
             return None
-        found = self.next_plausible(view.file_position + 1)
-        return found if found is not None and found < end else None
+        return self.next_plausible(view.file_position + 1, before=end)
 
     def _batch_starts(self, position: int) -> bool:
         header = self.read(position, HEADER_BYTES)
@@ -166,8 +182,8 @@ class Segment:
             return False
         return BatchView(self.read(position, size_bytes), 0).crc_ok()
 
-    def next_plausible(self, start: int, end: int | None = None) -> int | None:
-        """Where the next magic 2 batch with a right CRC starts, None if there is none.
+    def next_plausible(self, start: int, end: int | None = None, *, before: int | None = None) -> int | None:
+        """Where the next magic 2 batch with a right CRC starts, None if there is none that starts before ``before``.
 
         A header counts only if its numbers fit each other and its offsets the segment, so that rubbish costs no CRC.
         What was made to look like headers ends the search when the CRCs read more than the search itself did.
@@ -175,11 +191,15 @@ class Segment:
         end = self.size_bytes if end is None else end
         budget = _SEARCH_CRC_BYTES
         position = start
-        while position + HEADER_BYTES <= end:
-            buffer = self.read(position, min(WINDOW_BYTES, end - position))
+        last = end if before is None else min(end, before + HEADER_BYTES)
+        want = _RESUMED_BYTES
+        while position + HEADER_BYTES <= last:
+            buffer = self.read(position, min(want, last - position))
             at = buffer.find(b"\x02", MAGIC_POSITION)
             while at >= 0:
                 candidate = at - MAGIC_POSITION
+                if before is not None and position + candidate >= before:
+                    return None
                 if candidate + HEADER_BYTES > len(buffer):
                     break
                 size_bytes = _plausible_bytes(buffer, candidate, self.base_offset)
@@ -190,8 +210,9 @@ class Segment:
                     if BatchView(self.read(position + candidate, size_bytes), 0).crc_ok():
                         return position + candidate
                 at = buffer.find(b"\x02", at + 1)
-            if len(buffer) < WINDOW_BYTES:
+            if position + len(buffer) >= last:
                 return None
+            want = min(want * 4, WINDOW_BYTES)
             budget += len(buffer)
             position += len(buffer) - HEADER_BYTES
         return None
@@ -275,9 +296,11 @@ def not_the_tail(finding: Finding) -> Finding:
 
 def is_zero_filled(segment: Segment, position: int, end: int) -> bool:
     """Whether there is nothing but zeros from ``position`` on (a preallocated or sparse file)."""
+    want = _RESUMED_BYTES
     while position < end:
-        part = segment.read(position, min(WINDOW_BYTES, end - position))
+        part = segment.read(position, min(want, end - position))
         if not part or part.strip(b"\x00"):
             return False
         position += len(part)
+        want = WINDOW_BYTES
     return True

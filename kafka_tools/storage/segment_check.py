@@ -20,6 +20,9 @@ from kafka_tools.storage.segment import Segment
 MAX_RELATIVE_OFFSET = 2**31 - 1
 """How far an offset may be from its segment's base: index entries hold the difference in 32 bits."""
 
+_NO_LENGTH = ("crc-mismatch", "unknown-magic")
+"""What a header has whose length may be wrong as well."""
+
 _TAILS = ("torn-tail", "zero-tail")
 
 
@@ -56,7 +59,8 @@ class SegmentCheck:
         with Segment(self.path) as segment:
             position = 0
             held: BatchView | None = None
-            for item in segment.batches():
+            items = segment.batches()
+            while (item := next(items, None)) is not None:
                 if isinstance(item, Finding):
                     yield from self._sound(held)
                     held = None
@@ -78,8 +82,14 @@ class SegmentCheck:
                     problem = self._low(item)
                 if problem is None:
                     held = item
-                else:
+                    continue
+                hidden = segment.hidden_in(item) if problem.kind in _NO_LENGTH else None
+                if hidden is None:
                     yield from self._broken(item, problem)
+                    continue
+                text = f"the length in the header cannot be right: a whole batch lies within it at {hidden}"
+                yield from self._broken(item, Finding(self.path, "bad-length", text, item.file_position))
+                items, position = segment.batches(hidden), hidden
             yield from self._sound(held)
             if position < segment.size_bytes:
                 yield from self._hole(position, segment.size_bytes)

@@ -338,6 +338,24 @@ def test_a_snapshot_of_the_metadata_must_be_complete(tmp_path: Path) -> None:
         assert found and all(finding.severity == ERROR for finding in found)
 
 
+def test_batches_that_a_wrong_length_hides_are_found(tmp_path: Path) -> None:
+    """A length that is too large but possible swallows what follows: as much as may be is still looked at."""
+    path = tmp_path / "00000000000000000000.log"
+    parts = [build_batch([(1, None, b"v" * 40, ())], base_offset=offset) for offset in range(9)]
+    size = len(parts[0])
+    for length in (size + 30, 3 * size + 7, 8 * size - 12 - 5):
+        liar = bytearray(parts[1])
+        liar[8:12] = length.to_bytes(4, "big")
+        path.write_bytes(parts[0] + liar + b"".join(parts[2:]))
+        (path.with_suffix(".index")).write_bytes(indexes.pack_offset_index([OffsetEntry(2, 2 * size)], 0))
+        path.with_suffix(".timeindex").touch()
+        found = [finding for finding in check_segment(path) if finding.is_damage]
+        assert [short(finding) for finding in found] == [("bad-length", ".log", size)]
+        assert str(2 * size) in found[0].text
+    path.write_bytes(parts[0] + parts[1][:-1] + b"!" + parts[2])
+    assert [short(f) for f in check_segment(path) if f.is_damage] == [("crc-mismatch", ".log", size)]
+
+
 def test_findings_of_one_kind_are_counted_when_there_are_many(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.log"
     batch = bytearray(build_batch([(1, None, b"v", ())]))

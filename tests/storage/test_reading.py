@@ -308,3 +308,23 @@ def test_numbers_that_do_not_fit_an_index_are_errors() -> None:
         indexes.pack_offset_index([indexes.OffsetEntry(2**40, 0)], 0)
     with pytest.raises(CorruptIndex):
         indexes.pack_time_index([indexes.TimeEntry(2**63, 0)], 0)
+
+
+def test_damage_in_every_batch_costs_what_the_file_costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes read are counted: going on behind damage must not read a whole window again each time."""
+    read_bytes = 0
+    pread = os.pread
+
+    def counted(fd: int, size: int, position: int) -> bytes:
+        nonlocal read_bytes
+        data = pread(fd, size, position)
+        read_bytes += len(data)
+        return data
+
+    padded = build_batch([(1, None, b"v" * 6000, ())])
+    broken = padded[:8] + bytes(4) + padded[12:]
+    monkeypatch.setattr(os, "pread", counted)
+    with log(tmp_path, (padded + broken) * 500) as segment:
+        found = list(segment.batches())
+        assert len(found) == 3 * 500 - 1
+        assert read_bytes < 12 * segment.size_bytes
