@@ -23,6 +23,7 @@ from kafka_tools.output.dump_decoders import Decoder, Offsets, control, is_plain
 from kafka_tools.output.offset_columns import OffsetCommits
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.columns import RecordColumns, decode, new_arena
+from kafka_tools.records.columns import headers as header_columns
 from kafka_tools.records.record import Headers, Record
 from kafka_tools.records.text import java_text
 from kafka_tools.records.v2 import read_headers
@@ -177,10 +178,14 @@ def _metadata(rows: Rows, part: RecordColumns, append_time: Mask | None) -> None
     rows.constant(b" sequence: ")
     rows.number(part.sequence)
     rows.constant(b" headerKeys: ")
-    if part.header_count.any():
-        rows.texts([text.header_keys(each) for each in headers(part)])
-    else:
-        rows.constant(b"[]")
+    rows.constant(b"[")
+    for number, each in enumerate(header_columns(part)):
+        has_it = part.header_count > number
+        start, size = np.zeros_like(part.offset), np.zeros_like(part.offset)
+        start[each.rows], size[each.rows] = each.name_start, each.name_size
+        rows.constant(b"," if number else b"", has_it)
+        rows.span(part.arena, start, size)
+    rows.constant(b"]")
 
 
 def headers(part: RecordColumns) -> Iterator[Headers]:
