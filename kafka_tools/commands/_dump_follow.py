@@ -87,7 +87,7 @@ class Follower:
             walk.ended = True
             return
         damage = walk.read(segment.size_bytes)
-        while damage is not None and segment.size_bytes != known and not walk.ended:
+        while damage and damage.kind != "zero-tail" and segment.size_bytes != known and not walk.ended:
             # What is not written yet has nothing behind it; with a whole batch behind it, it is damage.
             found = segment.next_plausible(walk.position + 1)
             if found is None:

@@ -62,13 +62,13 @@ class LogWalk:
             damage = self.read(end)
             if self.ended or (damage is None and (self.position >= end or limited)):
                 break
-            if damage is None:
-                damage = torn_tail(self.segment, self.position, end)
-                following = None if self._ending.strict else self.segment.next_plausible(self.position + 1, end)
-                if following is None:
-                    self._ending.invalid_tail(self._name, end - self.position)
-            else:
+            torn = damage is None
+            damage = damage or torn_tail(self.segment, self.position, end)
+            following = None
+            if not self._ending.strict and damage.kind != "zero-tail":
                 following = self.segment.next_plausible(self.position + 1, end)
+            if torn and following is None:
+                self._ending.invalid_tail(self._name, end - self.position)
             if following is None:
                 self._say(damage)
                 break
