@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 def run(
     properties: Mapping[str, str], data_dirs: Sequence[str], *, release: str | None, ready: Callable[[str], None]
 ) -> None:
-    """Serve until SIGTERM or SIGINT. ``ready`` gets one line of JSON once clients can connect.
+    """Serve until SIGTERM, SIGINT or SIGHUP. ``ready`` gets one line of JSON once clients can connect.
 
     Without ``data_dirs`` the logs live in a temporary directory that is removed at the end. Raises
     ConfigError, LogError or OSError if the broker cannot start.
@@ -36,8 +36,13 @@ def run(
 async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+
+    def stop(number: signal.Signals) -> None:
+        log.info("Terminating process due to signal %s", number.name)
+        stopping.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, stop, number)
     await broker.start()
     description = broker.describe()
     log.info("ready at %s, data in %s", description["bootstrap_servers"], description["data_dir"])

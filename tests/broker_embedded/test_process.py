@@ -64,7 +64,8 @@ def processes() -> Iterator[list[Process]]:
         process.end(signal.SIGKILL)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.req("SYS-1")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_the_ready_line_and_a_clean_stop(processes: list[Process], tmp_path: Path, number: int) -> None:
     broker = Process("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), "--set", "num.partitions=7")
     processes.append(broker)
@@ -77,6 +78,7 @@ def test_the_ready_line_and_a_clean_stop(processes: list[Process], tmp_path: Pat
         assert f"{response.brokers[0].host}:{response.brokers[0].port}" == broker.address
     status, out, errors = broker.end(number)
     assert (status, out) == (0, "")
+    assert f"Terminating process due to signal {signal.Signals(number).name} " in errors
     assert "stopped" in errors
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
 
