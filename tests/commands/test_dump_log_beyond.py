@@ -295,3 +295,20 @@ def test_a_position_where_nothing_begins_is_an_error(given: str, log: str) -> No
 def test_wrong_command_lines_are_status_2(arguments: tuple[str, ...]) -> None:
     status, stdout, stderr = run(*arguments)
     assert status == 2 and not stdout and stderr[0].startswith(PROGRAM)
+
+
+def test_decoders_may_be_python(tmp_path: Path, log: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shop_events.py").write_text(
+        "def decode(data): return {'length': len(data)}\n"
+        "class Upper:\n"
+        "    def __call__(self, data): return data.decode().upper()\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    decoders = ("--key-decoder-class", "shop_events:Upper", "--value-decoder-class", "shop_events:decode")
+    assert "key: KEY-3 payload: {'length': 7}" in run(*decoders, "--files", log)[1]
+    found = objects(*decoders, "--offsets", "3", "--files", log)
+    assert (found[0]["key"], found[0]["value"]) == ("KEY-3", {"length": 7})
+    for name in ("shop_events:missing", "no_such_module:x", "Unheard", "os:sep"):
+        status, _, stderr = run("--key-decoder-class", name, "--files", log)
+        assert status == 2 and name in stderr[0]
