@@ -109,8 +109,11 @@ class Watch(threading.Thread):
     def run(self) -> None:
         while not self.ended.wait(SAMPLE_S):
             for pid in descendants(self.pid):
-                kind = "driver" if pid == self.pid else "java" if _name(pid) == "java" else "worker"
-                self.peaks[kind] = max(self.peaks[kind], _peak(pid))
+                name = _name(pid)
+                # A child that the JVM is about to start something in still has the JVM's memory, and another name.
+                kind = "driver" if pid == self.pid else "java" if name == "java" else "worker"
+                if kind != "worker" or name.startswith("python"):
+                    self.peaks[kind] = max(self.peaks[kind], _peak(pid))
 
 
 def descendants(root: int) -> list[int]:
