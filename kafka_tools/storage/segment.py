@@ -144,7 +144,7 @@ class Segment:
                 problem = self.damage(error, position)
             if strict:
                 raise CorruptBatch(problem.text, path=self.path, position=problem.position)
-            found = self.next_plausible(position + 1, last_end)
+            found = None if problem.kind == "zero-tail" else self.next_plausible(position + 1, last_end)
             if found is None:
                 yield problem
                 return
@@ -299,7 +299,7 @@ def is_zero_filled(segment: Segment, position: int, end: int) -> bool:
     want = _RESUMED_BYTES
     while position < end:
         part = segment.read(position, min(want, end - position))
-        if not part or part.strip(b"\x00"):
+        if not part or part != bytes(len(part)):
             return False
         position += len(part)
         want = WINDOW_BYTES
