@@ -59,6 +59,7 @@ class Core:
         clock: Clock,
         release: str | None = None,
     ) -> None:
+        from kafka_tools.broker_embedded.acls import Acls
         from kafka_tools.broker_embedded.config_store import ConfigStore, check_properties
         from kafka_tools.broker_embedded.coordinators.groups import Groups
         from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
@@ -84,6 +85,9 @@ class Core:
         self.quotas = Quotas(self)
         self.throttling = Throttling(self)
         self.credentials = Credentials(self)
+        self.acls = Acls(self)
+        if self.acls.enabled:
+            self.authorizer = self.acls.authorize
         self.logs = Logs(self, dirs)
         self.groups = Groups(self)
         self.producer_ids = ProducerIds(self)

@@ -1,18 +1,35 @@
 """CreateAcls (30): add ACL bindings.
 
-- No authorizer is configured here, so every request is answered with SECURITY_DISABLED, as Kafka does then.
+- SECURITY_DISABLED without an authorizer.
+- One result per binding, in the request's order; what is there already is no error.
+- v0: literal patterns only.
 """
 
 from __future__ import annotations
 
-from typing import NoReturn
-
-from kafka_tools.broker_embedded.dispatch import Call, refuse
-from kafka_tools.protocol import error_codes
+from kafka_tools.broker_embedded.acls import Entry, acls_of
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.protocol.messages.create_acls import CreateAclsResponse
 
 VERSIONS = (0, 3)
 AUTHORIZE = (("ALTER", "CLUSTER"),)
 
 
-def handle(call: Call) -> NoReturn:
-    raise refuse(error_codes.SECURITY_DISABLED, "No Authorizer is configured.")
+def handle(call: Call) -> CreateAclsResponse:
+    entries = [
+        Entry(
+            item.resource_type,
+            item.resource_name,
+            item.resource_pattern_type,
+            item.principal,
+            item.host,
+            item.operation,
+            item.permission_type,
+        )
+        for item in call.request.creations
+    ]
+    results = []
+    for error in acls_of(call).create(entries):
+        code, message = (error.code.code, error.broker_message) if error else (0, None)
+        results.append(CreateAclsResponse.AclCreationResult(error_code=code, error_message=message))
+    return CreateAclsResponse(results=results)

@@ -1,18 +1,40 @@
-"""DeleteAcls (31): remove ACL bindings.
+"""DeleteAcls (31): remove ACL bindings that match filters.
 
-- No authorizer is configured here, so every request is answered with SECURITY_DISABLED, as Kafka does then.
+- SECURITY_DISABLED without an authorizer.
+- One result per filter, in the request's order, with the bindings that went; INVALID_REQUEST for a filter with
+  unknown values.
+- v0: literal patterns only.
 """
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any
 
-from kafka_tools.broker_embedded.dispatch import Call, refuse
-from kafka_tools.protocol import error_codes
+from kafka_tools.broker_embedded.acls import Filter, acls_of
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol.messages.delete_acls import DeleteAclsResponse
 
 VERSIONS = (0, 3)
 AUTHORIZE = (("ALTER", "CLUSTER"),)
 
+Result = DeleteAclsResponse.FilterResult
 
-def handle(call: Call) -> NoReturn:
-    raise refuse(error_codes.SECURITY_DISABLED, "No Authorizer is configured.")
+
+def handle(call: Call) -> DeleteAclsResponse:
+    found = acls_of(call).delete([_filter(item) for item in call.request.filters])
+    return DeleteAclsResponse(filter_results=[_result(item) for item in found])
+
+
+def _filter(item: Any) -> Filter | BrokerError:
+    try:
+        return Filter.of(item)
+    except BrokerError as error:
+        return error
+
+
+def _result(found: Any) -> Result:
+    if isinstance(found, BrokerError):
+        return Result(error_code=found.code.code, error_message=found.broker_message, matching_acls=[])
+    matching = [Result.MatchingAcl(error_message=None, **entry._asdict()) for entry in found]
+    return Result(error_message=None, matching_acls=matching)

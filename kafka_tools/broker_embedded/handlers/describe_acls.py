@@ -1,18 +1,40 @@
-"""DescribeAcls (29): list ACL bindings.
+"""DescribeAcls (29): list ACL bindings that match a filter.
 
-- No authorizer is configured here, so every request is answered with SECURITY_DISABLED, as Kafka does then.
+- SECURITY_DISABLED without an authorizer, INVALID_REQUEST for a filter with unknown values.
+- Entries are grouped by resource pattern.
+- v0: literal patterns only.
 """
 
 from __future__ import annotations
 
-from typing import NoReturn
-
-from kafka_tools.broker_embedded.dispatch import Call, refuse
-from kafka_tools.protocol import error_codes
+from kafka_tools.broker_embedded.acls import Filter, acls_of
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.protocol.messages.describe_acls import DescribeAclsResponse
 
 VERSIONS = (0, 3)
 AUTHORIZE = (("DESCRIBE", "CLUSTER"),)
 
+Resource = DescribeAclsResponse.Resource
 
-def handle(call: Call) -> NoReturn:
-    raise refuse(error_codes.SECURITY_DISABLED, "No Authorizer is configured.")
+
+def handle(call: Call) -> DescribeAclsResponse:
+    resources: dict[tuple[int, str, int], Resource] = {}
+    for entry in acls_of(call).find(Filter.of(call.request)):
+        resource = resources.setdefault(
+            entry[:3],
+            Resource(
+                resource_type=entry.resource_type,
+                resource_name=entry.resource_name,
+                pattern_type=entry.pattern_type,
+                acls=[],
+            ),
+        )
+        resource.acls.append(
+            Resource.AclDescription(
+                principal=entry.principal,
+                host=entry.host,
+                operation=entry.operation,
+                permission_type=entry.permission_type,
+            )
+        )
+    return DescribeAclsResponse(error_message=None, resources=list(resources.values()))

@@ -1,0 +1,239 @@
+"""Access control lists of the cluster and who may do what under them.
+
+Entries are Kafka's ``AccessControlEntryRecord``s; the rules are those of ``StandardAuthorizerData``, the checks of
+new entries those of ``AclControlManager`` (Kafka 4.3.1; KIP-140, KIP-290). Knows no connection: a question is
+principal, host, operation, resource type and name.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafka_tools.broker_embedded.authorization import OPERATIONS
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.errors import BrokerError, ConfigError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.stored.cluster_metadata import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+RESOURCE_TYPES = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5, "DELEGATION_TOKEN": 6, "USER": 7}
+ANY, MATCH, LITERAL, PREFIXED = 1, 2, 3, 4
+"""Pattern types; ANY is 1 for every other field of a filter too."""
+DENY, ALLOW = 2, 3
+ALL = 2
+"""The operation that stands for every other."""
+CLUSTER_NAME = "kafka-cluster"
+AUTHORIZERS = (
+    "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "kafka.security.authorizer.AclAuthorizer",
+    "kafka.security.auth.SimpleAclAuthorizer",
+)
+
+_IMPLYING = {
+    OPERATIONS["DESCRIBE"]: frozenset(OPERATIONS[name] for name in ("DESCRIBE", "READ", "WRITE", "DELETE", "ALTER")),
+    OPERATIONS["DESCRIBE_CONFIGS"]: frozenset(OPERATIONS[name] for name in ("DESCRIBE_CONFIGS", "ALTER_CONFIGS")),
+}
+"""Allowing one of these operations allows the one they stand behind (``AclEntry``); denying does not."""
+
+
+class Entry(NamedTuple):
+    """One entry in the wire's numbers."""
+
+    resource_type: int
+    resource_name: str
+    pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
+
+
+class Filter(NamedTuple):
+    """Which entries are meant: None, and ANY (1), match everything."""
+
+    resource_type: int
+    resource_name: str | None
+    pattern_type: int
+    principal: str | None
+    host: str | None
+    operation: int
+    permission_type: int
+
+    @classmethod
+    def of(cls, fields: Any) -> Filter:
+        """The filter in a DescribeAcls request or a DeleteAcls filter. BrokerError for values that nobody knows."""
+        found = cls(
+            fields.resource_type_filter,
+            fields.resource_name_filter,
+            fields.pattern_type_filter,
+            fields.principal_filter,
+            fields.host_filter,
+            fields.operation,
+            fields.permission_type,
+        )
+        known = (
+            1 <= found.resource_type <= max(RESOURCE_TYPES.values())
+            and ANY <= found.pattern_type <= PREFIXED
+            and 1 <= found.operation <= max(OPERATIONS.values())
+            and 1 <= found.permission_type <= ALLOW
+        )
+        if not known:
+            raise refuse(error_codes.INVALID_REQUEST, "The filter contains UNKNOWN elements.")
+        return found
+
+    def matches(self, entry: Entry) -> bool:
+        """Whether the entry is meant; MATCH means every pattern that applies to the name."""
+        if self.pattern_type == MATCH:
+            if self.resource_name is not None and not _applies(entry, self.resource_name):
+                return False
+        elif (self.pattern_type not in (ANY, entry.pattern_type)) or (
+            self.resource_name is not None and self.resource_name != entry.resource_name
+        ):
+            return False
+        return (
+            self.resource_type in (ANY, entry.resource_type)
+            and self.principal in (None, entry.principal)
+            and self.host in (None, entry.host)
+            and self.operation in (ANY, entry.operation)
+            and self.permission_type in (ANY, entry.permission_type)
+        )
+
+
+class Acls:
+    """Every entry, and the answer to "may this principal do that"."""
+
+    def __init__(self, core: Core) -> None:
+        """Raises ConfigError for an authorizer.class.name that is not Kafka's own."""
+        self._core = core
+        self._entries: dict[uuid.UUID, Entry] = {}
+        self._literal: dict[tuple[int, str], set[Entry]] = {}
+        self._prefixed: dict[int, set[Entry]] = {}
+        self.enabled = _is_enabled(core.properties)
+        self._super_users = frozenset(
+            user.strip() for user in core.properties.get("super.users", "").split(";") if user.strip()
+        )
+        self._without_entries = core.properties.get("allow.everyone.if.no.acl.found", "").strip().lower() == "true"
+        core.on_record(AccessControlEntryRecord, self._apply)
+        core.on_record(RemoveAccessControlEntryRecord, self._apply_remove)
+
+    def authorize(self, principal: str, host: str, operation: str, resource_type: str, name: str) -> bool:
+        """Whether the cluster's entries allow it: a denial wins, then an allowance, then the rule for no entries."""
+        if principal in self._super_users:
+            return True
+        kind, asked = RESOURCE_TYPES[resource_type], OPERATIONS[operation]
+        suffices = _IMPLYING.get(asked, frozenset((asked,)))
+        allowed = found_any = False
+        for entry in self._applying(kind, name):
+            found_any = True
+            if entry.principal not in (principal, "User:*") or entry.host not in (host, "*"):
+                continue
+            if entry.permission_type == DENY:
+                if entry.operation in (ALL, asked):
+                    return False
+            elif entry.operation == ALL or entry.operation in suffices:
+                allowed = True
+        return allowed or (not found_any and self._without_entries)
+
+    def find(self, wanted: Filter) -> list[Entry]:
+        """The entries that a filter means, in a stable order."""
+        return sorted(entry for entry in self._entries.values() if wanted.matches(entry))
+
+    def create(self, entries: Iterable[Entry]) -> list[BrokerError | None]:
+        """Add entries, all in one change; per entry, in order, None or why not. One that is there is no error."""
+        results: list[BrokerError | None] = []
+        new: dict[Entry, AccessControlEntryRecord] = {}
+        known = set(self._entries.values())
+        for entry in entries:
+            problem = _problem(entry)
+            results.append(refuse(error_codes.INVALID_REQUEST, problem) if problem else None)
+            if problem is None and entry not in known and entry not in new:
+                new[entry] = AccessControlEntryRecord(id=uuid.uuid4(), **entry._asdict())
+        if new:
+            self._core.commit(list(new.values()))
+        return results
+
+    def delete(self, filters: Iterable[Filter | BrokerError]) -> list[list[Entry] | BrokerError]:
+        """Remove what the filters mean, all in one change; per filter the entries, or why it was refused."""
+        results: list[list[Entry] | BrokerError] = []
+        gone: set[Entry] = set()
+        for wanted in filters:
+            found: list[Entry] | BrokerError = wanted if isinstance(wanted, BrokerError) else self.find(wanted)
+            results.append(found)
+            if isinstance(found, list):
+                gone.update(found)
+        records = [RemoveAccessControlEntryRecord(id=id) for id, entry in self._entries.items() if entry in gone]
+        if records:
+            self._core.commit(records)
+        return results
+
+    def _applying(self, kind: int, name: str) -> Iterable[Entry]:
+        yield from self._literal.get((kind, name), ())
+        if name != "*":
+            yield from self._literal.get((kind, "*"), ())
+        for entry in self._prefixed.get(kind, ()):
+            if name.startswith(entry.resource_name):
+                yield entry
+
+    def _apply(self, record: AccessControlEntryRecord) -> None:
+        entry = Entry(*(getattr(record, field) for field in Entry._fields))
+        self._entries[record.id] = entry
+        self._shelf(entry).add(entry)
+
+    def _apply_remove(self, record: RemoveAccessControlEntryRecord) -> None:
+        entry = self._entries.pop(record.id, None)
+        if entry is not None:
+            self._shelf(entry).discard(entry)
+
+    def _shelf(self, entry: Entry) -> set[Entry]:
+        if entry.pattern_type == PREFIXED:
+            return self._prefixed.setdefault(entry.resource_type, set())
+        return self._literal.setdefault((entry.resource_type, entry.resource_name), set())
+
+
+def acls_of(call: Call) -> Acls:
+    """The cluster's entries. BrokerError (SECURITY_DISABLED) without an authorizer."""
+    acls = call.broker.acls
+    if not acls.enabled:
+        raise refuse(error_codes.SECURITY_DISABLED, "No Authorizer is configured.")
+    return acls
+
+
+def _applies(entry: Entry, name: str) -> bool:
+    if entry.pattern_type == PREFIXED:
+        return name.startswith(entry.resource_name)
+    return entry.resource_name in (name, "*")
+
+
+def _problem(entry: Entry) -> str | None:
+    """Why an entry cannot be added; None when it can."""
+    if not entry.resource_name:
+        return "Invalid empty resource name"
+    if entry.resource_type == RESOURCE_TYPES["CLUSTER"] and entry.resource_name != CLUSTER_NAME:
+        return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
+    if entry.resource_type not in RESOURCE_TYPES.values():
+        return f"Invalid resourceType {entry.resource_type}"
+    if entry.pattern_type not in (LITERAL, PREFIXED):
+        return f"Invalid patternType {entry.pattern_type}"
+    if entry.operation != ALL and entry.operation not in OPERATIONS.values():
+        return f"Invalid operation {entry.operation}"
+    if entry.permission_type not in (DENY, ALLOW):
+        return f"Invalid permissionType {entry.permission_type}"
+    if ":" not in entry.principal:
+        return (
+            f"Could not parse principal from `{entry.principal}` (no colon is present separating the principal type "
+            "from the principal name)"
+        )
+    return None
+
+
+def _is_enabled(properties: Mapping[str, str]) -> bool:
+    name = properties.get("authorizer.class.name", "").strip()
+    if name and name not in AUTHORIZERS:
+        raise ConfigError(
+            f"authorizer.class.name: {name} is Java code that cannot run here", hint=f"use {AUTHORIZERS[0]}, or none"
+        )
+    return bool(name)

@@ -1,0 +1,182 @@
+"""ACLs of the bundled broker: the rules of Kafka's StandardAuthorizer, and the three requests that manage entries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_tools.broker_embedded.acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, Entry, Filter
+from kafka_tools.broker_embedded.authorization import OPERATIONS
+from kafka_tools.broker_embedded.dispatch import Connection
+from kafka_tools.errors import ConfigError
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
+from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
+from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
+from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
+from kafka_tools.protocol.messages.metadata import MetadataRequest
+from tests.broker_embedded.disk_broker import DiskBroker
+
+PROPERTIES = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:admin;User:CN=ops,O=x",
+}
+TOPIC, CLUSTER, ALL = 2, 4, 2
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> DiskBroker:
+    return DiskBroker(tmp_path, PROPERTIES)
+
+
+def as_user(principal: str) -> Connection:
+    connection = Connection("c-2", "PLAINTEXT", "10.0.0.1")
+    connection.principal = principal
+    return connection
+
+
+def entry(name: str, operation: str = "READ", permission: int = ALLOW, **fields: Any) -> Entry:
+    values = {
+        "resource_type": TOPIC, "resource_name": name, "pattern_type": LITERAL, "principal": "User:a", "host": "*",
+        "operation": ALL if operation == "ALL" else OPERATIONS[operation], "permission_type": permission,
+    }  # fmt: skip
+    return Entry(**{**values, **fields})
+
+
+def anything(**fields: Any) -> Filter:
+    values = {"resource_type": 1, "resource_name": None, "pattern_type": 1, "principal": None, "host": None,
+              "operation": 1, "permission_type": 1}  # fmt: skip
+    return Filter(**{**values, **fields})
+
+
+def may(broker: DiskBroker, operation: str, name: str, principal: str = "User:a", host: str = "10.0.0.1") -> bool:
+    return broker.core.acls.authorize(principal, host, operation, "TOPIC", name)
+
+
+@pytest.mark.parametrize(
+    ("entries", "operation", "name", "allowed"),
+    [
+        ([], "READ", "t", False),
+        ([entry("t")], "READ", "t", True),
+        ([entry("t")], "WRITE", "t", False),
+        ([entry("t")], "READ", "t2", False),
+        ([entry("*")], "READ", "t2", True),
+        ([entry("te", pattern_type=PREFIXED)], "READ", "test", True),
+        ([entry("te", pattern_type=PREFIXED)], "READ", "t", False),
+        ([entry("t", "ALL")], "ALTER_CONFIGS", "t", True),
+        ([entry("t"), entry("t", "ALL", DENY)], "READ", "t", False),
+        ([entry("t"), entry("*", "READ", DENY, principal="User:*")], "READ", "t", False),
+        ([entry("t"), entry("", "READ", DENY, resource_name="t", pattern_type=PREFIXED)], "READ", "t", False),
+        ([entry("t"), entry("t", "READ", DENY, host="10.0.0.2")], "READ", "t", True),
+        ([entry("t", host="10.0.0.2")], "READ", "t", False),
+        ([entry("t", principal="User:*")], "READ", "t", True),
+        ([entry("t", principal="User:b")], "READ", "t", False),
+        ([entry("t", "WRITE")], "DESCRIBE", "t", True),
+        ([entry("t", "DELETE")], "DESCRIBE", "t", True),
+        ([entry("t", "CREATE")], "DESCRIBE", "t", False),
+        ([entry("t", "ALTER_CONFIGS")], "DESCRIBE_CONFIGS", "t", True),
+        ([entry("t", "DESCRIBE"), entry("t", "READ", DENY)], "DESCRIBE", "t", True),
+        ([entry("t", "READ"), entry("t", "DESCRIBE", DENY)], "DESCRIBE", "t", False),
+    ],
+)
+def test_a_denial_wins_over_allowances_and_reading_implies_describing(
+    broker: DiskBroker, entries: list[Entry], operation: str, name: str, allowed: bool
+) -> None:
+    assert broker.core.acls.create(entries) == [None] * len(entries)
+    assert may(broker, operation, name) is allowed
+
+
+def test_super_users_may_everything(broker: DiskBroker) -> None:
+    broker.core.acls.create([entry("t", "ALL", DENY, principal="User:*")])
+    assert may(broker, "READ", "t", "User:admin")
+    assert may(broker, "READ", "t", "User:CN=ops,O=x")
+    assert not may(broker, "READ", "t", "User:ops")
+
+
+def test_resources_without_entries_are_open_only_where_the_broker_says_so(tmp_path: Path) -> None:
+    broker = DiskBroker(tmp_path, {**PROPERTIES, "allow.everyone.if.no.acl.found": "true"})
+    assert may(broker, "READ", "t")
+    broker.core.acls.create([entry("t", principal="User:b")])
+    assert not may(broker, "READ", "t")
+    assert may(broker, "READ", "t2")
+
+
+def test_entries_survive_a_crash(broker: DiskBroker) -> None:
+    broker.core.acls.create([entry("t"), entry("p", pattern_type=PREFIXED)])
+    broker.core.acls.delete([anything(resource_name="t")])
+    broker.restart(kill=True)
+    assert broker.core.acls.find(anything()) == [entry("p", pattern_type=PREFIXED)]
+    assert may(broker, "READ", "px")
+    assert not may(broker, "READ", "t")
+
+
+def test_match_finds_every_pattern_that_applies(broker: DiskBroker) -> None:
+    applying = [entry("*"), entry("te", pattern_type=PREFIXED), entry("test")]
+    broker.core.acls.create([*applying, entry("other"), entry("tex", pattern_type=PREFIXED)])
+    assert broker.core.acls.find(anything(resource_name="test", pattern_type=MATCH)) == applying
+    assert broker.core.acls.find(anything(resource_name="test", pattern_type=PREFIXED)) == []
+
+
+@pytest.mark.req("ACL-1", "ACL-2", "ACL-3", "ACL-4")
+@pytest.mark.parametrize("version", range(4))
+def test_requests_create_describe_and_delete(broker: DiskBroker, version: int) -> None:
+    admin = as_user("User:admin")
+    Creation = CreateAclsRequest.AclCreation
+    good = {"resource_type": TOPIC, "resource_name": "t", "principal": "User:a", "host": "*", "operation": 3,
+            "permission_type": ALLOW}  # fmt: skip
+    creations = [
+        Creation(**good), Creation(**{**good, "resource_type": CLUSTER}), Creation(**{**good, "operation": 1}),
+        Creation(**{**good, "principal": "a"}), Creation(**good), Creation(**{**good, "resource_name": ""}),
+    ]  # fmt: skip
+    created = broker.send(CreateAclsRequest(creations=creations), version, admin).response.results
+    bad = codes.INVALID_REQUEST
+    assert [result.error_code for result in created] == [0, bad, bad, bad, 0, bad]
+    assert created[1].error_message == "The only valid name for the CLUSTER resource is kafka-cluster"
+
+    def described() -> list[tuple[str, list[str]]]:
+        request = DescribeAclsRequest(
+            resource_type_filter=1, resource_name_filter=None, principal_filter=None, host_filter=None, operation=1,
+            permission_type=1,
+        )  # fmt: skip
+        found = broker.send(request, version, admin).response
+        assert found.error_code == 0
+        return [(resource.resource_name, [acl.principal for acl in resource.acls]) for resource in found.resources]
+
+    assert described() == [("t", ["User:a"])]
+    wanted = {"resource_type_filter": TOPIC, "resource_name_filter": "t", "principal_filter": None,
+              "host_filter": None, "operation": 1, "permission_type": 1}  # fmt: skip
+    WireFilter = DeleteAclsRequest.Filter
+    request = DeleteAclsRequest(filters=[WireFilter(**wanted), WireFilter(**{**wanted, "operation": 99})])
+    first, second = broker.send(request, version, admin).response.filter_results
+    assert (first.error_code, [acl.resource_name for acl in first.matching_acls]) == (0, ["t"])
+    assert (second.error_code, second.matching_acls) == (bad, [])
+    assert described() == []
+
+
+def test_managing_entries_needs_rights_on_the_cluster(broker: DiskBroker) -> None:
+    request = DescribeAclsRequest(operation=1, permission_type=1, resource_type_filter=1)
+    denied = broker.send(request, 3, as_user("User:a")).response
+    assert denied.error_code == codes.CLUSTER_AUTHORIZATION_FAILED
+    broker.core.acls.create([entry("kafka-cluster", "DESCRIBE", resource_type=CLUSTER)])
+    assert broker.send(request, 3, as_user("User:a")).response.error_code == 0
+    creation = CreateAclsRequest.AclCreation(resource_type=TOPIC, resource_name="t")
+    (result,) = broker.send(CreateAclsRequest(creations=[creation]), 3, as_user("User:a")).response.results
+    assert result.error_code == codes.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_topics_that_may_not_be_described_are_not_listed(broker: DiskBroker) -> None:
+    connection, broker.connection = broker.connection, as_user("User:admin")
+    broker.create("seen")
+    broker.create("hidden")
+    broker.connection = connection
+    broker.core.acls.create([entry("seen")])
+    listed = broker.send(MetadataRequest(topics=None), 12, as_user("User:a")).response.topics
+    assert [topic.name for topic in listed] == ["seen"]
+    assert broker.send(ListGroupsRequest(), 4, as_user("User:a")).response.groups == []
+
+
+def test_authorizers_of_others_are_refused_at_start(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"com\.example\.Mine is Java code"):
+        DiskBroker(tmp_path, {"authorizer.class.name": "com.example.Mine"})
