@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from kafka_tools.errors import CorruptBatch
+from kafka_tools.errors import CorruptBatch, UnsupportedCodec
 from kafka_tools.records import v2
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.columns import RecordColumns, decode, new_arena
@@ -134,7 +134,10 @@ class _Reader:
 
     def _of_views(self, views: Sequence[BatchView]) -> Iterator[Any]:
         while views:
-            columns = decode(views, self.arena)
+            try:
+                columns = decode(views, self.arena)
+            except UnsupportedCodec:
+                columns = None  # told where the batch is read by itself
             if columns is not None:
                 yield from self._of_columns(_Records.of_columns(views, columns))
                 views = views[columns.batch_count :]

@@ -203,6 +203,26 @@ def test_records_before_the_damage_within_a_batch_are_told(segment: Path) -> Non
         list(BatchView(bytes(hurt), 0).records())
 
 
+def test_a_codec_that_cannot_be_read_here_is_damage_of_its_batches(
+    segment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kafka_tools.errors import UnsupportedCodec
+
+    def missing(*arguments: object, **settings: object) -> bytes:
+        raise UnsupportedCodec("zstd is not available")
+
+    segment.write_bytes(batch(0) + batch(3, codec="zstd") + batch(6))
+    monkeypatch.setattr("kafka_tools.records.batches.decompress", missing)
+    monkeypatch.setattr("kafka_tools.records.columns.decompress_into", missing)
+    rows = rows_of(whole(segment), columns="offset,damage,detail")
+    assert [(row["offset"], row["damage"]) for row in rows] == [
+        *((n, None) for n in range(3)),
+        (3, "unreadable-records"),
+        *((n, None) for n in range(6, 9)),
+    ]
+    assert rows[3]["detail"] == "zstd is not available"
+
+
 def test_golden_damage_is_told_and_the_rest_is_read() -> None:
     for name, kind in (("flip-record-byte-none43", "crc-mismatch"), ("negative-length-none43", "bad-length")):
         log_dir = case(f"corrupt-{name}").cwd
