@@ -18,7 +18,7 @@ import numpy as np
 
 from kafka_tools.errors import InputError
 from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, batches
-from kafka_tools.spark.files import File, exists, is_remote, list_store, normalised, open_file, read_whole, size_of
+from kafka_tools.spark.files import File, is_remote, list_store, normalised, open_file, read_whole, size_of
 from kafka_tools.spark.headers import HEADER, HEADER_BYTES
 from kafka_tools.spark.scan import FileSegment
 from kafka_tools.storage.layout import PartitionFiles, SegmentFiles, partition_files
@@ -136,15 +136,6 @@ def segments_of(log_dir: str, found: PartitionFiles) -> Iterator[Range]:
             continue  # removed by the broker's retention since the directory was listed
         is_last = base_offset == logs[-1][0]
         yield Range(found.topic, found.partition, log_dir, path, base_offset, 0, size, size, is_last)
-
-
-def indexes_without_log(found: PartitionFiles) -> Iterator[str]:
-    """Index files of a partition directory whose segment has no log file, if they are still there."""
-    for segment in found.segments:
-        if segment.log is None:
-            for path in (segment.offset_index, segment.time_index, segment.txn_index):
-                if path is not None and exists(path):
-                    yield path
 
 
 def partitions(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]:

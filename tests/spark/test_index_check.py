@@ -9,10 +9,11 @@ import pytest
 pytest.importorskip("numpy")
 
 from kafka_tools.records.build import build_batch
-from kafka_tools.spark.plan import cut, indexes_without_log, partitions, segments
+from kafka_tools.spark.plan import cut, segments
 from kafka_tools.spark.summary import AuditFinding, summarise
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY
 from tests.corpus.golden import case, golden_root
+from tests.spark.one_process import audit_here
 
 
 def found_in(log_dir: Path, range_bytes: int = 1 << 20) -> list[AuditFinding]:
@@ -52,8 +53,9 @@ def test_nothing_is_wrong_with_the_indexes_of_any_kafka(range_bytes: int) -> Non
 
 
 def test_an_index_without_its_log_is_found() -> None:
-    (partition,) = partitions(str(case("corrupt-no-log-none43").cwd), ())
-    assert [Path(path).suffix for path in indexes_without_log(partition)] == [".index", ".timeindex"]
+    result = audit_here(case("corrupt-no-log-none43").cwd)
+    orphans = [each for each in result.findings if each.kind == "orphan-file"]
+    assert [Path(each.file or "").suffix for each in orphans] == [".index", ".timeindex"]
 
 
 def write(folder: Path, offsets: list[tuple[int, int]], times: list[tuple[int, int]]) -> list[int]:
