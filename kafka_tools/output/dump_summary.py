@@ -102,6 +102,8 @@ class LogSum:
     def batch(self, view: BatchView) -> None:
         base_offset, record_count = opened(view)
         records = record_count or 0
+        if base_offset is not None and not 0 <= records <= view.last_offset - base_offset + 1:
+            records = 0  # a damaged header; its CRC is a finding
         self.batches += 1
         self.records += records
         self.size_bytes += view.size_bytes

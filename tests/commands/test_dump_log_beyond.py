@@ -232,6 +232,14 @@ def test_a_summary_adds_up(way: str, tmp_path: Path, log: str, monkeypatch: pyte
     assert len(document["data"]) == 3
 
 
+@pytest.mark.parametrize("count", [-5, 2_000_000_000])
+def test_a_damaged_count_is_not_added_up(count: int, tmp_path: Path) -> None:
+    broken = bytearray(batch(0))
+    broken[57:61] = count.to_bytes(4, "big", signed=True)
+    path = log_of(tmp_path, bytes(broken) + batch(5))
+    assert objects("--summary", "--files", str(path), of="summary")[0]["log"]["records"] == 5
+
+
 def test_open_transactions_are_those_of_kafkas_own_snapshot() -> None:
     """The producer snapshot that the broker wrote last lists the transactions that are open at the end of the log."""
     for name in ("txn-22", "txn-39", "txn-43"):
