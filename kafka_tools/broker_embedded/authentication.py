@@ -2,7 +2,8 @@
 
 The dialogue is that of Kafka's ``SaslServerAuthenticator`` (KIP-43, KIP-152): ApiVersions and SaslHandshake
 first, then tokens, in SaslAuthenticate requests or, after a handshake of v0, bare. Mechanisms: PLAIN with
-the users of the listener's JAAS entry, SCRAM with the credentials of the cluster.
+the users of the listener's JAAS entry, SCRAM with the credentials of the cluster, OAUTHBEARER with unsecured tokens
+(for tests, as Kafka's default is).
 """
 
 from __future__ import annotations
@@ -18,8 +19,12 @@ from kafka_tools.net.sasl.scram import ScramServer
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.endpoints import Endpoint
+    from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer
+    from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator
 
-SERVED_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+    SaslServer = PlainServer | ScramServer | OAuthBearerServer
+
+SERVED_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 ANONYMOUS = "User:ANONYMOUS"
 
 
@@ -44,12 +49,19 @@ class ListenerSecurity:
         if "PLAIN" in self.mechanisms:
             self._plain_users = _plain_users(values, endpoint)
 
+        self._tokens = _token_validator(values, endpoint) if "OAUTHBEARER" in self.mechanisms else None
+
     def login(self) -> Login:
         """The SASL stage of a new connection."""
         return Login(self)
 
-    def server(self, mechanism: str) -> PlainServer | ScramServer:
+    def server(self, mechanism: str) -> SaslServer:
         """A fresh server side of one of ``mechanisms``."""
+        if self._tokens is not None and mechanism == "OAUTHBEARER":
+            from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer
+
+            tokens, clock = self._tokens, self._core.clock
+            return OAuthBearerServer(lambda token: tokens.validate(token, clock.now_ms()))
         if mechanism == "PLAIN":
             return PlainServer(self._verify)
         lookup = self._core.credentials.lookup
@@ -68,7 +80,7 @@ class Login:
         self.mechanism: str | None = None
         self.bare_tokens = False
         """Whether frames are tokens without a request around them (after SaslHandshake v0)."""
-        self._server: PlainServer | ScramServer | None = None
+        self._server: SaslServer | None = None
 
     @property
     def done(self) -> bool:
@@ -133,3 +145,29 @@ def _plain_users(values: Mapping[str, str], endpoint: Endpoint) -> dict[str, str
         for option, password in entry.options.items()
         if option.startswith(prefix)
     }
+
+
+def _token_validator(values: Mapping[str, str], endpoint: Endpoint) -> UnsecuredValidator:
+    from kafka_tools.net.jaas import parse_jaas
+    from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator
+
+    if values.get("sasl.oauthbearer.jwks.endpoint.url", "").strip():
+        raise ConfigError(
+            f"listener {endpoint.name}: tokens with signatures are not checked here: "
+            "sasl.oauthbearer.jwks.endpoint.url cannot be used",
+            hint="without it unsecured tokens are accepted, for tests",
+        )
+    key = "oauthbearer.sasl.jaas.config"
+    text = values.get(key) or values.get("sasl.jaas.config")
+    if not text:
+        raise ConfigError(
+            f"listener {endpoint.name}: OAUTHBEARER needs a login module",
+            hint=f"set listener.name.{endpoint.name.lower()}.{key}="
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+        )
+    entries = parse_jaas(text, key)
+    if len(entries) != 1:
+        raise ConfigError(
+            f"{key}: Must supply exactly 1 non-null JAAS mechanism configuration (size was {len(entries)})"
+        )
+    return UnsecuredValidator(entries[0].options)

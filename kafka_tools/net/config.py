@@ -8,15 +8,18 @@ may be secret.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.errors import ConfigError, InputError
 from kafka_tools.net import config_keys
 from kafka_tools.net.properties import read_properties
 from kafka_tools.values import parse_addresses
 
+if TYPE_CHECKING:
+    from kafka_tools.net.jaas import JaasEntry
+
 MASK = "***"
-SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 
 
 class Credentials(NamedTuple):
@@ -131,8 +134,6 @@ class ClientConfig:
 
     def credentials(self) -> Credentials:
         """User and password of ``sasl.jaas.config``; ConfigError, without any value, when they are not there."""
-        from kafka_tools.net.jaas import parse_jaas
-
         text = self["sasl.jaas.config"]
         if not text.strip():
             raise ConfigError(
@@ -140,18 +141,35 @@ class ClientConfig:
                 hint="for example sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required "
                 'username="..." password="...";',
             )
-        entries = parse_jaas(text)
-        if len(entries) > 1:
-            raise ConfigError("sasl.jaas.config: a client has exactly one login module")
-        options = entries[0].options
+        entry = self._login_module(text)
+        options = entry.options
         for name in ("username", "password"):
             if name not in options:
-                raise ConfigError(f"sasl.jaas.config: {entries[0].simple_name} has no option '{name}'")
+                raise ConfigError(f"sasl.jaas.config: {entry.simple_name} has no option '{name}'")
         if "${" in options["password"] and "config.providers" not in self.values:
             hint = "declare the provider with config.providers and config.providers.<name>.class"
             raise ConfigError("sasl.jaas.config: the password holds a ${...} that no provider replaces", hint=hint)
         token_auth = options.get("tokenauth", "false").lower() == "true"
         return Credentials(options["username"], options["password"], token_auth)
+
+    def oauth_options(self) -> dict[str, str]:
+        """The options of the OAUTHBEARER login module; ConfigError when there is no such module."""
+        text = self["sasl.jaas.config"]
+        if not text.strip():
+            raise ConfigError(
+                "sasl.mechanism is OAUTHBEARER, but sasl.jaas.config is not set",
+                hint="set sasl.jaas.config="
+                "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+            )
+        return self._login_module(text).options
+
+    def _login_module(self, text: str) -> JaasEntry:
+        from kafka_tools.net.jaas import parse_jaas
+
+        entries = parse_jaas(text)
+        if len(entries) > 1:
+            raise ConfigError("sasl.jaas.config: a client has exactly one login module")
+        return entries[0]
 
     def __repr__(self) -> str:
         shown = {key: MASK if config_keys.may_be_secret(key) else value for key, value in self.values.items()}
@@ -180,4 +198,7 @@ class ClientConfig:
                 raise ConfigError(
                     f"sasl.mechanism: '{self.sasl_mechanism}'{given} is not supported; {', '.join(SASL_MECHANISMS)} are"
                 )
-            self.credentials()
+            if self.sasl_mechanism == "OAUTHBEARER":
+                self.oauth_options()
+            else:
+                self.credentials()

@@ -196,8 +196,13 @@ class ConnectionPool:
         return self._tls_settings
 
     def _sasl_exchange(self) -> SaslExchange:
-        login = self.config.credentials()
         mechanism = self.config.sasl_mechanism
+        if mechanism == "OAUTHBEARER":
+            from kafka_tools.net.sasl.oauth_tokens import token_for
+            from kafka_tools.net.sasl.oauthbearer import OAuthBearerClient
+
+            return OAuthBearerClient(token_for(self.config, self.clock))
+        login = self.config.credentials()
         if mechanism == "PLAIN":
             from kafka_tools.net.sasl.plain import PlainClient
 
