@@ -1,4 +1,4 @@
-#compdef kafka-tools kafka-topics kafka-topics.sh kafka-configs kafka-configs.sh kafka-scram kafka-scram.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh kafka-dump-log kafka-dump-log.sh kafka-broker-api-versions kafka-broker-api-versions.sh kafka-cluster kafka-cluster.sh kafka-console-producer kafka-console-producer.sh kafka-console-consumer kafka-console-consumer.sh
+#compdef kafka-tools kafka-topics kafka-topics.sh kafka-configs kafka-configs.sh kafka-scram kafka-scram.sh kafka-acls kafka-acls.sh kafka-delegation-tokens kafka-delegation-tokens.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh kafka-dump-log kafka-dump-log.sh kafka-broker-api-versions kafka-broker-api-versions.sh kafka-cluster kafka-cluster.sh kafka-features kafka-features.sh kafka-metadata-quorum kafka-metadata-quorum.sh kafka-client-metrics kafka-client-metrics.sh kafka-console-producer kafka-console-producer.sh kafka-console-consumer kafka-console-consumer.sh
 # Completion of kafka-tools and of the kafka-* commands; written by: kafka-tools completion zsh
 _kafka_tools_complete() {
     local -a answer plain described keys
@@ -22,5 +22,5 @@ _kafka_tools_complete() {
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
     _kafka_tools_complete "$@"
 else
-    compdef _kafka_tools_complete kafka-tools kafka-topics kafka-topics.sh kafka-configs kafka-configs.sh kafka-scram kafka-scram.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh kafka-dump-log kafka-dump-log.sh kafka-broker-api-versions kafka-broker-api-versions.sh kafka-cluster kafka-cluster.sh kafka-console-producer kafka-console-producer.sh kafka-console-consumer kafka-console-consumer.sh
+    compdef _kafka_tools_complete kafka-tools kafka-topics kafka-topics.sh kafka-configs kafka-configs.sh kafka-scram kafka-scram.sh kafka-acls kafka-acls.sh kafka-delegation-tokens kafka-delegation-tokens.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh kafka-dump-log kafka-dump-log.sh kafka-broker-api-versions kafka-broker-api-versions.sh kafka-cluster kafka-cluster.sh kafka-features kafka-features.sh kafka-metadata-quorum kafka-metadata-quorum.sh kafka-client-metrics kafka-client-metrics.sh kafka-console-producer kafka-console-producer.sh kafka-console-consumer kafka-console-consumer.sh
 fi

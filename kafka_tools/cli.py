@@ -23,6 +23,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Change configs for topics, clients, users, brokers dynamically.",
     ),
     "scram": ("kafka_tools.commands.scram:command", "Add, show and delete the SCRAM credentials of users."),
+    "acls": ("kafka_tools.commands.acls:command", "Add, remove and list access control entries."),
+    "delegation-tokens": (
+        "kafka_tools.commands.delegation_tokens:command",
+        "Create, renew, expire and describe delegation tokens.",
+    ),
     "consumer-groups": (
         "kafka_tools.commands.consumer_groups:command",
         "List, describe and delete consumer groups, and reset their offsets.",
@@ -40,6 +45,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Show the API versions that each broker supports.",
     ),
     "cluster": ("kafka_tools.commands.cluster:command", "Show a cluster's id and its endpoints."),
+    "features": ("kafka_tools.commands.features:command", "Show and change the feature levels of a cluster."),
+    "metadata-quorum": ("kafka_tools.commands.metadata_quorum:command", "Show and change the metadata quorum."),
+    "client-metrics": (
+        "kafka_tools.commands.client_metrics:command",
+        "Show and change which metrics clients push.",
+    ),
     "console-producer": (
         "kafka_tools.commands.console_producer:command",
         "Write the lines of standard input to a topic, one record each.",
@@ -65,11 +76,16 @@ SCRIPTS = (
     "topics",
     "configs",
     "scram",
+    "acls",
+    "delegation-tokens",
     "consumer-groups",
     "delete-records",
     "dump-log",
     "broker-api-versions",
     "cluster",
+    "features",
+    "metadata-quorum",
+    "client-metrics",
     "console-producer",
     "console-consumer",
 )

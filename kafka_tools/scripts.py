@@ -39,6 +39,16 @@ def scram() -> None:
     _start("kafka_tools.commands.scram")
 
 
+def acls() -> None:
+    """``kafka-acls``"""
+    _start("kafka_tools.commands.acls")
+
+
+def delegation_tokens() -> None:
+    """``kafka-delegation-tokens``"""
+    _start("kafka_tools.commands.delegation_tokens")
+
+
 def consumer_groups() -> None:
     """``kafka-consumer-groups``"""
     _start("kafka_tools.commands.consumer_groups")
@@ -62,6 +72,21 @@ def broker_api_versions() -> None:
 def cluster() -> None:
     """``kafka-cluster``"""
     _start("kafka_tools.commands.cluster")
+
+
+def features() -> None:
+    """``kafka-features``"""
+    _start("kafka_tools.commands.features")
+
+
+def metadata_quorum() -> None:
+    """``kafka-metadata-quorum``"""
+    _start("kafka_tools.commands.metadata_quorum")
+
+
+def client_metrics() -> None:
+    """``kafka-client-metrics``"""
+    _start("kafka_tools.commands.client_metrics")
 
 
 def console_producer() -> None:

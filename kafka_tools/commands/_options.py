@@ -108,6 +108,15 @@ class Group(Command, click.Group):
         # A group without its command is a mistake like any other: one line on stderr, not the help page there.
         super().__init__(*arguments, **{"no_args_is_help": False} | attributes)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # Kafka documents ``kafka-metadata-quorum --bootstrap-server HOST:PORT describe``: options of the subcommand
+        # may stand before its name.
+        at = next((at for at, word in enumerate(args) if word in self.commands), 0)
+        own = {name for parameter in self.params for name in parameter.opts} | {"-h", "--help"}
+        if at and not own.intersection(args[:at]):
+            args = [args[at], *args[:at], *args[at + 1 :]]
+        return super().parse_args(ctx, args)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         Command.format_options(self, ctx, formatter)
         click.Group.format_commands(self, ctx, formatter)

@@ -1,4 +1,4 @@
-"""``kafka-cluster``: the id and the endpoints of a cluster (Kafka's ClusterTool)."""
+"""``kafka-cluster``: the id and the endpoints of a cluster, and brokers to forget (Kafka's ClusterTool)."""
 
 from __future__ import annotations
 
@@ -62,6 +62,25 @@ def list_endpoints(include_fenced_brokers: bool, connection: Connection, output_
         if controllers:
             columns.remove("state")
         show(Rows("endpoints", columns, rows), output_format)
+    return 0
+
+
+@command.command(name="unregister", cls=Command)
+@option("-i", "--id", "broker_id", type=int, required=True, metavar="ID", help="The broker that is gone for good.")
+@connection_options(controllers=True, short=True)
+@output_options()
+def unregister(broker_id: int, connection: Connection, output_format: str | None) -> int:
+    """Make a KRaft cluster forget a broker."""
+    from kafka_tools.output.rows import Rows, show
+
+    if not 0 <= broker_id < 2**31:
+        raise UsageError("--id: a number from 0 on is expected")
+    with connection.admin() as admin:
+        admin.unregister_broker(broker_id)
+    if output_format is None:
+        _run.emit(f"Broker {broker_id} is no longer registered.\n")
+    else:
+        show(Rows("unregistered", ("id",), [{"id": broker_id}]), output_format)
     return 0
 
 

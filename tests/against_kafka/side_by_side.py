@@ -18,16 +18,20 @@ MAIN = {
     "delete-records": "org.apache.kafka.tools.DeleteRecordsCommand",
     "broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
     "cluster": "org.apache.kafka.tools.ClusterTool",
+    "acls": "org.apache.kafka.tools.AclCommand",
+    "features": "org.apache.kafka.tools.FeatureCommand",
+    "metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
+    "client-metrics": "org.apache.kafka.tools.ClientMetricsCommand",
 }
 _numbers = itertools.count(1)
 
 Ended = subprocess.CompletedProcess[str]
 
 
-def ours(kafka: RealKafka, command: str, *arguments: object, stdin: str | None = None) -> Ended:
+def ours(kafka: RealKafka, command: str, *arguments: object, stdin: str | None = None, connect: bool = True) -> Ended:
     """Our command, as a process of its own."""
     first, rest = _with_subcommand(command, arguments)
-    address = ["--bootstrap-server", kafka.bootstrap_servers]
+    address = ["--bootstrap-server", kafka.bootstrap_servers] if connect else []
     return subprocess.run(
         [sys.executable, "-m", "kafka_tools", command, *first, *address, *map(str, rest)],
         input=stdin,

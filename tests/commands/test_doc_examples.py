@@ -18,7 +18,10 @@ import pytest
 from kafka_tools import cli
 from tests.regen import HELP_BEGINS, HELP_ENDS
 
-PAGES = ("topics", "configs", "scram", "consumer-groups", "delete-records", "broker-api-versions", "cluster")
+PAGES = (
+    "topics", "configs", "scram", "consumer-groups", "delete-records", "broker-api-versions", "cluster", "features",
+    "client-metrics",
+)  # fmt: skip
 ROOT = Path(__file__).resolve().parents[2]
 PREPARE = {
     "configs": ["kafka-topics -b localhost:9092 --create --topic orders"],

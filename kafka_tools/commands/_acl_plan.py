@@ -1,0 +1,174 @@
+"""What the options of ``kafka-acls`` mean: resource patterns, and the entries for each (Kafka's AclCommand).
+
+Knows no cluster. The rules of ``--producer`` and ``--consumer``, and which operations a resource has, are those of
+``AclCommand`` and ``AclEntry`` of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.errors import UsageError
+
+PATTERN_TYPES = ("any", "match", "literal", "prefixed")
+CLUSTER_NAME = "kafka-cluster"
+ANY_HOST = "*"
+
+RESOURCE_OPTIONS = {
+    "topic": "TOPIC",
+    "group": "GROUP",
+    "transactional_id": "TRANSACTIONAL_ID",
+    "delegation_token": "DELEGATION_TOKEN",
+    "user_principal": "USER",
+}
+
+_CONFIGS = ("DESCRIBE_CONFIGS", "ALTER_CONFIGS")
+OPERATIONS = {
+    "TOPIC": ("READ", "WRITE", "CREATE", "DESCRIBE", "DELETE", "ALTER", *_CONFIGS),
+    "GROUP": ("READ", "DESCRIBE", "DELETE", *_CONFIGS),
+    "CLUSTER": ("CREATE", "CLUSTER_ACTION", "DESCRIBE", "ALTER", *_CONFIGS, "IDEMPOTENT_WRITE"),
+    "TRANSACTIONAL_ID": ("DESCRIBE", "WRITE", "TWO_PHASE_COMMIT"),
+    "DELEGATION_TOKEN": ("DESCRIBE",),
+    "USER": ("CREATE_TOKENS", "DESCRIBE_TOKENS"),
+}
+"""Resource type -> the operations it has, besides ALL."""
+
+
+class Resource(NamedTuple):
+    """A resource pattern, or a filter of patterns (``pattern_type`` ANY or MATCH). Names in Kafka's spelling."""
+
+    resource_type: str
+    name: str
+    pattern_type: str
+
+    def __str__(self) -> str:
+        return f"ResourcePattern(resourceType={self.resource_type}, name={self.name}, patternType={self.pattern_type})"
+
+
+class Entry(NamedTuple):
+    """Who may or may not do what."""
+
+    principal: str
+    host: str
+    operation: str
+    permission: str
+
+    def __str__(self) -> str:
+        return (
+            f"(principal={self.principal}, host={self.host}, operation={self.operation}, "
+            f"permissionType={self.permission})"
+        )
+
+
+Plan = dict[Resource, list[Entry]]
+
+
+def check(given: Mapping[str, Any], action: str) -> None:
+    """UsageError for options that do not go together."""
+    roles = [f"--{role}" for role in ("producer", "consumer") if given[role]]
+    people = ("allow_principal", "deny_principal", "allow_host", "deny_host")
+    if action == "list":
+        _exclude(given, "--list", (*people, "producer", "consumer"))
+    for role in roles:
+        _exclude(given, role, ("operation", "deny_principal", "deny_host"))
+    if given["principal"] and action != "list":
+        raise UsageError("The --principal option is only available if --list is set")
+    if given["producer"] and not given["topic"]:
+        raise UsageError("With --producer you must specify a --topic")
+    if given["idempotent"] and not given["producer"]:
+        raise UsageError("The --idempotent option is only available if --producer is set")
+    alone = given["consumer"] and not given["producer"]
+    if given["consumer"] and not (given["topic"] and given["group"]):
+        raise UsageError("With --consumer you must specify a --topic and a --group")
+    if alone and (given["cluster"] or given["transactional_id"]):
+        raise UsageError("With --consumer no --cluster or --transactional-id option should be specified")
+    for name in (*people[:2], "principal"):
+        for text in given[name]:
+            kind, colon, rest = text.partition(":")
+            if not (kind and colon and rest):
+                raise UsageError(f"--{name.replace('_', '-')}: '{text}' is no principal: User:name is expected")
+    if action == "add" and given["resource_pattern_type"] in ("any", "match"):
+        raise UsageError(
+            f"A '--resource-pattern-type' value of '{given['resource_pattern_type']}' is not valid when adding acls"
+        )
+
+
+def _exclude(given: Mapping[str, Any], option: str, others: Sequence[str]) -> None:
+    for other in others:
+        if given[other]:
+            raise UsageError(f"{option} can't be used with --{other.replace('_', '-')}")
+
+
+def resources(given: Mapping[str, Any]) -> list[Resource]:
+    """The patterns that the options name, in their order."""
+    pattern_type = given["resource_pattern_type"].upper()
+    found = []
+    for option, resource_type in RESOURCE_OPTIONS.items():
+        found += [Resource(resource_type, name.strip(), pattern_type) for name in given[option]]
+    if pattern_type == "LITERAL" and (given["cluster"] or given["idempotent"]):
+        found.append(Resource("CLUSTER", CLUSTER_NAME, "LITERAL"))
+    return list(dict.fromkeys(found))
+
+
+def plan(given: Mapping[str, Any], action: str) -> Plan:
+    """Pattern -> entries to add or to remove; none for a pattern all of whose entries are to go."""
+    found = resources(given)
+    if not found:
+        raise UsageError(
+            "at least one resource is needed: --topic, --group, --cluster, --transactional-id, --delegation-token "
+            "or --user-principal"
+        )
+    planned: Plan = {}
+    if given["producer"] or given["consumer"]:
+        for resource in found:
+            operations = _of_roles(resource.resource_type, given)
+            if operations:
+                planned[resource] = _entries(given, operations)
+    else:
+        operations = [_operation(text) for text in given["operation"] or ("ALL",)]
+        planned = {resource: _entries(given, operations) for resource in found}
+    for resource, entries in planned.items():
+        _check_operations(resource, entries)
+    if action == "add" and not all(planned.values()):
+        raise UsageError("You must specify one of: --allow-principal, --deny-principal when trying to add ACLs.")
+    return planned
+
+
+def _of_roles(resource_type: str, given: Mapping[str, Any]) -> list[str]:
+    """The operations that a producer and a consumer need."""
+    operations: dict[str, tuple[str, ...]] = {}
+    if given["producer"]:
+        operations = {"TOPIC": ("WRITE", "DESCRIBE", "CREATE"), "TRANSACTIONAL_ID": ("WRITE", "DESCRIBE")}
+        if given["idempotent"]:
+            operations["CLUSTER"] = ("IDEMPOTENT_WRITE",)
+    if given["consumer"]:
+        operations["TOPIC"] = (*operations.get("TOPIC", ()), "READ", "DESCRIBE")
+        operations["GROUP"] = ("READ",)
+    return list(dict.fromkeys(operations.get(resource_type, ())))
+
+
+def _operation(text: str) -> str:
+    """``IdempotentWrite`` and ``IDEMPOTENT_WRITE`` alike."""
+    known = {name.replace("_", ""): name for names in OPERATIONS.values() for name in (*names, "ALL")}
+    found = known.get(text.strip().upper().replace("_", ""))
+    if found is None:
+        raise UsageError(f"--operation: '{text}' is no operation: {', '.join(sorted(known.values()))}")
+    return found
+
+
+def _entries(given: Mapping[str, Any], operations: Sequence[str]) -> list[Entry]:
+    return [
+        Entry(principal.strip(), host.strip(), operation, permission.upper())
+        for permission in ("allow", "deny")
+        for principal in given[f"{permission}_principal"]
+        for operation in operations
+        for host in given[f"{permission}_host"] or (ANY_HOST,)
+    ]
+
+
+def _check_operations(resource: Resource, entries: Sequence[Entry]) -> None:
+    valid = (*OPERATIONS[resource.resource_type], "ALL")
+    for entry in entries:
+        if entry.operation not in valid:
+            raise UsageError(f"ResourceType {resource.resource_type} only supports operations {', '.join(valid)}")

@@ -1,0 +1,68 @@
+"""What Kafka 4.3.1's DelegationTokenCommand prints, but for HMACs, which are passwords."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafka_tools.output.rows import Row
+
+_WIDTHS = (15, 30, 15, 15, 25, 15, 15, 15)
+_TITLES = ("TOKENID", "HMAC", "OWNER", "REQUESTER", "RENEWERS", "ISSUEDATE", "EXPIRYDATE", "MAXDATE")
+_HIDDEN = "***"
+
+
+def creating(renewers: Sequence[str], lifetime_ms: int) -> str:
+    """Before a token is made."""
+    return f"Calling create token operation with renewers :{_listed(renewers)} , max-life-time-period :{lifetime_ms}\n"
+
+
+def created(row: Row) -> str:
+    """The token, its HMAC included: this is the only time it is shown."""
+    return f"Created delegation token with tokenId : {row['token_id']}\n{_table([row])}"
+
+
+def describing(owners: Sequence[str]) -> str:
+    """Before tokens are asked for."""
+    if not owners:
+        return "Calling describe token operation for current user.\n"
+    return f"Calling describe token operation for owners: {_listed(owners)}\n"
+
+
+def described(rows: Sequence[Row]) -> str:
+    """All tokens."""
+    return f"Total number of tokens : {len(rows)}{_table(rows)}"
+
+
+def prolonging(action: str, period_ms: int) -> str:
+    """Before a token is renewed or expired."""
+    what = {"renew": "renew-time-period", "expire": "expire-time-period"}[action]
+    return f"Calling {action} token operation with hmac :{_HIDDEN} , {what} :{period_ms}\n"
+
+
+def prolonged(action: str, expires_ms: int) -> str:
+    """After that."""
+    return f"Completed {action} operation. New expiry date : {_minute(expires_ms)}\n"
+
+
+def _table(rows: Sequence[Row]) -> str:
+    text = "\n" + _line(_TITLES)
+    for row in rows:
+        requester = "" if row["requester"] is None else row["requester"]
+        times = [_minute(row[name]) for name in ("issued_ms", "expires_ms", "max_ms")]
+        text += "\n" + _line([row["token_id"], row["hmac"], row["owner"], requester, _listed(row["renewers"]), *times])
+    return text
+
+
+def _line(cells: Sequence[str]) -> str:
+    return " ".join(cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=True)) + "\n"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"[{', '.join(names)}]"
+
+
+def _minute(time_ms: int) -> str:
+    """Local time, as in Kafka: 2026-01-31T17:05."""
+    from datetime import datetime
+
+    return datetime.fromtimestamp(time_ms / 1000).strftime("%Y-%m-%dT%H:%M")

@@ -1,0 +1,100 @@
+"""kafka-features, kafka-metadata-quorum, kafka-client-metrics and kafka-cluster unregister beside Kafka's tools."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kafka_tools.commands._feature_levels import LATEST_PRODUCTION, METADATA_VERSIONS, metadata_level, of_release
+from tests.against_kafka.harness import RealKafka
+from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, same, theirs
+
+
+@pytest.fixture(params=["kafka_43", "kafka_39"])
+def kafka(request: pytest.FixtureRequest) -> RealKafka:
+    found: RealKafka = request.getfixturevalue(request.param)
+    return found
+
+
+def without_numbers(text: str) -> str:
+    """Epochs, offsets and times differ from one moment to the next."""
+    return re.sub(r"\d{2,}", "N", text)
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("features", ("describe",)),
+        ("metadata-quorum", ("describe", "--status")),
+        ("metadata-quorum", ("describe", "--replication")),
+        ("metadata-quorum", ("remove-controller", "-i", 3, "-d", "AAAAAAAAAAAAAAAAAAAAAQ", "--dry-run")),
+    ],
+)
+def test_answers_are_equal_but_for_their_numbers(kafka: RealKafka, command: str, arguments: tuple[object, ...]) -> None:
+    our, their = (done(run(kafka, command, *arguments)) for run in (ours, theirs))
+    assert_equal(re.sub(r" +|N +", " ", without_numbers(our)), re.sub(r" +|N +", " ", without_numbers(their)))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("version-mapping",),
+        ("version-mapping", "--release-version", "3.9"),
+        ("version-mapping", "--release-version", "4.0-IV1"),
+        ("feature-dependencies", "--feature", "eligible.leader.replicas.version=1", "--feature", "metadata.version=25"),
+        ("feature-dependencies", "--feature", "transaction.version=2"),
+    ],
+)
+def test_levels_are_kafkas(kafka_43: RealKafka, arguments: tuple[str, ...]) -> None:
+    first, *rest = arguments
+    our = ours(kafka_43, "features", first, *rest, connect=False)
+    assert_equal(done(our), done(theirs(kafka_43, "features", first, *rest)))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("upgrade", "--feature", "group.version=1", "--dry-run"),
+        ("upgrade", "--release-version", "4.3", "--dry-run"),
+        ("downgrade", "--feature", "group.version=0", "--dry-run"),
+        ("disable", "--feature", "group.version", "--dry-run"),
+    ],
+)
+def test_dry_runs_say_the_same(kafka_43: RealKafka, arguments: tuple[str, ...]) -> None:
+    same(kafka_43, "features", *arguments)
+
+
+def test_the_levels_of_every_release_are_kafkas(kafka_43: RealKafka) -> None:
+    for level, name in METADATA_VERSIONS.items():
+        if level <= LATEST_PRODUCTION:
+            text = done(theirs(kafka_43, "features", "version-mapping", "--release-version", name))
+            expected = of_release(metadata_level(name))
+            assert text.splitlines()[0] == f"metadata.version={level} ({name})"
+            assert [line.split("=")[1] for line in text.splitlines()[1:]] == [str(v) for v in expected.values()][1:]
+
+
+def test_what_cannot_be_is_said_and_fails(kafka_43: RealKafka) -> None:
+    refused = ours(kafka_43, "features", "upgrade", "--metadata", "4.1", "--dry-run")
+    assert refused.returncode == 1
+    assert "Can not upgrade metadata.version to 27." in refused.stderr
+    assert "1 out of 1 operation(s) failed." in refused.stderr
+    unknown = ours(kafka_43, "cluster", "unregister", "--id", 99)
+    assert unknown.returncode == 1 and "Broker ID 99 is not currently registered" in unknown.stderr
+
+
+def test_client_metrics_from_first_to_last(kafka_43: RealKafka) -> None:
+    name = fresh("metrics")
+    change = ("--alter", "--name", name, "--metrics", "org.apache.", "--interval", 60000, "--match", "client_id=a.*")
+    assert done(ours(kafka_43, "client-metrics", *change)) == f"Altered client metrics config for {name}.\n"
+    same(kafka_43, "client-metrics", "--describe", "--name", name)
+    same(kafka_43, "client-metrics", "--list", sort=True)
+    same(kafka_43, "client-metrics", "--describe", sort=True)
+    done(ours(kafka_43, "client-metrics", "--alter", "--name", name, "--interval", ""))
+    assert "interval.ms=300000" in same(kafka_43, "client-metrics", "--describe", "--name", name)
+    assert done(ours(kafka_43, "client-metrics", "--delete", "--name", name)) == (
+        f"Deleted client metrics config for {name}.\n"
+    )
+    assert name not in same(kafka_43, "client-metrics", "--list", sort=True)
+    missing = ours(kafka_43, "client-metrics", "--describe", "--name", name)
+    assert missing.returncode == 1 and "doesn't exist" in missing.stderr
