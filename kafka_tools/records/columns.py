@@ -106,7 +106,7 @@ def decode(views: Sequence[BatchView], arena: memoryview | None = None) -> Recor
     try:
         begin = _record_starts(numbers, first, last, counts)
         return None if begin is None else _fields(numbers, views, counts, begin, last)
-    except IndexError:  # beyond the arena
+    except (IndexError, _Unusual):  # an index: beyond the arena
         return None
 
 
@@ -139,6 +139,10 @@ def _bodies(views: Sequence[BatchView], arena: memoryview) -> tuple[list[int], l
     return starts, ends
 
 
+class _Unusual(Exception):
+    """A number that the scalar loop has to look at."""
+
+
 class _Numbers:
     """Varints in an arena, many at once. Raises IndexError for positions outside of it."""
 
@@ -149,20 +153,17 @@ class _Numbers:
         """Two bytes from each position on."""
         self._value, self._length, self.step = _tables()
 
-    def read(self, position: Column, most_bytes: int) -> tuple[Column, Column] | None:
-        """(zig-zag numbers, positions behind them), None if one has more than ``most_bytes``."""
+    def read(self, position: Column, most_bytes: int) -> tuple[Column, Column]:
+        """(zig-zag numbers, positions behind them). Raises _Unusual if one has more than ``most_bytes``."""
         pair = self.pairs[position]
         value: Column = self._value[pair]
         behind = position + self._length[pair]
         longer = np.flatnonzero(behind == position)
         if longer.size:
-            found = self._long(position[longer], most_bytes)
-            if found is None:
-                return None
-            value[longer], behind[longer] = found
+            value[longer], behind[longer] = self._long(position[longer], most_bytes)
         return value, behind
 
-    def _long(self, position: Column, most_bytes: int) -> tuple[Column, Column] | None:
+    def _long(self, position: Column, most_bytes: int) -> tuple[Column, Column]:
         value = np.zeros(len(position), np.int64)
         behind = position.copy()
         open_ = np.arange(len(position))
@@ -174,9 +175,9 @@ class _Numbers:
             if not open_.size:
                 break
         else:
-            return None
+            raise _Unusual
         if most_bytes == 5 and int(value.max()) > 0xFFFFFFFF:
-            return None
+            raise _Unusual
         return (value >> 1) ^ -(value & 1), behind
 
 
@@ -274,30 +275,13 @@ def _fields(
     stop[:-1] = begin[1:]
     filled = counts > 0
     stop[np.cumsum(counts)[filled] - 1] = ends[filled]
-    found = numbers.read(begin, 5)
-    if found is None:
-        return None
-    found = numbers.read(found[1] + 1, 9)  # one byte of attributes comes first
-    if found is None:
-        return None
-    timestamp, position = found
-    found = numbers.read(position, 5)
-    if found is None:
-        return None
-    delta, position = found
-    found = numbers.read(position, 5)
-    if found is None:
-        return None
-    key_size, key_start = found
-    found = numbers.read(key_start + np.maximum(key_size, 0), 5)
-    if found is None:
-        return None
-    value_size, value_start = found
+    _, position = numbers.read(begin, 5)
+    timestamp, position = numbers.read(position + 1, 9)  # one byte of attributes comes first
+    delta, position = numbers.read(position, 5)
+    key_size, key_start = numbers.read(position, 5)
+    value_size, value_start = numbers.read(key_start + np.maximum(key_size, 0), 5)
     headers_at = value_start + np.maximum(value_size, 0)
-    found = numbers.read(headers_at, 5)
-    if found is None:
-        return None
-    header_count, position = found
+    header_count, position = numbers.read(headers_at, 5)
     bare = header_count == 0
     if np.any(header_count < 0) or np.any(bare & (position != stop)):
         return None
@@ -338,26 +322,19 @@ class HeaderColumns(NamedTuple):
 def headers(part: RecordColumns) -> Iterator[HeaderColumns]:
     """The first header of the records that have one, then the second ones, and so on."""
     numbers = _Numbers(part.arena)
-    found = numbers.read(part.headers_at, 5)
-    assert found is not None  # ``decode`` has read it
-    return _headers(numbers, part.header_count, found[1])
+    return _headers(numbers, part.header_count, numbers.read(part.headers_at, 5)[1])
 
 
 def _headers(numbers: _Numbers, count: Column, position: Column) -> Iterator[HeaderColumns]:
-    """Ends early, with a negative size of a name, at what is no header."""
     rows = np.flatnonzero(count)
     at, number = position[rows], 0
     while rows.size:
-        name, value = numbers.read(at, 5), None
-        if name is not None:
-            value = numbers.read(name[1] + np.maximum(name[0], 0), 5)
-        if name is None or value is None:
-            yield HeaderColumns(rows, at, np.full_like(at, -1), at, at)
-            return
-        yield HeaderColumns(rows, name[1], name[0], value[1], value[0])
+        name_size, name_start = numbers.read(at, 5)
+        value_size, value_start = numbers.read(name_start + np.maximum(name_size, 0), 5)
+        yield HeaderColumns(rows, name_start, name_size, value_start, value_size)
         number += 1
         more = count[rows] > number
-        rows, at = rows[more], (value[1] + np.maximum(value[0], 0))[more]
+        rows, at = rows[more], (value_start + np.maximum(value_size, 0))[more]
 
 
 def _headers_fit(numbers: _Numbers, count: Column, position: Column, stop: Column) -> bool:
