@@ -165,13 +165,15 @@ def test_spark_reads_a_store(endpoint: str, spark: SparkSession) -> None:
     import kafka_tools.spark
 
     path = upload(case("m2-zstd-43").cwd, "spark")
-    kafka_tools.spark.register(spark)
+    # Workers get the environment that was the session's when the sources were registered.
     spark.sparkContext.environment.update(ENVIRONMENT, AWS_ENDPOINT_URL=endpoint)
     try:
+        kafka_tools.spark.register(spark)
         rows = spark.read.format("kafka_log_batches").option("columns", "record_count").load(path).collect()
     finally:
         for name in (*ENVIRONMENT, "AWS_ENDPOINT_URL"):
             spark.sparkContext.environment.pop(name, None)
+        kafka_tools.spark.register(spark)
     assert sum(row.record_count for row in rows) == 340
 
 
