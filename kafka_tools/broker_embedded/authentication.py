@@ -49,6 +49,7 @@ class ListenerSecurity:
         if "PLAIN" in self.mechanisms:
             self._plain_users = _plain_users(values, endpoint)
 
+        self._limits_ms = {mechanism: _limit_ms(values, mechanism, endpoint) for mechanism in self.mechanisms}
         self._tokens = _token_validator(values, endpoint) if "OAUTHBEARER" in self.mechanisms else None
 
     def login(self) -> Login:
@@ -67,6 +68,17 @@ class ListenerSecurity:
         lookup = self._core.credentials.lookup
         return ScramServer(mechanism, lambda login: None if login.token_auth else lookup(mechanism, login.username))
 
+    def now_s(self) -> float:
+        return self._core.clock.monotonic_s()
+
+    def lifetime_ms(self, mechanism: str, credential_ends_ms: int | None) -> int:
+        """How long a login holds (KIP-368): the listener's limit, or less if its credential ends; 0 is for ever."""
+        limit_ms = self._limits_ms.get(mechanism, 0)
+        if credential_ends_ms is None:
+            return max(limit_ms, 0)
+        left_ms = max(credential_ends_ms - self._core.clock.now_ms(), 1)
+        return min(left_ms, limit_ms) if limit_ms > 0 else left_ms
+
     def _verify(self, user: str, password: str) -> bool:
         expected = self._plain_users.get(user)
         return expected is not None and hmac.compare_digest(expected.encode(), password.encode())
@@ -81,6 +93,19 @@ class Login:
         self.bare_tokens = False
         """Whether frames are tokens without a request around them (after SaslHandshake v0)."""
         self._server: SaslServer | None = None
+        self._first: tuple[str, str] | None = None
+        """Principal and mechanism of the first login: a later one (KIP-368) must not change them."""
+        self.session_lifetime_ms = 0
+        """How long the login holds; 0 for the connection's life."""
+        self._ends_s = float("inf")
+
+    def expired(self) -> bool:
+        """Whether the client should have logged in again by now."""
+        return self._ends_s <= self.security.now_s()
+
+    @property
+    def may_begin_again(self) -> bool:
+        return self.session_lifetime_ms > 0
 
     @property
     def done(self) -> bool:
@@ -92,7 +117,7 @@ class Login:
 
     def choose(self, mechanism: str, *, bare_tokens: bool) -> bool:
         """Begin with a mechanism; False if the listener does not offer it."""
-        if mechanism not in self.security.mechanisms:
+        if mechanism not in self.security.mechanisms or (self._first and self._first[1] != mechanism):
             return False
         self.mechanism = mechanism
         self.bare_tokens = bare_tokens
@@ -106,7 +131,18 @@ class Login:
         answer = self._server.step(bytes(token))
         if self._server.done:
             self.bare_tokens = False
+            self._completed(self.mechanism or "")
         return answer
+
+    def _completed(self, mechanism: str) -> None:
+        if self._first is not None and self._first[0] != self.principal:
+            raise AuthenticationFailed(
+                f"Cannot change principals during re-authentication from {self._first[0]}: {self.principal}"
+            )
+        self._first = (self.principal, mechanism)
+        self.session_lifetime_ms = self.security.lifetime_ms(mechanism, getattr(self._server, "expires_ms", None))
+        if self.session_lifetime_ms:
+            self._ends_s = self.security.now_s() + self.session_lifetime_ms / 1000
 
 
 def listener_values(properties: Mapping[str, str], listener: str) -> dict[str, str]:
@@ -171,3 +207,12 @@ def _token_validator(values: Mapping[str, str], endpoint: Endpoint) -> Unsecured
             f"{key}: Must supply exactly 1 non-null JAAS mechanism configuration (size was {len(entries)})"
         )
     return UnsecuredValidator(entries[0].options)
+
+
+def _limit_ms(values: Mapping[str, str], mechanism: str, endpoint: Endpoint) -> int:
+    key = "connections.max.reauth.ms"
+    text = values.get(f"{mechanism.lower()}.{key}") or values.get(key) or "0"
+    try:
+        return int(text.strip())
+    except ValueError:
+        raise ConfigError(f"listener {endpoint.name}: {key} for {mechanism}: '{text}' is no whole number") from None

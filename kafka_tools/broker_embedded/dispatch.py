@@ -158,6 +158,8 @@ class Dispatcher:
         handler = self.handlers.get(key)
         if login is not None and not login.done and key not in BEFORE_LOGIN:
             raise CloseConnection(f"api key {key} before the SASL login")
+        if login is not None and login.done and login.expired() and key not in (17, 36):
+            raise CloseConnection("the login has ended, and the client did not log in again in time")
         if handler is None:
             raise WireError(f"api key {key} is not served", api=f"key {key}", version=version, position=0)
         if not handler.min_version <= version <= handler.max_version:

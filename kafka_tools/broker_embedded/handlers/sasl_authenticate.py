@@ -3,7 +3,7 @@
 - A wrong login is SASL_AUTHENTICATION_FAILED with a text that does not tell users from passwords; the
   connection is closed once the answer is sent.
 - On a listener without SASL, or after the login, it is ILLEGAL_SASL_STATE.
-- v1: session_lifetime_ms is 0: a login here does not expire.
+- v1: session_lifetime_ms: when the client must log in again (KIP-368), 0 for never.
 """
 
 from __future__ import annotations
@@ -32,4 +32,5 @@ def handle(call: Call) -> SaslAuthenticateResponse:
         return SaslAuthenticateResponse(error_code=error_codes.SASL_AUTHENTICATION_FAILED, error_message=str(error))
     if login.done:
         connection.principal = login.principal
-    return SaslAuthenticateResponse(error_message=None, auth_bytes=answer)
+    lifetime_ms = login.session_lifetime_ms if login.done else 0
+    return SaslAuthenticateResponse(error_message=None, auth_bytes=answer, session_lifetime_ms=lifetime_ms)

@@ -1,7 +1,8 @@
 """SaslHandshake (17): choose the SASL mechanism of a connection.
 
 - A mechanism that the listener does not offer is UNSUPPORTED_SASL_MECHANISM, with those it does.
-- On a listener without SASL, or after the login, it is ILLEGAL_SASL_STATE.
+- On a listener without SASL it is ILLEGAL_SASL_STATE; after the login too, unless the login ends (KIP-368): then it
+  begins the next one, with the same mechanism.
 - v0: the tokens that follow are not wrapped in requests.
 """
 
@@ -17,7 +18,7 @@ AUTHORIZE = ()
 
 def handle(call: Call) -> SaslHandshakeResponse:
     login = call.connection.login
-    if login is None or login.done:
+    if login is None or (login.done and not login.may_begin_again):
         return SaslHandshakeResponse(error_code=error_codes.ILLEGAL_SASL_STATE)
     known = login.choose(call.request.mechanism, bare_tokens=call.version == 0)
     return SaslHandshakeResponse(
