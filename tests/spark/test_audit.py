@@ -37,11 +37,11 @@ def numbers(summary: Any) -> dict[str, Any]:
 
 def test_spark_adds_up_what_one_process_counts(spark: SparkSession) -> None:
     dirs = [
-        golden_root() / name / "data" for name in GOLDEN_DIRS[::4]
+        golden_root() / name / "data" for name in GOLDEN_DIRS[::12]
     ]  # each task costs time, and nothing new is seen in the rest
     result = audit(spark, [str(path) for path in dirs], AuditOptions(range_bytes=2048))
     found = {(row.summary.log_dir, row.summary.topic, row.summary.partition): row for row in result.partitions}
-    assert len(found) == len(result.partitions) > 30
+    assert len(found) == len(result.partitions) > 8
     counted = 0
     for log_dir in dirs:
         for (topic, partition), expected in summaries(log_dir, 2048).items():
