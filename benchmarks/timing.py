@@ -59,7 +59,7 @@ def run(command: Sequence[str], timeout_s: float = TIMEOUT_S) -> subprocess.Comp
 class Cost(NamedTuple):
     """What one run took: ``wall_s`` is what people wait, ``cpu_s`` is what a busy machine does not change.
 
-    ``peak_bytes`` is the largest resident size of its process.
+    ``peak_bytes`` is the largest resident size of its process, and never less than that of this one when it started it.
     """
 
     wall_s: float
