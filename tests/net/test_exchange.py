@@ -267,8 +267,9 @@ def test_request_timeout_is_shorter_than_the_deadline():
 def test_silent_server_ends_at_the_deadline_with_its_stage():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         with exchange(f"127.0.0.1:{silent.getsockname()[1]}") as client:
-            with pytest.raises(DeadlineExceeded, match=r"timed out after 0\.3 s .*\(stage: versions\)"):
+            with pytest.raises(DeadlineExceeded, match=r"timed out after 0\.3 s .*\(stage: versions\)") as caught:
                 client.bootstrap(deadline(0.3))
+            assert "security.protocol" in caught.value.hint
 
 
 def test_connection_that_the_broker_closed_while_idle_is_replaced():
