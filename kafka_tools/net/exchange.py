@@ -215,8 +215,8 @@ class Exchange:
             raise DeadlineExceeded(
                 f"timed out after {deadline.timeout_s:g} s connecting to {connection.node} (stage: {connection.stage})",
                 node=str(connection.node),
-                hint="the node took longer than the time limit: allow more, and check that security.protocol is that of "
-                "the listener and that no firewall drops what is sent",
+                hint="the node took longer than the time limit: allow more, and check that security.protocol is that "
+                "of the listener and that no firewall drops what is sent",
             )
 
 
