@@ -1,6 +1,7 @@
 """Commands on a real 4.3.1 broker: wall time and peak memory beside Kafka's own tools and kafka-python's CLI.
 
-``python -m benchmarks.commands [--rounds N]``, in an environment with the package and its ``dev`` extra. Needs Java and Kafka's jars (see CONTRIBUTING.md). Each round runs every contestant once, in turn.
+``python -m benchmarks.commands [--rounds N]``, in an environment with the package and its ``dev`` extra. Needs Java and
+Kafka's jars (see CONTRIBUTING.md). Each round runs every contestant once, in turn.
 """
 
 from __future__ import annotations
