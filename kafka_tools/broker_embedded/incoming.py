@@ -14,6 +14,7 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.records.convert import up_convert
 from kafka_tools.records.record import Headers, Record
 
 _NEVER_MS = 2**63 - 1
@@ -171,9 +172,7 @@ def _check_times(view: BatchView, limits: Limits, now_ms: int) -> None:
 def _stored_form(data: Buffer, views: list[BatchView], limits: Limits) -> bytearray:
     """The bytes to append: as they came, or written anew in magic 2 and the topic's codec."""
     if any(view.magic < 2 for view in views):
-        codec = _stored_codec(max(view.codec for view in views), limits)
-        rows = [_row(record) for view in views for record in view.records()]
-        return bytearray(build_batch(rows, codec=codec))
+        return bytearray(up_convert(views, codec=_stored_codec(max(view.codec for view in views), limits)))
     taken = bytearray()
     for view in views:
         codec = _stored_codec(view.codec, limits)

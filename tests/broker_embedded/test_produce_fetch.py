@@ -85,6 +85,14 @@ def test_old_consumers_get_the_format_they_know(broker: DiskBroker, version: int
     assert found == [(magic, 0, b"a"), (magic, 1, b"b"), (magic, 2, b"c")]
 
 
+@pytest.mark.req("DC-11")
+def test_old_consumers_get_no_record_before_the_one_they_asked_for(broker: DiskBroker) -> None:
+    broker.produce("t", broker.batch(b"a", b"b", b"c"))
+    (first, second) = (batches(bytes(fetch(broker, at, version=3).records)) for at in (0, 2))
+    assert [record.offset for view in first for record in view.records()] == [0, 1, 2]
+    assert [record.offset for view in second for record in view.records()] == [2]
+
+
 @pytest.mark.parametrize("version", range(4, 19))
 def test_every_version_of_fetch_is_served(broker: DiskBroker, version: int) -> None:
     if not broker.core.dispatcher.handlers[1].min_version <= version <= broker.core.dispatcher.handlers[1].max_version:
@@ -111,6 +119,7 @@ def test_acks_0_gets_no_answer_and_an_error_closes_the_connection(broker: DiskBr
         broker.produce_pending("absent", broker.batch(b"a"), acks=0)
 
 
+@pytest.mark.req("REC-21")
 def test_batches_that_cannot_be_kept_are_refused(broker: DiskBroker) -> None:
     def code(batch: bytes | None, version: int = 9, topic: str = "t") -> int:
         return int(broker.produce(topic, batch, version=version).error_code)
@@ -124,7 +133,7 @@ def test_batches_that_cannot_be_kept_are_refused(broker: DiskBroker) -> None:
     assert code(bytes(count)) == codes.CORRUPT_MESSAGE
     assert code(good[:-1]) == code(good + good) == codes.INVALID_RECORD
     assert code(None) == code(b"") == codes.INVALID_RECORD
-    assert code(build_batch([(1, None, b"a", ())], magic=1)) == codes.INVALID_RECORD
+    assert code(build_batch([(1, None, b"a", ())], magic=1)) == codes.INVALID_RECORD  # since v3 only magic 2
     assert code(broker.batch(b"\0\0", control=True)) == codes.INVALID_RECORD
     assert code(broker.batch(b"a", producer_id=1, producer_epoch=0)) == codes.INVALID_RECORD
     assert code(broker.batch(b"x" * 1_100_000)) == codes.MESSAGE_TOO_LARGE

@@ -27,6 +27,7 @@ from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_tools.protocol.schema import Message, Stored
 from kafka_tools.protocol.stored.offset_commit import KEYS, OffsetCommitKey, OffsetCommitValue
@@ -312,3 +313,16 @@ def test_importing_one_api_imports_no_other() -> None:
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
     assert output.strip() == "['kafka_tools.protocol.messages.delete_records']"
+
+
+@pytest.mark.req("REC-18")
+@pytest.mark.parametrize("version", [3, 8])
+def test_records_are_nullable_bytes(version: int) -> None:
+    Topic = ProduceRequest.TopicProduceData
+    for records, wire in ((None, b"\xff\xff\xff\xff"), (b"", bytes(4)), (b"abc", b"\0\0\0\x03abc")):
+        partition = Topic.PartitionProduceData(index=7, records=records)
+        message = ProduceRequest(acks=1, timeout_ms=5, topic_data=[Topic(name="t", partition_data=[partition])])
+        data = encode(message, version)
+        assert data.endswith(b"\0\0\0\x07" + wire)
+        found = decode(ProduceRequest, version, data).topic_data[0].partition_data[0].records
+        assert (found if found is None else bytes(found)) == records

@@ -249,3 +249,10 @@ def test_a_count_of_records_that_cannot_be_costs_nothing() -> None:
     assert next(records).value == b"v"
     with pytest.raises(CorruptBatch):
         next(records)
+
+
+def test_magics_may_be_mixed_and_a_batch_that_is_not_whole_is_left_out() -> None:
+    whole = b"".join(build_batch([(1, b"k", b"v", ())], magic=magic, base_offset=magic) for magic in (0, 1, 2))
+    assert [(view.magic, view.base_offset) for view in batches(whole)] == [(0, 0), (1, 1), (2, 2)]
+    assert [view.magic for view in batches(whole[:-1])] == [0, 1]
+    assert next(batches(whole[:16]), None) is None

@@ -204,7 +204,7 @@ class _Fetch:
                 Answer.AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
                 for producer_id, first_offset in opened.aborted_transactions(wanted.fetch_offset, stable)
             ]
-        answer.records = for_version(data, version) if data else b""
+        answer.records = for_version(data, version, wanted.fetch_offset) if data else b""
         return answer
 
 
