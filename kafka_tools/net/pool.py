@@ -28,6 +28,7 @@ from kafka_tools.values import Node
 if TYPE_CHECKING:
     import random
 
+    from kafka_tools.net.sasl.oauth_tokens import Tokens
     from kafka_tools.net.tls import TlsSettings
     from kafka_tools.net.trace import Trace
 
@@ -57,6 +58,7 @@ class ConnectionPool:
         self._backoffs: dict[Key, _Backoff] = {}
         self._postponed: dict[Key, tuple[float, Connection]] = {}
         self._tls_settings: TlsSettings | None = None
+        self._tokens: Tokens | None = None
 
     def ready(self, node: Node) -> bool:
         """Whether a connection to ``node`` is open and ready now."""
@@ -198,10 +200,12 @@ class ConnectionPool:
     def _sasl_exchange(self) -> SaslExchange:
         mechanism = self.config.sasl_mechanism
         if mechanism == "OAUTHBEARER":
-            from kafka_tools.net.sasl.oauth_tokens import token_for
+            from kafka_tools.net.sasl.oauth_tokens import Tokens
             from kafka_tools.net.sasl.oauthbearer import OAuthBearerClient
 
-            return OAuthBearerClient(token_for(self.config, self.clock))
+            if self._tokens is None:
+                self._tokens = Tokens(self.config, self.clock)
+            return OAuthBearerClient(self._tokens.token())
         login = self.config.credentials()
         if mechanism == "PLAIN":
             from kafka_tools.net.sasl.plain import PlainClient

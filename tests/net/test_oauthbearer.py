@@ -8,7 +8,7 @@ import pytest
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.sasl.oauth_tokens import token_for
+from kafka_tools.net.sasl.oauth_tokens import Tokens
 from kafka_tools.net.sasl.oauthbearer import OAuthBearerClient, OAuthBearerServer, Token, TokenRefused
 from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator, list_of, make_token, read_token
 
@@ -194,25 +194,25 @@ def config(url=None, options='unsecuredLoginStringClaim_sub="alice"'):
 
 def test_the_client_takes_its_token_from_the_options_or_a_file(tmp_path):
     clock = ManualClock()
-    assert read_token(token_for(config(), clock))["sub"] == "alice"
+    assert read_token(Tokens(config(), clock).token())["sub"] == "alice"
     file = tmp_path / "a token"
     file.write_text("eyJ.abc.def\n")
     url = file.as_uri()
-    assert token_for(config(url), clock) == "eyJ.abc.def"
+    assert Tokens(config(url), clock).token() == "eyJ.abc.def"
     file.write_text("another.one.")
-    assert token_for(config(url), clock) == "another.one."
+    assert Tokens(config(url), clock).token() == "another.one."
     file.write_text("planted secret")
     with pytest.raises(ConfigError, match="holds no token") as caught:
-        token_for(config(url), clock)
+        Tokens(config(url), clock).token()
     assert "planted" not in str(caught.value)
     file.unlink()
     with pytest.raises(ConfigError, match="cannot read"):
-        token_for(config(url), clock)
+        Tokens(config(url), clock).token()
 
 
 def test_a_client_without_principal_or_module_is_told_what_to_set():
     with pytest.raises(ConfigError, match="no 'sub' claim") as caught:
-        token_for(config(options=""), ManualClock())
+        Tokens(config(options=""), ManualClock()).token()
     assert "unsecuredLoginStringClaim_sub" in caught.value.hint
     with pytest.raises(ConfigError, match=r"sasl\.jaas\.config is not set"):
         ClientConfig({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"})
