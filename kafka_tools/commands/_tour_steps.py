@@ -269,7 +269,8 @@ def _dumped(answer: Answer) -> None:
 
 
 def _audited(answer: Answer) -> None:
-    rows = _table(answer.output, "TOPIC")
+    # The sums of the topics stand above the partitions.
+    rows = [row for row in _table(answer.output, "TOPIC") if "PARTITION" in row]
     orders = [row for row in rows if row["TOPIC"] == "orders"]
     require(len(orders) == PARTITIONS, f"{PARTITIONS} partitions of orders should be listed, not {len(orders)}")
     counted = sum(int(row["RECORDS"]) for row in orders)

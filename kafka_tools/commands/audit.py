@@ -17,10 +17,15 @@ SEVERITIES = ("info", "warning", "error")
 NEVER = "never"
 SHOWN_FINDINGS = 100
 SHOWN_GROUPS = 10
+SHOWN_PARTITIONS = 200
 
 _TOPIC_COLUMNS = (
     "topic", "partitions", "size_bytes", "batches", "records", "mean_record_bytes", "distinct_keys", "tombstones",
     "codecs", "stored_share", "reclaimable_bytes", "bytes_per_day", "last_time", "corrupt",
+)  # fmt: skip
+_PARTITION_COLUMNS = (
+    "topic", "partition", "segments", "batches", "records", "first_offset", "last_offset", "first_time", "last_time",
+    "size_bytes", "codecs", "corrupt",
 )  # fmt: skip
 _GROUP_COLUMNS = ("group", "commits", "commits_per_hour", "size_bytes", "tombstones", "last_time")
 _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position", "offset", "detail")
@@ -177,6 +182,7 @@ def _print_tables(result: Audit) -> None:
     found = data(result)
     rows = [_topic_row(topic) for topic in found["topics"]]
     show(Rows("audit-topics", _TOPIC_COLUMNS, rows), "table")
+    _print_partitions(found["partitions"])
     if found["groups"]:
         groups = [
             group | {"last_time": _time_text(group["last_timestamp_ms"])} for group in found["groups"][:SHOWN_GROUPS]
@@ -196,6 +202,31 @@ def _print_tables(result: Audit) -> None:
     if remarks:
         click.echo(f"\nRemarks (-o json and --report have them): {', '.join(remarks)}")
     click.echo(f"\n{found['verdict']['text']}")
+
+
+def _print_partitions(partitions: list[dict[str, Any]]) -> None:
+    """Those that hold something, by topic and number; where several directories have a copy, with the directory."""
+    from kafka_tools.output.rows import Rows, show
+
+    filled = [row for row in partitions if row["batches"] or row["corrupt"]]
+    columns: tuple[str, ...] = _PARTITION_COLUMNS
+    if len({row["log_dir"] for row in filled}) > 1:
+        columns = (*columns[:2], "log_dir", *columns[2:])
+    if filled:
+        rows = [
+            row | {
+                "first_time": _time_text(row["first_timestamp_ms"]),
+                "last_time": _time_text(row["last_timestamp_ms"]),
+                "codecs": list(row["codecs"]),
+            }
+            for row in filled[:SHOWN_PARTITIONS]
+        ]  # fmt: skip
+        click.echo()
+        show(Rows("audit-partitions", columns, rows), "table")
+    if len(filled) > SHOWN_PARTITIONS:
+        click.echo(f"... {len(filled) - SHOWN_PARTITIONS} more partitions (-o json and --report have them)")
+    if len(filled) < len(partitions):
+        click.echo(f"... and {len(partitions) - len(filled)} without a batch")
 
 
 def _topic_row(topic: dict[str, Any]) -> dict[str, Any]:

@@ -102,13 +102,17 @@ def test_json_holds_partitions_findings_and_counts(spark: SparkSession) -> None:
     assert {row["severity"] for row in document["data"]["finding_counts"][1:]} == {"info"}
 
 
-def test_the_table_has_a_row_per_topic_and_the_findings(spark: SparkSession) -> None:
+def test_the_tables_have_topics_partitions_and_the_findings(spark: SparkSession) -> None:
     answer = invoke(spark, str(case("corrupt-flip-crc-none43").cwd))
     lines = answer.stdout.splitlines()
     assert lines[0].split()[:5] == ["TOPIC", "PARTITIONS", "SIZE-BYTES", "BATCHES", "RECORDS"]
     assert lines[1].split()[0] == "orders-none"
-    assert lines[3].split()[:3] == ["SEVERITY", "KIND", "TOPIC"]
-    assert lines[4].split()[:2] == ["error", "crc-mismatch"]
+    assert lines[3].split()[:7] == [
+        "TOPIC", "PARTITION", "SEGMENTS", "BATCHES", "RECORDS", "FIRST-OFFSET", "LAST-OFFSET",
+    ]  # fmt: skip
+    assert lines[4].split()[:3] == ["orders-none", "0", "1"]
+    assert lines[6].split()[:3] == ["SEVERITY", "KIND", "TOPIC"]
+    assert lines[7].split()[:2] == ["error", "crc-mismatch"]
     assert lines[-1] == "1 partition, findings: 1 error, 2 remarks."
 
 
