@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,29 @@ def test_keep_keeps_the_data_and_says_where(tmp_path: Path) -> None:
     (folder,) = tmp_path.glob("kafka-tools-tour-*")
     assert f"kept: {folder}" in done.stdout
     assert (folder / "data" / "orders-0" / "00000000000000000000.log").stat().st_size > 0
+
+
+@pytest.mark.parametrize("until", ["Start the bundled broker", "3. "])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_tour_that_is_ended_takes_its_broker_and_its_folder_along(tmp_path: Path, until: str, number: int) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-u", "-m", "kafka_tools", "tour", "--no-audit"],
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert running.stdout is not None
+        assert any(line.startswith(until) for line in running.stdout)
+        running.send_signal(number)
+        running.communicate(timeout=120)
+    finally:
+        running.kill()
+        running.wait()
+    assert running.returncode == 128 + number
+    assert leftovers(tmp_path) == []
+    assert str(tmp_path) not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
 
 
 def test_a_wrong_output_ends_the_tour_with_the_step_and_what_is_missing() -> None:

@@ -95,6 +95,8 @@ def check(value: Any, schema: Schema, path: str = "") -> list[str]:
     mistakes = []
     if "const" in schema and value != schema["const"]:
         mistakes.append(f"{name} is {value}, {schema['const']} is expected")
+    if isinstance(value, str) and len(value) < schema.get("minLength", 0):
+        mistakes.append(f"{name} is empty")
     if "minimum" in schema and value < schema["minimum"]:
         mistakes.append(f"{name} is {value}, at least {schema['minimum']} is expected")
     if "maximum" in schema and value > schema["maximum"]:

@@ -36,6 +36,9 @@ USAGE = 2
 INTERRUPTED = 130
 OUTPUT_CLOSED = 141
 
+LONGEST_WORD, WORD_SHOWN = 300, 60
+"""A word of a message that is longer than the first (in characters; topic names end at 249) is cut to the second."""
+
 COMPLETE_VARIABLE = "_KAFKA_TOOLS_COMPLETE"
 
 
@@ -111,13 +114,27 @@ def emit(text: str) -> None:
 
 
 def complain(program: str, message: str, hint: str | None = None) -> None:
-    """One line on stderr that starts with the program's name, and the hint below it."""
+    """One line on stderr that starts with the program's name, and the hint below it.
+
+    A word without end, such as a file given as a name, is cut, so that the reason stays in sight.
+    """
     from kafka_tools.output.rows import printable
 
-    lines = [f"{program}: {printable(' '.join(message.split()))}"]
+    lines = [f"{program}: {printable(_shortened(' '.join(message.split())))}"]
     if hint:
-        lines.append(f"  {hint}")
+        lines.append(f"  {_shortened(hint)}")
     print("\n".join(lines), file=sys.stderr, flush=True)
+
+
+def _shortened(text: str) -> str:
+    """``text`` with its longest words cut; the items of a list that commas part are words of their own."""
+    import re
+
+    return re.sub(
+        rf"[^\s,]{{{LONGEST_WORD + 1},}}",
+        lambda word: f"{word[0][:WORD_SHOWN]}... ({len(word[0])} characters)",
+        text,
+    )
 
 
 def note(message: str) -> None:

@@ -42,27 +42,14 @@ def command(keep: bool, no_audit: bool) -> int:
     Example:
       kafka-tools tour
     """
-    import shutil
-    import tempfile
     import time
-
-    from kafka_tools.commands import _tour_steps
 
     if not no_audit:
         _require_spark()
     started_s = time.monotonic()
-    folder = Path(tempfile.mkdtemp(prefix="kafka-tools-tour-"))
-    try:
-        with _running_broker(folder) as place:
-            steps = _tour_steps.steps(place, with_audit=not no_audit)
-            for number, step in enumerate(steps, start=1):
-                _take(step, number)
-    finally:
-        if keep:
-            click.echo(f"\nkept: {folder}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-    click.echo(f"\nAll {len(steps)} steps did what they should, in {time.monotonic() - started_s:.1f} s.")
+    with _ended_in_order():
+        taken = _take_all(keep, with_audit=not no_audit)
+    click.echo(f"\nAll {taken} steps did what they should, in {time.monotonic() - started_s:.1f} s.")
     return 0
 
 
@@ -82,6 +69,27 @@ def _require_spark() -> None:
             f"the tour's last step needs Spark, and {' and '.join(missing)} is not installed",
             hint="pip install 'kafka-operator-tools[spark]', or leave the step out with --no-audit",
         )
+
+
+def _take_all(keep: bool, with_audit: bool) -> int:
+    """Take every step on a broker of the tour's own, and clean up; how many steps there were."""
+    import shutil
+    import tempfile
+
+    from kafka_tools.commands import _tour_steps
+
+    folder = Path(tempfile.mkdtemp(prefix="kafka-tools-tour-"))
+    try:
+        with _running_broker(folder) as place:
+            steps = _tour_steps.steps(place, with_audit=with_audit)
+            for number, step in enumerate(steps, start=1):
+                _take(step, number)
+    finally:
+        if keep:
+            click.echo(f"\nkept: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    return len(steps)
 
 
 def _take(step: Step, number: int) -> None:
@@ -149,6 +157,28 @@ def _running_broker(folder: Path) -> Iterator[Place]:
     _stop_broker(broker)
 
 
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the ``with`` block as an exception, so that the broker and the folder do not stay."""
+    import signal
+    import sys
+
+    def end(number: int, _frame: object) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)  # a second one must not end the cleaning up
+        sys.exit(128 + number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler == signal.SIG_DFL:  # nohup's SIG_IGN stays
+            signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def _start_broker(folder: Path) -> tuple[subprocess.Popen[bytes], Place]:
     """The bundled broker as a process, once it has said that it is ready."""
     import json
@@ -170,7 +200,12 @@ def _start_broker(folder: Path) -> tuple[subprocess.Popen[bytes], Place]:
             env=_environment(),
             start_new_session=True,  # Ctrl-C is for the tour, which then stops the broker in order
         )
-    line = _first_line(broker)
+    try:
+        line = _first_line(broker)
+    except BaseException:
+        broker.kill()
+        broker.communicate()
+        raise
     try:
         ready = json.loads(line)
         place = Place(folder, data_dir, ready["bootstrap_servers"], ready["cluster_id"])

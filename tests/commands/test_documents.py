@@ -104,6 +104,7 @@ def test_a_root_that_is_no_object_is_a_type_error(text, kind) -> None:
         ({"partitions": [GOOD, {"topic": "a", "partition": 0}]}, "partitions[1].offset is missing"),
         ({"partitions": [{"partition": 0, "offset": 1}]}, "partitions[0].topic is missing"),
         ({"partitions": [GOOD | {"topic": 1}]}, "partitions[0].topic is an integer, a string is expected"),
+        ({"partitions": [GOOD | {"topic": ""}]}, "partitions[0].topic is empty"),
         ({"partitions": [GOOD | {"partition": "0"}]}, "partitions[0].partition is a string, an integer is expected"),
         ({"partitions": [GOOD | {"offset": 1.0}]}, "partitions[0].offset is the number 1.0, an integer is expected"),
         ({"partitions": [GOOD | {"offset": None}]}, "partitions[0].offset is null, an integer is expected"),

@@ -230,3 +230,12 @@ def test_a_name_cannot_command_the_terminal(capsys, monkeypatch) -> None:
     out, err = capsys.readouterr()
     assert out == "g\\x1b]0;owned\\x07\\x9b31m\n"
     assert err == "kafka-x: group g\\x1b]0;owned\\x07\\x9b31m\n"
+
+
+def test_a_name_without_end_is_cut_and_a_long_list_is_not(capsys) -> None:
+    names = ",".join(f"orders-{number}" for number in range(200))
+    _run.complain("kafka-x", f"topic {'x' * 5000} is no name, unlike {names}", f"see {'y' * 301} and {'z' * 300}")
+    assert capsys.readouterr().err == (
+        f"kafka-x: topic {'x' * 60}... (5000 characters) is no name, unlike {names}\n"
+        f"  see {'y' * 60}... (301 characters) and {'z' * 300}\n"
+    )
