@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import NamedTuple
@@ -37,8 +36,11 @@ class _Refused(Exception):
     """The provider will not give a token, however often it is asked."""
 
 
-def fetch_token(config: ClientConfig, url: SplitResult, sleep: Callable[[float], None] = time.sleep) -> Fetched:
-    """Ask the provider at ``url``. Raises ConfigError for missing credentials, AuthenticationFailed for no token."""
+def fetch_token(config: ClientConfig, url: SplitResult, sleep: Callable[[float], None]) -> Fetched:
+    """Ask the provider at ``url``. Raises ConfigError for missing credentials, AuthenticationFailed for no token.
+
+    ``sleep`` waits between attempts, for seconds.
+    """
     headers, body = _request(config)
     backoff_s = config.number("sasl.login.retry.backoff.ms") / 1000
     left_s = config.number("sasl.login.retry.backoff.max.ms") / 1000

@@ -51,7 +51,7 @@ class Tokens:
 
         now_s = self._clock.monotonic_s()
         if now_s >= self._good_until_s:
-            found = fetch_token(self._config, url)
+            found = fetch_token(self._config, url, self._clock.sleep)
             self._kept = _checked(found.token, url.netloc)
             self._good_until_s = now_s + found.lifetime_s * _USED_SHARE
         return self._kept
