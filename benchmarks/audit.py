@@ -190,7 +190,7 @@ def one(folder: str, records: bool) -> None:
         result = audit(spark, [folder], AuditOptions(records=records))
         elapsed = time.perf_counter() - start
         used = cpu_s(os.getpid()) - before
-    wrong = [finding for finding in result.findings if finding.severity != "info"]
+    wrong = [finding for finding in result.findings if finding.severity == "error"]
     summaries = [row.summary for row in result.partitions]
     print(
         json.dumps(
@@ -252,7 +252,7 @@ def _row(name: str, stored: int, count: int, found: Run) -> list[str]:
 
 def _kafka(folder: Path, stored: int, count: int) -> list[str]:
     files = ",".join(map(str, sorted(folder.rglob("*.log"))))
-    took = cost(kafka_command("kafka.tools.DumpLogSegments", "--deep-iteration", "--files", files))
+    took = cost(kafka_command("org.apache.kafka.tools.DumpLogSegments", "--deep-iteration", "--files", files))
     found = Run(took.wall_s, took.cpu_s, took.peak_bytes, 0, 0, {})
     return _row("DumpLogSegments", stored, count, found)
 
