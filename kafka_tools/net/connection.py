@@ -1,7 +1,8 @@
 """One connection to one node, from its name to its last answer, driven by whoever watches its socket.
 
-Walks the stages that error messages name: resolve, connect, TLS, versions, SASL, ready. Knows neither selectors
-nor other nodes. Every failure is one exception that says the stage, the cause and, where one is known, what to do.
+Walks the stages that error messages name: resolve, connect, TLS, versions, SASL, ready; and back to SASL between two
+requests when the login is about to end (KIP-368). Knows neither selectors nor other nodes. Every failure is one
+exception that says the stage, the cause and, where one is known, what to do.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ _CLOSED_BEFORE_VERSIONS = (
     "A TLS listener needs SSL or SASL_SSL"
 )
 _CLOSED_BEFORE_ANSWER = "the listener may demand a login: set security.protocol to SASL_PLAINTEXT or SASL_SSL"
+RENEW_AT = 0.85
+"""The part of a login's life after which the next request waits for a new one (Kafka's clients: 0.85 to 0.95)."""
+MIN_RENEWAL_S = 1.0
+"""Brokers refuse to renew a login that is younger (``KafkaChannel.MIN_REAUTH_INTERVAL_ONE_SECOND_NANOS``)."""
 _CLOSED_IN_SASL = "brokers before 2.0 close the connection when the login is wrong: check sasl.jaas.config"
 
 
@@ -140,7 +145,10 @@ class Connection:
         self.quiet_until_s = 0.0
         self.last_used_s = clock.monotonic_s()
         self.expires_s: float | None = None
-        """When the broker's authentication ends; a connection is not used beyond it."""
+        """From when on the login is too old for another request: it is renewed first, or the connection replaced."""
+        self.can_renew = False
+        """Whether the login can be renewed on this connection."""
+        self._was_ready = False
         self._tls = tls
         self._clock = clock
         self._setup_timeout_s = setup_timeout_s
@@ -221,7 +229,7 @@ class Connection:
     def flush_queue(self) -> None:
         """Hand queued requests to the session, unless the node asked for quiet. Requests that cannot be built fail."""
         now_s = self._clock.monotonic_s()
-        if not self.ready or now_s < self.quiet_until_s:
+        if not self.ready or now_s < self.quiet_until_s or self._renewing(now_s):
             return
         unanswered: list[Pending] = []
         while self.queue:
@@ -240,8 +248,22 @@ class Connection:
         for pending in unanswered:
             pending.succeed(None)
 
+    def _renewing(self, now_s: float) -> bool:
+        """Whether queued requests have to wait for a new login, which begins once what was sent is answered."""
+        if not self.can_renew or self.expires_s is None or now_s < self.expires_s:
+            return False
+        if all(pending.done for pending in self.queue):
+            return False  # nobody needs the login: a quiet connection stays quiet
+        if not self.session.in_flight:
+            self.session.log_in_again()
+            self._setup_ends_s = now_s + self._setup_timeout_s
+            self._event("connection.login.renewing")
+            self._note_stage()
+            self._write()
+        return True
+
     def check_setup(self) -> None:
-        """Raise ConnectFailed, or try the next address, when connecting takes too long."""
+        """Raise ConnectFailed, or try the next address, when connecting or logging in takes too long."""
         if self.ready or self._clock.monotonic_s() < self._setup_ends_s:
             return
         limit = f"no answer within {self._setup_timeout_s:g} s"
@@ -334,10 +356,12 @@ class Connection:
             return
         self.stage = self.session.stage
         if self.stage == stages.READY:
-            self._event("connection.ready")
-            if self.session.session_lifetime_ms > 0:
-                # Leave before the broker does: it closes connections that speak on after their time (KIP-368).
-                self.expires_s = self._clock.monotonic_s() + self.session.session_lifetime_ms * 0.85 / 1000
+            self._event("connection.login.renewed" if self._was_ready else "connection.ready")
+            self._was_ready = True
+            # In time: a broker closes connections that speak on after their login's life (KIP-368).
+            usable_s = self.session.session_lifetime_ms * RENEW_AT / 1000
+            self.expires_s = self._clock.monotonic_s() + usable_s if usable_s > 0 else None
+            self.can_renew = usable_s > MIN_RENEWAL_S
 
     def _take_answer(self, answer: Answer) -> None:
         sent, response = answer
@@ -384,6 +408,8 @@ class Connection:
                 node=peer,
                 hint=_CLOSED_BEFORE_VERSIONS,
             )
+        if self.stage == stages.SASL and self._was_ready:
+            return Disconnected(f"{peer} closed the connection while the login was renewed", node=peer)
         if self.stage == stages.SASL:
             return ConnectFailed(f"{peer} closed the connection during the SASL login", node=peer, hint=_CLOSED_IN_SASL)
         hint = None

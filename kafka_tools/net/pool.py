@@ -93,7 +93,7 @@ class ConnectionPool:
         now_s = self.clock.monotonic_s()
         max_idle_ms = self.config.number("connections.max.idle.ms")
         too_old = max_idle_ms >= 0 and now_s - connection.last_used_s > max_idle_ms / 1000
-        expired = connection.expires_s is not None and now_s >= connection.expires_s
+        expired = connection.expires_s is not None and now_s >= connection.expires_s and not connection.can_renew
         if not too_old and not expired:
             try:
                 connection.advance(readable=True, writable=False)

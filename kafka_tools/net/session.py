@@ -1,8 +1,8 @@
 """What happens on one connection, without the connection: bytes in, answers out, and the reverse.
 
-``ClientSession`` negotiates versions (KIP-35, KIP-511), authenticates (KIP-43, KIP-152), numbers requests and matches
-responses to them in order. It knows neither sockets nor time; whoever moves the bytes raises what it raises and then
-closes the connection. The broker's side is ``net.server_session``.
+``ClientSession`` negotiates versions (KIP-35, KIP-511), authenticates (KIP-43, KIP-152), renews a login on its
+connection (KIP-368), numbers requests and matches responses to them in order. It knows neither sockets nor time;
+whoever moves the bytes raises what it raises and then closes the connection.
 """
 
 from __future__ import annotations
@@ -102,6 +102,16 @@ class ClientSession:
         """Ask for the node's versions, in the newest form we know (KIP-511 says what happens if that is too new)."""
         self.stage = VERSIONS
         self._ask_versions(ApiVersionsRequest.MAX_VERSION)
+
+    def log_in_again(self) -> None:
+        """Renew the login on this connection (KIP-368); ready again once ``stage`` says so.
+
+        For a session that is ready, has nothing in flight and whose ``session_lifetime_ms`` is not 0: then the node
+        speaks SaslHandshake v1. Raises what making a fresh exchange raises; the session is then as it was.
+        """
+        assert self.stage == READY
+        assert not self._in_flight
+        self._start_sasl()
 
     def send(self, request: Request, version: int | None = None, context: Any = None) -> InFlight:
         """Queue a request in ``version``, else the newest both sides speak. Raises UnsupportedVersion, EncodeError.
@@ -217,8 +227,8 @@ class ClientSession:
         from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
 
         assert self._sasl is not None
-        self.stage = SASL
         self._exchange = self._sasl()
+        self.stage = SASL
         version = self.pick_version(SaslHandshakeRequest)
         self._send(SaslHandshakeRequest(mechanism=self._exchange.mechanism), version, None)
         # Before v1 (Kafka 1.0) the tokens follow as bare frames, without a Kafka header.
