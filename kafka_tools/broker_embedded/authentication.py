@@ -2,8 +2,8 @@
 
 The dialogue is that of Kafka's ``SaslServerAuthenticator`` (KIP-43, KIP-152): ApiVersions and SaslHandshake
 first, then tokens, in SaslAuthenticate requests or, after a handshake of v0, bare. Mechanisms: PLAIN with
-the users of the listener's JAAS entry, SCRAM with the credentials of the cluster, OAUTHBEARER with unsecured tokens
-(for tests, as Kafka's default is).
+the users of the listener's JAAS entry, SCRAM with the credentials of the cluster and its delegation tokens,
+OAUTHBEARER with unsecured tokens (for tests, as Kafka's default is).
 """
 
 from __future__ import annotations
@@ -12,15 +12,20 @@ import hmac
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from kafka_tools.broker_embedded.delegation_tokens import parts_of
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.sasl.plain import PlainServer
 from kafka_tools.net.sasl.scram import ScramServer
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.delegation_tokens import Token
+    from kafka_tools.broker_embedded.dispatch import Connection
     from kafka_tools.broker_embedded.endpoints import Endpoint
     from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer
+    from kafka_tools.net.sasl.scram import Login as AskedLogin
     from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator
+    from kafka_tools.scram_math import ScramCredential
 
     SaslServer = PlainServer | ScramServer | OAuthBearerServer
 
@@ -56,8 +61,8 @@ class ListenerSecurity:
         """The SASL stage of a new connection."""
         return Login(self)
 
-    def server(self, mechanism: str) -> SaslServer:
-        """A fresh server side of one of ``mechanisms``."""
+    def server(self, mechanism: str, login: Login) -> SaslServer:
+        """A fresh server side of one of ``mechanisms``, for one login."""
         if self._tokens is not None and mechanism == "OAUTHBEARER":
             from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer
 
@@ -65,8 +70,16 @@ class ListenerSecurity:
             return OAuthBearerServer(lambda token: tokens.validate(token, clock.now_ms()))
         if mechanism == "PLAIN":
             return PlainServer(self._verify)
-        lookup = self._core.credentials.lookup
-        return ScramServer(mechanism, lambda login: None if login.token_auth else lookup(mechanism, login.username))
+        return ScramServer(mechanism, lambda asked: self._scram_credential(mechanism, asked, login))
+
+    def _scram_credential(self, mechanism: str, asked: AskedLogin, login: Login) -> ScramCredential | None:
+        if not asked.token_auth:
+            return self._core.credentials.lookup(mechanism, asked.username)
+        found = self._core.tokens.lookup(mechanism, asked.username)
+        if found is None:
+            return None
+        login.token, credential = found
+        return credential
 
     def now_s(self) -> float:
         return self._core.clock.monotonic_s()
@@ -92,6 +105,8 @@ class Login:
         self.mechanism: str | None = None
         self.bare_tokens = False
         """Whether frames are tokens without a request around them (after SaslHandshake v0)."""
+        self.token: Token | None = None
+        """The delegation token that is logged in with."""
         self._server: SaslServer | None = None
         self._first: tuple[str, str] | None = None
         """Principal and mechanism of the first login: a later one (KIP-368) must not change them."""
@@ -113,7 +128,16 @@ class Login:
 
     @property
     def principal(self) -> str:
-        return f"User:{self._server.username}" if self._server and self._server.done else ANONYMOUS
+        if self._server is None or not self._server.done:
+            return ANONYMOUS
+        # As in Kafka the name counts: who owns a token is a user, whatever type was asked for.
+        return f"User:{self._server.username if self.token is None else parts_of(self.token.owner)[1]}"
+
+    def tell(self, connection: Connection) -> None:
+        """Tell a connection who it is by now."""
+        if self.done:
+            connection.principal = self.principal
+            connection.token_authenticated = self.token is not None
 
     def choose(self, mechanism: str, *, bare_tokens: bool) -> bool:
         """Begin with a mechanism; False if the listener does not offer it."""
@@ -121,7 +145,8 @@ class Login:
             return False
         self.mechanism = mechanism
         self.bare_tokens = bare_tokens
-        self._server = self.security.server(mechanism)
+        self.token = None
+        self._server = self.security.server(mechanism, self)
         return True
 
     def step(self, token: bytes) -> bytes:
@@ -140,7 +165,8 @@ class Login:
                 f"Cannot change principals during re-authentication from {self._first[0]}: {self.principal}"
             )
         self._first = (self.principal, mechanism)
-        self.session_lifetime_ms = self.security.lifetime_ms(mechanism, getattr(self._server, "expires_ms", None))
+        ends_ms = self.token.expires_ms if self.token else getattr(self._server, "expires_ms", None)
+        self.session_lifetime_ms = self.security.lifetime_ms(mechanism, ends_ms)
         if self.session_lifetime_ms:
             self._ends_s = self.security.now_s() + self.session_lifetime_ms / 1000
 

@@ -64,6 +64,7 @@ class Core:
         from kafka_tools.broker_embedded.coordinators.groups import Groups
         from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
         from kafka_tools.broker_embedded.credentials import Credentials
+        from kafka_tools.broker_embedded.delegation_tokens import DelegationTokens
         from kafka_tools.broker_embedded.quotas import Quotas
         from kafka_tools.broker_embedded.throttling import Throttling
 
@@ -85,6 +86,7 @@ class Core:
         self.quotas = Quotas(self)
         self.throttling = Throttling(self)
         self.credentials = Credentials(self)
+        self.tokens = DelegationTokens(self)
         self.acls = Acls(self)
         if self.acls.enabled:
             self.authorizer = self.acls.authorize
@@ -101,6 +103,7 @@ class Core:
         self._begin_leader_epochs()
         self.logs.open_all()
         self.logs.start_timers()
+        self.tokens.start_timers()
         self.groups.load()
 
     def _begin_leader_epochs(self) -> None:

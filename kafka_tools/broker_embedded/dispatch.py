@@ -63,6 +63,10 @@ class Connection:
         self.client_host = client_host
         self.client_port = client_port
         self.principal = "User:ANONYMOUS"
+        self.protocol = "PLAINTEXT"
+        """The listener's security protocol."""
+        self.token_authenticated = False
+        """Whether the login was with a delegation token."""
         self.software_name = ""
         self.software_version = ""
         self.login: Login | None = None
@@ -198,7 +202,7 @@ class Dispatcher:
             answer(login.step(bytes(frame)))
         except AuthenticationFailed as error:
             raise CloseConnection(str(error)) from error
-        connection.principal = login.principal
+        login.tell(connection)
 
     def _run(self, handler: Handler, call: Call) -> Response | Parked | NoReply:
         try:

@@ -65,6 +65,7 @@ class ClientConnection(asyncio.Protocol):
             f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{number}", self._endpoint.name, peer[0], peer[1]
         )
         self.connection.local_host = local[0]
+        self.connection.protocol = self._endpoint.protocol
         security = self._server.security.get(self._endpoint.name)
         if security is not None:
             self.connection.login = security.login()

@@ -17,6 +17,7 @@ from kafka_tools.broker_embedded.coordinators.groups import Groups
 from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.credentials import Credentials
+from kafka_tools.broker_embedded.delegation_tokens import DelegationTokens
 from kafka_tools.broker_embedded.dispatch import Connection, Dispatcher
 from kafka_tools.broker_embedded.purgatory import Purgatory
 from kafka_tools.broker_embedded.quotas import Quotas
@@ -56,6 +57,7 @@ class MemoryCore(Core):
         self.configs = ConfigStore(self)
         self.quotas = Quotas(self)
         self.credentials = Credentials(self)
+        self.tokens = DelegationTokens(self)
         self.throttling = Throttling(self)
         self.groups = Groups(self)
         self.producer_ids = ProducerIds(self)

@@ -31,6 +31,6 @@ def handle(call: Call) -> SaslAuthenticateResponse:
         connection.close_after_reply = True
         return SaslAuthenticateResponse(error_code=error_codes.SASL_AUTHENTICATION_FAILED, error_message=str(error))
     if login.done:
-        connection.principal = login.principal
+        login.tell(connection)
     lifetime_ms = login.session_lifetime_ms if login.done else 0
     return SaslAuthenticateResponse(error_message=None, auth_bytes=answer, session_lifetime_ms=lifetime_ms)

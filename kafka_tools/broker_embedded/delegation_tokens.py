@@ -1,0 +1,247 @@
+"""Delegation tokens (KIP-48, KIP-373): who holds which, until when, and the credential that logs in with one.
+
+Kept as Kafka's ``DelegationTokenRecord``s, so without the HMAC: it is made of the token's id and
+``delegation.token.secret.key`` whenever it is needed. Rules are those of ``DelegationTokenControlManager``
+and ``DelegationTokenManager`` (Kafka 4.3.1). Knows no connection: who may ask at all is ``token_requests_allowed``'s.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import uuid
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools import scram_math
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.stored.cluster_metadata import DelegationTokenRecord, RemoveDelegationTokenRecord
+from kafka_tools.scram_math import ScramCredential
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+log = logging.getLogger(__name__)
+
+NO_TIME = -1
+"""What the times of a refused request say."""
+_END_OF_TIME_MS = 2**63 - 1
+_USER = "User:"
+
+
+class Token(NamedTuple):
+    """One token. Principals are texts such as ``User:alice``; times are epoch, in ms."""
+
+    id: str
+    owner: str
+    requester: str
+    renewers: tuple[str, ...]
+    issued_ms: int
+    expires_ms: int
+    max_ms: int
+
+    def concerns(self, principal: str) -> bool:
+        """Whether it is the principal's own, or one that it may renew."""
+        return principal == self.owner or principal in self.renewers
+
+    def over(self, now_ms: int) -> bool:
+        """Whether it has ended."""
+        return min(self.expires_ms, self.max_ms) < now_ms
+
+    def record(self, expires_ms: int | None = None) -> DelegationTokenRecord:
+        """The record that keeps it, with another end if one is given."""
+        return DelegationTokenRecord(
+            owner=self.owner,
+            requester=self.requester,
+            renewers=list(self.renewers),
+            issue_timestamp=self.issued_ms,
+            max_timestamp=self.max_ms,
+            expiration_timestamp=self.expires_ms if expires_ms is None else expires_ms,
+            token_id=self.id,
+        )
+
+
+class DelegationTokens:
+    """Every token of the cluster, and what is done with them."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        properties = core.properties
+        # Kafka called it the master key before 3.9.
+        key = properties.get("delegation.token.secret.key") or properties.get("delegation.token.master.key") or ""
+        self._key = key.encode()
+        self._tokens: dict[str, Token] = {}
+        self._by_hmac: dict[bytes, str] = {}
+        self._credentials: dict[tuple[str, str], ScramCredential] = {}
+        """By token and mechanism, made at the first login: 4096 rounds of hashing for each would slow the start."""
+        core.on_record(DelegationTokenRecord, self._apply)
+        core.on_record(RemoveDelegationTokenRecord, self._apply_remove)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether there is a secret key."""
+        return bool(self._key)
+
+    def start_timers(self) -> None:
+        """Remove ended tokens every ``delegation.token.expiry.check.interval.ms``."""
+        if self.enabled:
+            interval_ms = self._core.configs.broker.integer("delegation.token.expiry.check.interval.ms")
+            self._core.timers.call_later(interval_ms, self._sweep)
+
+    def hmac(self, token: Token) -> bytes:
+        """The token's secret: HMAC-SHA-512 of its id under the secret key."""
+        import hmac
+
+        return hmac.digest(self._key, token.id.encode(), "sha512")
+
+    def create(self, owner: str, requester: str, renewers: Sequence[str], max_lifetime_ms: int) -> Token:
+        """A new token, kept. A lifetime that is not above 0 is the broker's maximum. Raises BrokerError."""
+        self._require_enabled()
+        if any(not renewer.startswith(_USER) for renewer in renewers):
+            raise refuse(error_codes.INVALID_PRINCIPAL_TYPE)
+        now_ms = self._core.clock.now_ms()
+        longest_ms = self._limit_ms("delegation.token.max.lifetime.ms", max_lifetime_ms)
+        max_ms = _sum(now_ms, longest_ms)
+        expires_ms = min(max_ms, _sum(now_ms, self._limit_ms("delegation.token.expiry.time.ms", 0)))
+        token = Token(_new_id(), owner, requester, tuple(renewers), now_ms, expires_ms, max_ms)
+        self._core.commit([token.record()])
+        return token
+
+    def renew(self, principal: str, hmac: bytes, period_ms: int) -> int:
+        """Let a token live longer, at most to its maximum; returns its new end (epoch, ms). Raises BrokerError."""
+        token = self._found(hmac)
+        now_ms = self._core.clock.now_ms()
+        if token.over(now_ms):
+            raise refuse(error_codes.DELEGATION_TOKEN_EXPIRED)
+        self._require_may_renew(principal, token)
+        expires_ms = min(token.max_ms, _sum(now_ms, self._limit_ms("delegation.token.expiry.time.ms", period_ms)))
+        self._core.commit([token.record(expires_ms)])
+        return expires_ms
+
+    def expire(self, principal: str, hmac: bytes, period_ms: int) -> int:
+        """End a token after a time, at once if that is negative; returns its end (epoch, ms). Raises BrokerError."""
+        token = self._found(hmac)
+        now_ms = self._core.clock.now_ms()
+        self._require_may_renew(principal, token)
+        if period_ms < 0:
+            self._core.commit([RemoveDelegationTokenRecord(token_id=token.id)])
+            return now_ms
+        if token.over(now_ms):
+            raise refuse(error_codes.DELEGATION_TOKEN_EXPIRED)
+        expires_ms = min(token.max_ms, _sum(now_ms, period_ms))
+        self._core.commit([token.record(expires_ms)])
+        return expires_ms
+
+    def describe(self, principal: str, owners: Sequence[str] | None, may_see: Callable[[Token], bool]) -> list[Token]:
+        """The tokens of ``owners`` (None: of everybody) that concern the principal or that it may see."""
+        self._require_enabled()
+        return [
+            token
+            for token in self._tokens.values()
+            if (owners is None or any(token.concerns(owner) for owner in owners))
+            and (token.concerns(principal) or may_see(token))
+        ]
+
+    def lookup(self, mechanism: str, token_id: str) -> tuple[Token, ScramCredential] | None:
+        """What a SCRAM login with the token as user name needs; None for one that is not there or has ended."""
+        token = self._tokens.get(token_id)
+        if token is None or not self.enabled or token.over(self._core.clock.now_ms()):
+            return None
+        known = self._credentials.get((token_id, mechanism))
+        if known is None:
+            kind = scram_math.mechanism(mechanism)
+            password = base64.b64encode(self.hmac(token)).decode("ascii")
+            known = scram_math.credential(kind, password, kind.min_iterations)
+            self._credentials[token_id, mechanism] = known
+        return token, known
+
+    def _require_enabled(self) -> None:
+        if not self.enabled:
+            raise refuse(error_codes.DELEGATION_TOKEN_AUTH_DISABLED)
+
+    def _require_may_renew(self, principal: str, token: Token) -> None:
+        if not token.concerns(principal):
+            raise refuse(error_codes.DELEGATION_TOKEN_OWNER_MISMATCH)
+
+    def _found(self, hmac: bytes) -> Token:
+        self._require_enabled()
+        token_id = self._by_hmac.get(bytes(hmac))
+        if token_id is None:
+            raise refuse(error_codes.DELEGATION_TOKEN_NOT_FOUND)
+        return self._tokens[token_id]
+
+    def _limit_ms(self, config: str, asked_ms: int) -> int:
+        limit_ms = self._core.configs.broker.integer(config)
+        return min(limit_ms, asked_ms) if asked_ms > 0 else limit_ms
+
+    def _sweep(self) -> None:
+        now_ms = self._core.clock.now_ms()
+        ended = [token for token in self._tokens.values() if token.over(now_ms)]
+        for token in ended:
+            log.info("Delegation token expired for token: %s for owner: %s", token.id, token.owner)
+        try:
+            if ended:
+                self._core.commit([RemoveDelegationTokenRecord(token_id=token.id) for token in ended])
+        finally:
+            self.start_timers()
+
+    def _apply(self, record: DelegationTokenRecord) -> None:
+        token = Token(
+            record.token_id,
+            record.owner,
+            record.requester,
+            tuple(record.renewers),
+            record.issue_timestamp,
+            record.expiration_timestamp,
+            record.max_timestamp,
+        )
+        self._tokens[token.id] = token
+        if self.enabled:
+            self._by_hmac[self.hmac(token)] = token.id
+
+    def _apply_remove(self, record: RemoveDelegationTokenRecord) -> None:
+        token = self._tokens.pop(record.token_id, None)
+        if token is None:
+            return
+        if self.enabled:
+            self._by_hmac.pop(self.hmac(token), None)
+        for mechanism in scram_math.MECHANISMS:
+            self._credentials.pop((token.id, mechanism), None)
+
+
+def principal_of(principal_type: str, name: str) -> str:
+    """``User:alice``."""
+    return f"{principal_type}:{name}"
+
+
+def parts_of(principal: str) -> tuple[str, str]:
+    """Type and name of a principal."""
+    kind, _, name = principal.partition(":")
+    return kind, name
+
+
+def token_requests_allowed(call: Call) -> bool:
+    """Whether this connection may ask about tokens: not one without a name, nor one that logged in with a token."""
+    connection = call.connection
+    if connection.token_authenticated or connection.protocol == "PLAINTEXT":
+        return False
+    return connection.protocol != "SSL" or call.principal != "User:ANONYMOUS"
+
+
+def require_token_requests(call: Call) -> None:
+    """BrokerError unless ``token_requests_allowed``."""
+    if not token_requests_allowed(call):
+        raise refuse(error_codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
+
+
+def _sum(now_ms: int, duration_ms: int) -> int:
+    return min(now_ms + duration_ms, _END_OF_TIME_MS)
+
+
+def _new_id() -> str:
+    """A random id in Kafka's form of UUIDs: 22 characters, the first of them no dash."""
+    while True:
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode("ascii")
+        if not text.startswith("-"):
+            return text

@@ -1,0 +1,46 @@
+"""DescribeDelegationToken (41): the tokens of owners that the caller owns, may renew or may describe.
+
+- No list of owners (null) asks for everybody's; an empty one for nobody's.
+- Tokens of others are shown with DESCRIBE on the token or DESCRIBE_TOKENS on its owner; others are left out.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.delegation_tokens import Token, parts_of, principal_of, require_token_requests
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.protocol.messages.describe_delegation_token import DescribeDelegationTokenResponse
+
+VERSIONS = (0, 3)
+AUTHORIZE = ()
+
+Described = DescribeDelegationTokenResponse.DescribedDelegationToken
+Renewer = Described.DescribedDelegationTokenRenewer
+
+
+def handle(call: Call) -> DescribeDelegationTokenResponse:
+    require_token_requests(call)
+    asked = call.request.owners
+    owners = None if asked is None else [principal_of(owner.principal_type, owner.principal_name) for owner in asked]
+
+    def may_see(token: Token) -> bool:
+        return call.allowed("DESCRIBE", "DELEGATION_TOKEN", token.id) or call.allowed(
+            "DESCRIBE_TOKENS", "USER", token.owner
+        )
+
+    found = call.broker.tokens.describe(call.principal, owners, may_see)
+    return DescribeDelegationTokenResponse(tokens=[_described(call, token) for token in found])
+
+
+def _described(call: Call, token: Token) -> Described:
+    described = Described(
+        issue_timestamp=token.issued_ms,
+        expiry_timestamp=token.expires_ms,
+        max_timestamp=token.max_ms,
+        token_id=token.id,
+        hmac=call.broker.tokens.hmac(token),
+        renewers=[Renewer(principal_type=kind, principal_name=name) for kind, name in map(parts_of, token.renewers)],
+    )
+    described.principal_type, described.principal_name = parts_of(token.owner)
+    if call.version >= 3:
+        described.token_requester_principal_type, described.token_requester_principal_name = parts_of(token.requester)
+    return described

@@ -1,0 +1,25 @@
+"""ExpireDelegationToken (40): let a token end after a time, at once if that is negative.
+
+- A token that ended by itself is removed by a negative period, and is DELEGATION_TOKEN_EXPIRED for any other.
+- DELEGATION_TOKEN_OWNER_MISMATCH for who is neither owner nor renewer.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.delegation_tokens import NO_TIME, require_token_requests
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol.messages.expire_delegation_token import ExpireDelegationTokenResponse
+
+VERSIONS = (0, 2)
+AUTHORIZE = ()
+
+
+def handle(call: Call) -> ExpireDelegationTokenResponse:
+    request = call.request
+    try:
+        require_token_requests(call)
+        end_ms = call.broker.tokens.expire(call.principal, request.hmac, request.expiry_time_period_ms)
+    except BrokerError as error:
+        return ExpireDelegationTokenResponse(error_code=error.code.code, expiry_timestamp_ms=NO_TIME)
+    return ExpireDelegationTokenResponse(expiry_timestamp_ms=end_ms)

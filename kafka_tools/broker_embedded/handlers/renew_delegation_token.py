@@ -1,0 +1,25 @@
+"""RenewDelegationToken (39): let a token live longer, at most to its maximum.
+
+- A period that is not above 0 is the broker's ``delegation.token.expiry.time.ms``, which is also the longest.
+- DELEGATION_TOKEN_OWNER_MISMATCH for who is neither owner nor renewer.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.broker_embedded.delegation_tokens import NO_TIME, require_token_requests
+from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol.messages.renew_delegation_token import RenewDelegationTokenResponse
+
+VERSIONS = (0, 2)
+AUTHORIZE = ()
+
+
+def handle(call: Call) -> RenewDelegationTokenResponse:
+    request = call.request
+    try:
+        require_token_requests(call)
+        end_ms = call.broker.tokens.renew(call.principal, request.hmac, request.renew_period_ms)
+    except BrokerError as error:
+        return RenewDelegationTokenResponse(error_code=error.code.code, expiry_timestamp_ms=NO_TIME)
+    return RenewDelegationTokenResponse(expiry_timestamp_ms=end_ms)
