@@ -24,6 +24,8 @@ PREFIX_BYTES = 12
 MAGIC_POSITION = 16
 LEAST_LENGTH = 14
 """The smallest length that Kafka accepts (the overhead of a magic 0 message)."""
+LEGACY_BYTES = (26, 34)
+"""The smallest messages of magic 0 and 1: neither key nor value."""
 
 _PREFIX = Struct(">qi")
 _LEGACY = Struct(">qiIbb")  # offset, length, crc, magic, attributes
@@ -246,7 +248,7 @@ def batches(buffer: Buffer, *, strict: bool = True, max_batch_bytes: int | None 
         size_bytes = PREFIX_BYTES + length
         if position + size_bytes > end:
             return
-        if size_bytes < (v2.HEADER_BYTES if magic == 2 else 26 if magic == 0 else 34):
+        if size_bytes < (v2.HEADER_BYTES if magic == 2 else LEGACY_BYTES[magic]):
             if not strict:
                 return
             raise CorruptBatch(f"A batch of magic {magic} cannot have {size_bytes} bytes", position=position)

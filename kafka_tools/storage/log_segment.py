@@ -17,22 +17,17 @@ from collections.abc import Iterator
 from struct import Struct, iter_unpack
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
-from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, BatchView, batches
+from kafka_tools.records.v2 import HEADER_BYTES
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, append_entries, read_packed
 from kafka_tools.storage.names import file_name
 
 _HEAD = Struct(">qiib")  # base offset, length, leader epoch, magic
 _MAGIC_2_HEAD = Struct(">qiibIhi")  # ... crc, attributes, last offset delta
-_PREFIX_BYTES = 12
-_SMALLEST_BATCH_BYTES = 26  # a magic 0 message without key and value
-_MAGIC_2_BYTES = 61
-_MAGIC_POSITION = 16
 _ATTRIBUTES_POSITION = 22  # the low byte
 _CONTROL = 0x20
 _SCAN_BYTES = 64 * 1024
-MAX_RELATIVE_OFFSET = 2**31 - 1
-"""How far an offset may be from its segment's base: index entries hold the difference in 32 bits."""
-
+_SMALLEST_BYTES = PREFIX_BYTES + LEAST_LENGTH
 _PENDING_ENTRIES = 256
 _HINTS = 8
 
@@ -241,10 +236,10 @@ class LogSegment:
         return _head(os.pread(self.fd, _MAGIC_2_HEAD.size, position), 0, self.path, position)
 
     def _scan(self, position: int, offset: int) -> int:
-        while position + _SMALLEST_BATCH_BYTES <= self.size:
+        while position + _SMALLEST_BYTES <= self.size:
             data = os.pread(self.fd, _SCAN_BYTES, position)
             at = 0
-            while at + _MAGIC_2_HEAD.size <= len(data) or (at == 0 and len(data) >= _SMALLEST_BATCH_BYTES):
+            while at + _MAGIC_2_HEAD.size <= len(data) or (at == 0 and len(data) >= _SMALLEST_BYTES):
                 last, size_bytes = _head(data, at, self.path, position)
                 if last >= offset:
                     return position + at
@@ -263,7 +258,7 @@ class LogSegment:
             data = os.pread(self.fd, _MAGIC_2_HEAD.size, position) if whole_first else b""
         at, next_offset = 0, -1
         length = len(data)
-        while at + _SMALLEST_BATCH_BYTES <= length:
+        while at + _SMALLEST_BYTES <= length:
             if at + _MAGIC_2_HEAD.size > length and position + length < self.size:
                 break
             last, size_bytes = _head(data, at, self.path, position)
@@ -298,8 +293,8 @@ class LogSegment:
     def walk_headers(self, position: int = 0) -> Iterator[tuple[int, BatchView]]:
         """As ``walk``, but of batches other than control batches only the header is read."""
         while position < self.size:
-            head = os.pread(self.fd, _MAGIC_2_BYTES, position)
-            if len(head) == _MAGIC_2_BYTES and head[_MAGIC_POSITION] == 2 and not head[_ATTRIBUTES_POSITION] & _CONTROL:
+            head = os.pread(self.fd, HEADER_BYTES, position)
+            if len(head) == HEADER_BYTES and head[MAGIC_POSITION] == 2 and not head[_ATTRIBUTES_POSITION] & _CONTROL:
                 _, size_bytes = _head(head, 0, self.path, position)
                 if size_bytes > self.size - position:
                     raise CorruptBatch(
@@ -313,10 +308,10 @@ class LogSegment:
             position += view.size_bytes
 
     def _read_batch(self, position: int) -> bytes:
-        head = os.pread(self.fd, _PREFIX_BYTES, position)
+        head = os.pread(self.fd, PREFIX_BYTES, position)
         left = self.size - position
-        size_bytes = _PREFIX_BYTES + int.from_bytes(head[8:12], "big", signed=True) if len(head) == 12 else 0
-        if not _SMALLEST_BATCH_BYTES <= size_bytes <= left:
+        size_bytes = PREFIX_BYTES + int.from_bytes(head[8:12], "big", signed=True) if len(head) == 12 else 0
+        if not _SMALLEST_BYTES <= size_bytes <= left:
             raise CorruptBatch(
                 f"{self.path} at {position}: a batch of {size_bytes} bytes does not fit the {left} bytes left",
                 path=self.path,
@@ -352,13 +347,13 @@ def _head(data: bytes, at: int, path: str, position: int) -> tuple[int, int]:
     if at + _HEAD.size > len(data):
         raise _torn(path, position + at, len(data) - at)
     base_offset, length, _, magic = _HEAD.unpack_from(data, at)
-    if length < _SMALLEST_BATCH_BYTES - _PREFIX_BYTES:
+    if length < LEAST_LENGTH:
         raise CorruptBatch(f"{path} at {position + at}: batch length {length}", path=path, position=position + at)
     if magic < 2:
-        return base_offset, _PREFIX_BYTES + length  # a magic 0 or 1 wrapper carries its last offset
+        return base_offset, PREFIX_BYTES + length  # a magic 0 or 1 wrapper carries its last offset
     if at + _MAGIC_2_HEAD.size > len(data):
         raise _torn(path, position + at, len(data) - at)
-    return base_offset + int.from_bytes(data[at + 23 : at + 27], "big"), _PREFIX_BYTES + length
+    return base_offset + int.from_bytes(data[at + 23 : at + 27], "big"), PREFIX_BYTES + length
 
 
 def _torn(path: str, position: int, left: int) -> CorruptBatch:

@@ -9,27 +9,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from struct import Struct
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from kafka_tools.errors import CorruptBatch, InputError
-from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, BatchView
-from kafka_tools.records.v2 import HEADER, HEADER_BYTES
+from kafka_tools.records.batches import LEAST_LENGTH, LEGACY_BYTES, MAGIC_POSITION, PREFIX_BYTES, BatchView
+from kafka_tools.records.v2 import HEADER_BYTES
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.names import parse_file_name
+
+if TYPE_CHECKING:
+    from kafka_tools.storage.search import BatchSearch
 
 WINDOW_BYTES = 4 * 1024 * 1024
 MAX_BATCH_BYTES = 512 * 1024 * 1024
 """A larger batch is taken for damage: its bytes are never read."""
+MAX_RELATIVE_OFFSET = 2**31 - 1
+"""How far an offset may be from its segment's base: index entries hold the difference in 32 bits."""
+FIRST_BYTES = 8 * 1024
+"""How much is read at first where the next damage may be near: a file may have one in every batch."""
 
 _HEADER_UP_TO_MAGIC = MAGIC_POSITION + 1
 _LENGTH = Struct(">i")
-_LEGACY_BYTES = (26, 34)
-_SEARCH_CRC_BYTES = 64 * 1024 * 1024
-_MAX_RELATIVE_OFFSET = 2**31 - 1
-_RESUMED_BYTES = 8 * 1024
-"""How much is read at first where the next damage may be near: a file may have one in every batch."""
 
 
 class Segment:
@@ -131,7 +134,7 @@ class Segment:
         """
         position = start
         last_end = self.size_bytes if end is None else min(end, self.size_bytes)
-        first_bytes = _RESUMED_BYTES if start else None
+        first_bytes = FIRST_BYTES if start else None
         while True:
             try:
                 for view in self.walk(position, last_end, window_bytes=window_bytes, first_bytes=first_bytes):
@@ -152,7 +155,7 @@ class Segment:
             yield Finding(
                 self.path, "skipped", f"{found - position} bytes were skipped up to the next whole batch", position
             )
-            position, first_bytes = found, _RESUMED_BYTES
+            position, first_bytes = found, FIRST_BYTES
 
     def damage(self, error: CorruptBatch, position: int) -> Finding:
         """The finding for an error of the walk; its text without the path, which has a field of its own."""
@@ -167,75 +170,20 @@ class Segment:
         None where the next batch, or the end, is where the length says.
         """
         end = view.file_position + view.size_bytes
-        if end >= self.size_bytes or self._batch_starts(end):
+        if end >= self.size_bytes or self._search.may_start_at(end, self.size_bytes):
             return None
         return self.next_plausible(view.file_position + 1, before=end)
 
-    def _batch_starts(self, position: int) -> bool:
-        header = self.read(position, HEADER_BYTES)
-        if len(header) < _LEGACY_BYTES[0]:
-            return False
-        if header[MAGIC_POSITION] >= 2:
-            return len(header) == HEADER_BYTES and _plausible_bytes(header, 0, self.base_offset) is not None
-        size_bytes = PREFIX_BYTES + _LENGTH.unpack_from(header, 8)[0]
-        if not _LEGACY_BYTES[header[MAGIC_POSITION]] <= size_bytes <= min(self.size_bytes - position, MAX_BATCH_BYTES):
-            return False
-        return BatchView(self.read(position, size_bytes), 0).crc_ok()
-
     def next_plausible(self, start: int, end: int | None = None, *, before: int | None = None) -> int | None:
-        """Where the next magic 2 batch with a right CRC starts, None if there is none that starts before ``before``.
-
-        A header counts only if its numbers fit each other and its offsets the segment, so that rubbish costs no CRC.
-        What was made to look like headers ends the search when the CRCs read more than the search itself did.
-        """
+        """Where the next batch with a right CRC starts, None if there is none that starts before ``before``."""
         end = self.size_bytes if end is None else end
-        budget = _SEARCH_CRC_BYTES
-        position = start
-        last = end if before is None else min(end, before + HEADER_BYTES)
-        want = _RESUMED_BYTES
-        while position + HEADER_BYTES <= last:
-            buffer = self.read(position, min(want, last - position))
-            at = buffer.find(b"\x02", MAGIC_POSITION)
-            while at >= 0:
-                candidate = at - MAGIC_POSITION
-                if before is not None and position + candidate >= before:
-                    return None
-                if candidate + HEADER_BYTES > len(buffer):
-                    break
-                size_bytes = _plausible_bytes(buffer, candidate, self.base_offset)
-                if size_bytes is not None and size_bytes <= end - position - candidate:
-                    if size_bytes > budget:
-                        return None
-                    budget -= size_bytes
-                    if BatchView(self.read(position + candidate, size_bytes), 0).crc_ok():
-                        return position + candidate
-                at = buffer.find(b"\x02", at + 1)
-            if position + len(buffer) >= last:
-                return None
-            want = min(want * 4, WINDOW_BYTES)
-            budget += len(buffer)
-            position += len(buffer) - HEADER_BYTES
-        return None
+        return self._search.next(start, end, end if before is None else before)
 
+    @cached_property
+    def _search(self) -> BatchSearch:
+        from kafka_tools.storage.search import BatchSearch  # numpy, for damage only
 
-def _plausible_bytes(buffer: bytes, at: int, base_offset: int) -> int | None:
-    """The size of the batch whose header these bytes can be in a segment that begins with ``base_offset``."""
-    header = HEADER.unpack_from(buffer, at)
-    offset, length, leader_epoch, _, _, attributes, last_delta, _, _, producer_id, epoch, sequence, count = header
-    size_bytes = PREFIX_BYTES + length
-    if (
-        HEADER_BYTES <= size_bytes <= MAX_BATCH_BYTES
-        and 0 <= attributes < 0x80
-        and base_offset <= offset
-        and offset + last_delta - base_offset <= _MAX_RELATIVE_OFFSET
-        and 0 <= count <= last_delta + 1
-        and leader_epoch >= -1
-        and producer_id >= -1
-        and epoch >= -1
-        and sequence >= -1
-    ):
-        return int(size_bytes)
-    return None
+        return BatchSearch(self.read, self.base_offset)
 
 
 def _walk(
@@ -257,7 +205,7 @@ def _walk(
         if at + size_bytes > left:
             return at, True, None, window_bytes
         magic = buffer[at + MAGIC_POSITION]
-        if size_bytes < (_LEGACY_BYTES[magic] if magic < 2 else HEADER_BYTES if magic < 128 else 26):
+        if size_bytes < (LEGACY_BYTES[magic] if magic < 2 else HEADER_BYTES if magic < 128 else 26):
             text = f"a batch of magic {magic} cannot have {size_bytes} bytes"
             return at, True, CorruptBatch(text, path=path, position=position + at), window_bytes
         if size_bytes > MAX_BATCH_BYTES:
@@ -296,7 +244,7 @@ def not_the_tail(finding: Finding) -> Finding:
 
 def is_zero_filled(segment: Segment, position: int, end: int) -> bool:
     """Whether there is nothing but zeros from ``position`` on (a preallocated or sparse file)."""
-    want = _RESUMED_BYTES
+    want = FIRST_BYTES
     while position < end:
         part = segment.read(position, min(want, end - position))
         if not part or part != bytes(len(part)):

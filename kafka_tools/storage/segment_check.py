@@ -15,10 +15,7 @@ from kafka_tools.records.batches import BatchView
 from kafka_tools.records.compression import NAMES
 from kafka_tools.records.v2 import HEADER_BYTES
 from kafka_tools.storage.findings import INFO, WARNING, Finding
-from kafka_tools.storage.segment import Segment
-
-MAX_RELATIVE_OFFSET = 2**31 - 1
-"""How far an offset may be from its segment's base: index entries hold the difference in 32 bits."""
+from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, Segment
 
 _NO_LENGTH = ("crc-mismatch", "unknown-magic")
 """What a header has whose length may be wrong as well."""

@@ -11,7 +11,6 @@ from kafka_tools.errors import CorruptBatch, CorruptIndex, InputError, LogError
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage import checkpoints, indexes, layout, names, snapshots
-from kafka_tools.storage import segment as segment_module
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.log_segment import LogSegment
 from kafka_tools.storage.segment import Segment
@@ -114,26 +113,6 @@ def test_strict_reading_raises_at_damage_and_at_a_torn_tail(tmp_path: Path) -> N
             with pytest.raises(CorruptBatch) as caught:
                 next(items)
             assert caught.value.position == len(BATCH)
-
-
-def test_what_only_looks_like_a_header_is_passed_over(tmp_path: Path) -> None:
-    """Sizes, offsets and counts that cannot be cost no CRC; a real batch behind a wrong CRC's length is found."""
-    liar = bytearray(BATCH)
-    liar[8:12] = (len(BATCH) * 3).to_bytes(4, "big")  # its CRC cannot be right
-    rubbish = bytes(8) + b"\xff" * 30
-    with log(tmp_path, BATCH + rubbish + bytes(liar) + BATCH * 3) as segment:
-        position = len(BATCH) + len(rubbish)
-        assert segment.next_plausible(1) == position + len(BATCH)
-        positions = [item.file_position for item in segment.batches() if isinstance(item, BatchView)]
-    assert positions == [0, *(position + len(BATCH) * number for number in (1, 2, 3))]
-
-
-def test_a_search_among_made_up_headers_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segment_module, "_SEARCH_CRC_BYTES", 1000)
-    liar = bytearray(BATCH)
-    liar[8:12] = (9000).to_bytes(4, "big")
-    with log(tmp_path, bytes(liar) * 200 + BATCH) as segment:
-        assert segment.next_plausible(0) is None
 
 
 @pytest.mark.req("REC-14")

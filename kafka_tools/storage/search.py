@@ -1,0 +1,185 @@
+"""Where the next whole batch starts, when lengths cannot be followed any more: the search behind damage.
+
+A header counts only if its numbers fit each other and its offsets the segment, and the CRC proves it. What cannot be a
+header is ruled out many bytes at a time; what the CRCs of all searches in a file may read is bounded by its size.
+Below magic 2, the messages within a wrapper that could not be compressed look like messages of the log; that their
+offsets are relative (KIP-31) rules them out in every segment but a partition's first one.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kafka_tools.records.batches import LEGACY_BYTES, MAGIC_POSITION, PREFIX_BYTES
+from kafka_tools.records.crc32c import crc32c_extend
+from kafka_tools.records.v2 import CRC_FROM, HEADER_BYTES
+from kafka_tools.storage.segment import FIRST_BYTES, MAX_BATCH_BYTES, MAX_RELATIVE_OFFSET
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_WINDOW_BYTES = 256 * 1024
+_CRC_BYTES = 64 * 1024 * 1024
+"""What the CRCs of a file's searches may read beyond what the searches have passed."""
+_CRC_PART_BYTES = 1024 * 1024
+_LEGACY_ATTRIBUTES = (0x03, 0x0B)
+"""Bits of the codec and, from magic 1 on, of the timestamp's type."""
+_INT32 = Struct(">i")
+
+Read = Callable[[int, int], bytes]
+"""(position, most bytes) -> the bytes there, fewer only at the end of the file."""
+
+
+class BatchSearch:
+    """The searches in one file."""
+
+    def __init__(self, read: Read, base_offset: int) -> None:
+        """``base_offset``: the segment's."""
+        self._read = read
+        self._base_offset = base_offset
+        self._crc_bytes_left = _CRC_BYTES
+
+    def next(self, start: int, end: int, before: int) -> int | None:
+        """Where a batch with a right CRC starts, from ``start`` on but before ``before``, that ends up to ``end``."""
+        position, want = start, FIRST_BYTES
+        last = min(end, before + HEADER_BYTES)
+        while position < before:
+            size_bytes = min(want, last - position)
+            data = self._read(position, size_bytes)
+            is_last = len(data) < size_bytes or position + size_bytes == last
+            # Where a header would be cut off here, it is looked at in the next window.
+            stop = before - position if is_last else len(data) - HEADER_BYTES
+            for at, batch_bytes in self._candidates(data, stop, position, end):
+                if batch_bytes <= self._crc_bytes_left:
+                    self._crc_bytes_left -= batch_bytes
+                    if self._crc_ok(position + at, batch_bytes, data[at + MAGIC_POSITION]):
+                        self._crc_bytes_left += at
+                        return position + at
+            if is_last:
+                return None
+            self._crc_bytes_left += stop
+            position += stop
+            want = min(want * 4, _WINDOW_BYTES)
+        return None
+
+    def may_start_at(self, position: int, end: int) -> bool:
+        """Whether there is a header at ``position`` whose numbers fit; its CRC is not looked at."""
+        data = self._read(position, min(HEADER_BYTES, end - position))
+        return any(True for _ in self._candidates(data, 1, position, end))
+
+    def _candidates(self, data: bytes, stop: int, position: int, end: int) -> Iterator[tuple[int, int]]:
+        """Starts below ``stop`` in the bytes at ``position``, and sizes, of what has the form of a batch."""
+        for at, size_bytes in _headers(data, stop, self._base_offset, end - position):
+            magic = data[at + MAGIC_POSITION]
+            if magic == 2 or self._parts_fit(data, at, size_bytes, position, magic):
+                yield at, size_bytes
+
+    def _parts_fit(self, data: bytes, at: int, size_bytes: int, position: int, magic: int) -> bool:
+        """Whether key and value fill the message at ``at`` to its last byte."""
+        key_at = at + LEGACY_BYTES[magic] - 8
+        key_bytes = max(_INT32.unpack_from(data, key_at)[0], 0)
+        left = at + size_bytes - key_at - 8 - key_bytes
+        value_at = key_at + 4 + key_bytes
+        raw = data[value_at : value_at + 4]
+        if len(raw) < 4:
+            raw = self._read(position + value_at, 4)
+        value_bytes = _INT32.unpack(raw)[0] if len(raw) == 4 else None
+        return value_bytes == left or (value_bytes == -1 and not left)
+
+    def _crc_ok(self, position: int, size_bytes: int, magic: int) -> bool:
+        """Whether the CRC of the batch at ``position`` is right: read in parts, since its size may be made up."""
+        crc_from, stored_at, extend = (CRC_FROM, CRC_FROM - 4, crc32c_extend) if magic == 2 else (16, 12, _crc32_extend)
+        end = position + size_bytes
+        stored = self._read(position + stored_at, 4)
+        position += crc_from
+        crc = 0
+        while position < end:
+            part = self._read(position, min(_CRC_PART_BYTES, end - position))
+            if not part:
+                return False
+            crc = extend(crc, part)
+            position += len(part)
+        return crc == int.from_bytes(stored, "big")
+
+
+def _crc32_extend(crc: int, data: bytes) -> int:
+    return zlib.crc32(data, crc)
+
+
+def _headers(data: bytes, stop: int, base_offset: int, left: int) -> Iterator[tuple[int, int]]:
+    """Starts and sizes of what may be headers of batches, where ``left`` bytes are left from the start of ``data``."""
+    count = min(stop, len(data) - LEGACY_BYTES[0] + 1)
+    if count <= 0:
+        return
+    octets = np.frombuffer(data, np.uint8)
+
+    def octet(at: int) -> NDArray[np.uint8]:
+        return octets[at : at + count]
+
+    possible = octet(MAGIC_POSITION) <= 2
+    # The first bytes of all offsets that the segment can have are the same.
+    least, most = base_offset.to_bytes(8, "big"), (base_offset + MAX_RELATIVE_OFFSET).to_bytes(9, "big")[1:]
+    for at, (value, other) in enumerate(zip(least, most, strict=True)):
+        if value != other:
+            break
+        possible &= octet(at) == value
+    possible &= octet(8) <= MAX_BATCH_BYTES >> 24
+    possible &= (octet(8) | octet(9) | octet(10) | octet(11)) != 0
+    starts = np.flatnonzero(possible)
+    if not len(starts):
+        return
+    sizes = _numbers(data, 8, ">i4", starts).astype(np.int64) + PREFIX_BYTES
+    offsets = _numbers(data, 0, ">i8", starts).astype(np.int64) - base_offset
+    fits = (sizes <= np.minimum(left - starts, MAX_BATCH_BYTES)) & (offsets >= 0) & (offsets <= MAX_RELATIVE_OFFSET)
+    starts, sizes, offsets = starts[fits], sizes[fits], offsets[fits]
+    magics = octets[starts + MAGIC_POSITION]
+    fits = np.zeros(len(starts), bool)
+    for magic, least_bytes in enumerate((*LEGACY_BYTES, HEADER_BYTES)):
+        chosen = np.flatnonzero((magics == magic) & (sizes >= least_bytes) & (starts <= len(data) - least_bytes))
+        fit = _batch_fits if magic == 2 else _message_fits
+        fits[chosen] = fit(data, starts[chosen], sizes[chosen], offsets[chosen])
+    yield from zip(starts[fits].tolist(), sizes[fits].tolist(), strict=True)
+
+
+def _numbers(data: bytes, at: int, kind: str, starts: NDArray[np.int64]) -> NDArray[Any]:
+    """The numbers ``at`` bytes behind each of ``starts``."""
+    kind_ = np.dtype(kind)
+    every = np.ndarray((len(data) - at - kind_.itemsize + 1,), kind_, data, at, (1,))
+    return every[starts]
+
+
+def _message_fits(
+    data: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64], offsets: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether attributes and the size of the key can be those of messages, which all have one magic below 2."""
+    if not len(starts):
+        return np.zeros(0, bool)
+    magic = data[int(starts[0]) + MAGIC_POSITION]
+    attributes = np.frombuffer(data, np.uint8)[starts + MAGIC_POSITION + 1]
+    key_bytes = _numbers(data, LEGACY_BYTES[magic] - 8, ">i4", starts).astype(np.int64)
+    fits: NDArray[np.bool_] = (attributes & ~np.uint8(_LEGACY_ATTRIBUTES[magic]) == 0) & (key_bytes >= -1)
+    return fits & (key_bytes <= sizes - LEGACY_BYTES[magic])
+
+
+def _batch_fits(
+    data: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64], offsets: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether the numbers in the headers of magic 2 batches fit each other."""
+    if not len(starts):
+        return np.zeros(0, bool)
+
+    def field(at: int, kind: str) -> NDArray[np.int64]:
+        column: NDArray[np.int64] = _numbers(data, at, kind, starts).astype(np.int64)
+        return column
+
+    attributes, last_delta, count = field(21, ">i2"), field(23, ">i4"), field(57, ">i4")
+    fits: NDArray[np.bool_] = (attributes >= 0) & (attributes < 0x80) & (offsets + last_delta <= MAX_RELATIVE_OFFSET)
+    fits &= (count >= 0) & (count <= last_delta + 1)
+    for at, kind in ((12, ">i4"), (43, ">i8"), (51, ">i2"), (53, ">i4")):  # leader epoch; producer id, epoch, sequence
+        fits &= field(at, kind) >= -1
+    return fits
