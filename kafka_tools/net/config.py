@@ -46,6 +46,7 @@ class ClientConfig:
         self.source = source
         self.unknown = tuple(key for key in self.values if not config_keys.is_known(key))
         self._numbers = {key: self._number(key, number) for key, number in config_keys.NUMBERS.items()}
+        self._fractions = {key: self._fraction(key, part) for key, part in config_keys.FRACTIONS.items()}
         for key, choices in config_keys.CHOICES.items():
             if self[key] not in choices:
                 raise ConfigError(f"{key}: '{self[key]}' is none of {', '.join(choices)}")
@@ -102,6 +103,10 @@ class ClientConfig:
     def number(self, key: str) -> int:
         """A setting that is a whole number (unit as in its name)."""
         return self._numbers[key]
+
+    def fraction(self, key: str) -> float:
+        """A setting that is a part of a whole."""
+        return self._fractions[key]
 
     @property
     def client_id(self) -> str:
@@ -185,6 +190,18 @@ class ClientConfig:
             raise ConfigError(f"{key}: '{text}' is no whole number") from None
         if not number.low <= value <= number.high:
             raise ConfigError(f"{key}: {value} is outside {number.low} to {number.high}")
+        return value
+
+    def _fraction(self, key: str, part: config_keys.Fraction) -> float:
+        text = self.values.get(key)
+        if text is None:
+            return part.default
+        try:
+            value = float(text.strip())
+        except ValueError:
+            raise ConfigError(f"{key}: '{text}' is no number") from None
+        if not part.low <= value <= part.high:
+            raise ConfigError(f"{key}: {text.strip()} is outside {part.low:g} to {part.high:g}")
         return value
 
     def _check_security(self) -> None:

@@ -33,11 +33,27 @@ NUMBERS: dict[str, Number] = {
     "retry.backoff.max.ms": Number(1_000),
     "retry.backoff.ms": Number(100),
     "sasl.login.read.timeout.ms": Number(10_000),
+    "sasl.login.refresh.buffer.seconds": Number(300, 0, 3600),
+    "sasl.login.refresh.min.period.seconds": Number(60, 0, 900),
     "sasl.login.retry.backoff.max.ms": Number(10_000),
     "sasl.login.retry.backoff.ms": Number(100),
     "send.buffer.bytes": Number(131_072, -1, INT32_MAX),
     "socket.connection.setup.timeout.max.ms": Number(30_000),
     "socket.connection.setup.timeout.ms": Number(10_000),
+}
+
+
+class Fraction(NamedTuple):
+    """A part of a whole with its default and bounds."""
+
+    default: float
+    low: float
+    high: float
+
+
+FRACTIONS: dict[str, Fraction] = {
+    "sasl.login.refresh.window.factor": Fraction(0.8, 0.5, 1.0),
+    "sasl.login.refresh.window.jitter": Fraction(0.05, 0.0, 0.25),
 }
 
 TEXTS: dict[str, str] = {
@@ -52,6 +68,7 @@ TEXTS: dict[str, str] = {
     "sasl.oauthbearer.client.credentials.client.secret": "",
     "sasl.oauthbearer.header.urlencode": "",
     "sasl.oauthbearer.scope": "",
+    "sasl.oauthbearer.token.command": "",
     "sasl.oauthbearer.token.endpoint.url": "",
     "security.protocol": "PLAINTEXT",
     "ssl.cipher.suites": "",
@@ -98,10 +115,6 @@ KNOWN_ELSEWHERE: frozenset[str] = frozenset(
         "sasl.kerberos.ticket.renew.jitter",
         "sasl.kerberos.ticket.renew.window.factor",
         "sasl.login.connect.timeout.ms",
-        "sasl.login.refresh.buffer.seconds",
-        "sasl.login.refresh.min.period.seconds",
-        "sasl.login.refresh.window.factor",
-        "sasl.login.refresh.window.jitter",
         "sasl.oauthbearer.assertion.algorithm",
         "sasl.oauthbearer.assertion.claim.aud",
         "sasl.oauthbearer.assertion.claim.exp.seconds",
@@ -194,7 +207,13 @@ PRODUCER: frozenset[str] = frozenset(
 )
 
 KNOWN: frozenset[str] = (
-    frozenset(NUMBERS) | frozenset(TEXTS) | frozenset(JAVA_CLASSES) | KNOWN_ELSEWHERE | CONSUMER | PRODUCER
+    frozenset(NUMBERS)
+    | frozenset(FRACTIONS)
+    | frozenset(TEXTS)
+    | frozenset(JAVA_CLASSES)
+    | KNOWN_ELSEWHERE
+    | CONSUMER
+    | PRODUCER
 )
 
 SECRETS: frozenset[str] = frozenset(
@@ -202,6 +221,7 @@ SECRETS: frozenset[str] = frozenset(
         "sasl.jaas.config",
         "sasl.oauthbearer.assertion.private.key.passphrase",
         "sasl.oauthbearer.client.credentials.client.secret",
+        "sasl.oauthbearer.token.command",
         "ssl.key.password",
         "ssl.keystore.certificate.chain",
         "ssl.keystore.key",
@@ -210,7 +230,7 @@ SECRETS: frozenset[str] = frozenset(
         "ssl.truststore.password",
     ]
 )
-"""Settings of Kafka's type PASSWORD."""
+"""Settings of Kafka's type PASSWORD, and a command whose arguments may be as secret."""
 
 
 def is_known(key: str) -> bool:

@@ -121,9 +121,28 @@ def test_a_token_is_kept_until_most_of_its_life_is_over(provider: Provider) -> N
     clock.advance(79)
     tokens.token()
     assert len(provider.asked) == 1
-    clock.advance(2)
+    clock.advance(6.1)
     tokens.token()
     assert len(provider.asked) == 2
+
+
+@pytest.mark.req("OA-38")
+def test_a_token_that_cannot_be_renewed_is_used_on_and_its_provider_asked_later(provider: Provider) -> None:
+    clock = ManualClock()
+    tokens = Tokens(provider.config(), clock)
+    tokens.token()
+    provider.answers[:] = [(401, {"error": "invalid_client"})]
+    clock.advance(86)
+    assert [tokens.token() for _ in range(3)] == ["eyJ.abc.def"] * 3
+    assert len(provider.asked) == 2
+    clock.advance(10)
+    tokens.token()
+    assert len(provider.asked) == 3
+    clock.advance(5)
+    with pytest.raises(AuthenticationFailed, match="invalid_client"):
+        tokens.token()
+    provider.answers[:] = [(200, {"access_token": "new"})]
+    assert tokens.token() == "new"
 
 
 def test_a_providers_own_error_is_tried_again_and_a_refusal_is_not(provider: Provider) -> None:

@@ -16,20 +16,20 @@ from urllib.parse import SplitResult, quote_plus, urlencode
 
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.config import ClientConfig
+from kafka_tools.net.sasl.oauth_refresh import seconds
 
 _PREFIX = "sasl.oauthbearer."
 MAX_ANSWER_BYTES = 1024 * 1024
-_DEFAULT_LIFETIME_S = 300.0
 
 
 class Fetched(NamedTuple):
-    """A token, and for how many seconds its provider says it is good. The token stays out of ``repr``."""
+    """A token, and for how many seconds its provider says it is good, if it does. Its ``repr`` hides the token."""
 
     token: str
-    lifetime_s: float
+    lifetime_s: float | None
 
     def __repr__(self) -> str:
-        return f"Fetched(***, {self.lifetime_s:g})"
+        return f"Fetched(***, {self.lifetime_s})"
 
 
 class _Refused(Exception):
@@ -117,7 +117,8 @@ def _parsed(data: bytes) -> Fetched:
             raise ValueError("too long")
         document = json.loads(data)
         token = document.get("access_token") or document["id_token"]
-        lifetime_s = float(document.get("expires_in", _DEFAULT_LIFETIME_S))
+        stated = document.get("expires_in")
+        lifetime_s = None if stated is None else seconds(stated)
         if not isinstance(token, str) or not token.strip():
             raise ValueError("no text")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -1,0 +1,52 @@
+"""When a token is renewed: the sum of Kafka's ``ExpiringCredentialRefreshingLogin``, without its thread.
+
+Knows neither tokens nor where they come from. A client that logs in after ``refresh_at_ms`` gets a new token first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kafka_tools.net.config import ClientConfig
+
+_PREFIX = "sasl.login.refresh."
+_MOST_S = 1e11
+
+
+class Window(NamedTuple):
+    """``sasl.login.refresh.*``: parts of a token's life, and seconds."""
+
+    factor: float = 0.8
+    jitter: float = 0.05
+    min_period_s: int = 60
+    buffer_s: int = 300
+
+    @classmethod
+    def of(cls, config: ClientConfig) -> Window:
+        return cls(
+            config.fraction(f"{_PREFIX}window.factor"),
+            config.fraction(f"{_PREFIX}window.jitter"),
+            config.number(f"{_PREFIX}min.period.seconds"),
+            config.number(f"{_PREFIX}buffer.seconds"),
+        )
+
+
+def seconds(value: object) -> float:
+    """A number of seconds that somebody else wrote; ValueError or TypeError when it cannot be one."""
+    number = float(value)  # type: ignore[arg-type]
+    if not abs(number) < _MOST_S:
+        raise ValueError("no time")
+    return number
+
+
+def refresh_at_ms(start_ms: int, expires_ms: int, now_ms: int, window: Window, luck: float) -> int:
+    """The moment from which a token is renewed; ``luck``, 0 to 1, spreads those of many clients.
+
+    ``factor`` of the life is used, and up to ``jitter`` more; then the time stays ``buffer`` away from the end and
+    ``min_period`` away from now, unless the life that is left has no room for both.
+    """
+    proposed_ms = start_ms + int((expires_ms - start_ms) * (window.factor + window.jitter * luck))
+    min_period_ms, buffer_ms = window.min_period_s * 1000, window.buffer_s * 1000
+    if now_ms + min_period_ms + buffer_ms > expires_ms:
+        return proposed_ms
+    return max(min(proposed_ms, expires_ms - buffer_ms), now_ms + min_period_ms)
