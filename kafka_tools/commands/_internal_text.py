@@ -133,16 +133,17 @@ def _decode(kind: _Kind, record: ConsumedRecord) -> tuple[int, Stored, tuple[int
     if number not in kind.types:
         return None
     from kafka_tools.protocol.codec import decode_prefix, decode_versioned
+    from kafka_tools.records.text import JAVA_ERRORS
 
     structs = import_module(f"kafka_tools.protocol.stored.{kind.module}")
     keys: Mapping[int, type[Stored]] = structs.KEYS
     try:
-        _, key = decode_versioned(keys, record.key)
+        _, key = decode_versioned(keys, record.key, text_errors=JAVA_ERRORS)
         if record.value is None:
             return number, key, None
         cls: type[Stored] = structs.VALUES[number]
         version = int.from_bytes(record.value[:2], "big", signed=True)
-        value, _ = decode_prefix(cls, version, record.value, 2)
+        value, _ = decode_prefix(cls, version, record.value, 2, text_errors=JAVA_ERRORS)
     except WireError as error:
         place = f"{record.topic}-{record.partition} at offset {record.offset}"
         raise InputError(f"Could not read record at {place}: {error}") from error

@@ -20,7 +20,7 @@ from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.records.control import COMMIT, NAMES, control_type, control_value
 from kafka_tools.records.record import Record
-from kafka_tools.records.text import java_text
+from kafka_tools.records.text import JAVA_ERRORS, java_text
 
 Decoder = Callable[[int, bytes | None, bytes | None], tuple[str | None, str | None]]
 FieldDecoder = Callable[[bytes], object]
@@ -152,7 +152,7 @@ class Coordinator:
             if cls is None:
                 raise _UnknownType(number)
             try:
-                message, _ = decode_prefix(cls, 0, key, 2)
+                message, _ = decode_prefix(cls, 0, key, 2, text_errors=JAVA_ERRORS)
             except WireError as error:
                 raise _unreadable("key", number, error) from error
             found = java_json({"type": str(number), "data": to_json(message, 0)}), self._values.get(number)
@@ -195,7 +195,7 @@ def _coordinator_value(value: bytes, cls: type[Stored] | None, key: bytes) -> st
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         raise CorruptBatch(f"Found an unknown record version {version} for {_number(key, 'key')} type")
     try:
-        message, _ = decode_prefix(cls, version, value, 2)
+        message, _ = decode_prefix(cls, version, value, 2, text_errors=JAVA_ERRORS)
     except WireError as error:
         raise _unreadable("value", version, error) from error
     data = to_json(message, version)
@@ -213,7 +213,7 @@ def _open_members(data: dict[str, Any], message: Any) -> None:
             raw = getattr(member, name)
             try:
                 version = _number(raw, name)
-                inner, _ = decode_prefix(cls, version, raw, 2)
+                inner, _ = decode_prefix(cls, version, raw, 2, text_errors=JAVA_ERRORS)
                 document[name] = to_json(inner, version)
             except (WireError, CorruptBatch):
                 continue
@@ -275,7 +275,7 @@ def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, i
     if cls is None:
         raise CorruptBatch(f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {number}")
     try:
-        message, end = decode_prefix(cls, version, value, position)
+        message, end = decode_prefix(cls, version, value, position, text_errors=JAVA_ERRORS)
     except WireError as error:
         raise CorruptBatch(f"Failed to deserialize record with type {number}") from error
     if end != len(value):

@@ -57,11 +57,17 @@ def decode(cls: type[M], version: int, buffer: Buffer) -> M:
     return message
 
 
-def decode_prefix(cls: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
-    """(message, position after it) from ``position`` on. Raises DecodeError or UnsupportedVersion."""
+def decode_prefix(
+    cls: type[M], version: int, buffer: Buffer, position: int = 0, *, text_errors: str = "strict"
+) -> tuple[M, int]:
+    """(message, position after it) from ``position`` on. Raises DecodeError or UnsupportedVersion.
+
+    ``text_errors``: the handler of ``codecs.register_error`` for strings that are not UTF-8.
+    """
     check_version(cls, version)
+    decode = decoder(cls, version, version in cls.FLEXIBLE, text_errors)
     try:
-        return cast("tuple[M, int]", decoder(cls, version, version in cls.FLEXIBLE)(buffer, position, len(buffer)))
+        return cast("tuple[M, int]", decode(buffer, position, len(buffer)))
     except _FAULTS as fault:
         _raise_located(fault, DecodeError, cls, version)
 
@@ -76,7 +82,9 @@ def encode_versioned(message: Stored, version: int) -> bytes:
     return bytes(out)
 
 
-def decode_versioned(classes: Mapping[int, type[Stored]], buffer: Buffer) -> tuple[int, Stored]:
+def decode_versioned(
+    classes: Mapping[int, type[Stored]], buffer: Buffer, *, text_errors: str = "strict"
+) -> tuple[int, Stored]:
     """(number, message) of the stored form; ``classes`` says which struct the int16 at the start means.
 
     Raises DecodeError for bytes that are no such message, UnsupportedVersion for a number not listed.
@@ -88,7 +96,7 @@ def decode_versioned(classes: Mapping[int, type[Stored]], buffer: Buffer) -> tup
     if cls is None:
         raise UnsupportedVersion(f"no struct of version or type {number} is known here", version=number, position=0)
     version = number if cls.ID is None else 0
-    message, end = decode_prefix(cls, version, buffer, 2)
+    message, end = decode_prefix(cls, version, buffer, 2, text_errors=text_errors)
     refuse_left_over(cls, version, end, buffer)
     return number, message
 
@@ -102,12 +110,15 @@ def encoder(cls: type[Struct], version: int, flexible: bool) -> Callable[[Any, b
     return found
 
 
-def decoder(cls: type[Struct], version: int, flexible: bool) -> Callable[[Buffer, int, int], tuple[Any, int]]:
+def decoder(
+    cls: type[Struct], version: int, flexible: bool, text_errors: str = "strict"
+) -> Callable[[Buffer, int, int], tuple[Any, int]]:
     """The compiled ``decode(buffer, position, end)`` of a struct in one version."""
-    key = ("decode", version, flexible)
+    key = ("decode" if text_errors == "strict" else f"decode {text_errors}", version, flexible)
     found = cls.CODECS.get(key)
     if found is None:
-        found = cls.CODECS[key] = _compile(cls, decoder_source(cls, version, flexible), "decode", version, flexible)
+        source = decoder_source(cls, version, flexible, text_errors)
+        found = cls.CODECS[key] = _compile(cls, source, "decode", version, flexible)
     return found
 
 
@@ -126,9 +137,11 @@ def _compile(cls: type[Struct], source: Source, verb: str, version: int, flexibl
         "write_unsigned_varint": write_unsigned_varint,
         **source.scope,
     }
-    make = encoder if verb == "encode" else decoder
     for name, nested in source.nested.items():
-        scope[name] = make(nested, version, flexible)
+        if verb == "encode":
+            scope[name] = encoder(nested, version, flexible)
+        else:
+            scope[name] = decoder(nested, version, flexible, source.text_errors)
     code = compile("\n".join(line for line, _ in source.lines), filename, "exec")
     exec(code, scope)
     _LINES[filename] = {number: path for number, (_, path) in enumerate(source.lines, 1) if path}

@@ -48,8 +48,9 @@ class Run(tuple[tuple[str, int], ...]):
 class Source:
     """Lines with field paths, the constants they use, and the nested structs they call."""
 
-    def __init__(self) -> None:
+    def __init__(self, text_errors: str = "strict") -> None:
         self.lines: list[tuple[str, str | Run]] = []
+        self.text_errors = text_errors
         self.scope: dict[str, Any] = {}
         self.nested: dict[str, type[Struct]] = {}
 
@@ -232,9 +233,9 @@ def _encode_tags(source: Source, cls: type[Struct], version: int) -> None:
 # -- decoding ---------------------------------------------------------------------------------------
 
 
-def decoder_source(cls: type[Struct], version: int, flexible: bool) -> Source:
+def decoder_source(cls: type[Struct], version: int, flexible: bool, text_errors: str = "strict") -> Source:
     """``decode(buf, pos, end)``: the struct at ``pos``, and the position after it."""
-    source = Source()
+    source = Source(text_errors)
     source.scope.update(new=cls.__new__, Cls=cls)
     source.add(0, "def decode(buf, pos, end):")
     source.add(1, "m = new(Cls)")
@@ -330,7 +331,8 @@ def _decode_value(
     source.add(indent, "elif n > end - pos:", path)
     source.add(indent + 1, "raise Malformed('claims %d bytes, but %d are left' % (n, end - pos))", path)
     source.add(indent, "else:", path)
-    text = {"string": "str(buf[pos:pos + n], 'utf-8')", "bytes": "bytes(buf[pos:pos + n])"}
+    errors = "" if source.text_errors == "strict" else f", {source.text_errors!r}"
+    text = {"string": f"str(buf[pos:pos + n], 'utf-8'{errors})", "bytes": "bytes(buf[pos:pos + n])"}
     source.add(indent + 1, f"{target} = {text.get(field.kind, 'memoryview(buf)[pos:pos + n]')}", path)
     source.add(indent + 1, "pos += n", path)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.errors import CorruptBatch, WireError
 from kafka_tools.records.build import build_batch
+from kafka_tools.records.text import JAVA_ERRORS
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.schema import Stored
@@ -68,7 +69,8 @@ def control_value(number: int, value: bytes | None) -> tuple[Stored, int]:
     version = min(max(_VERSION.unpack_from(data)[0], cls.MIN_VERSION), cls.MAX_VERSION)
     try:
         # In a marker the version stands before the struct, in the others it is the struct's first field.
-        message, _ = decode_prefix(cls, version, data, _VERSION.size if number <= COMMIT else 0)
+        start = _VERSION.size if number <= COMMIT else 0
+        message, _ = decode_prefix(cls, version, data, start, text_errors=JAVA_ERRORS)
     except WireError as error:
         raise CorruptBatch(f"a control record of the type {NAMES[number]} cannot be read: {error}") from error
     return message, version

@@ -21,6 +21,8 @@ from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.primitives import write_unsigned_varint
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored import cluster_metadata, remote_log_metadata
+from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.records.build import build_batch
 from tests.commands.test_dump_log_golden import output
@@ -149,6 +151,36 @@ def test_records_of_tiered_storage(java_tool: JavaTool, tmp_path: Path) -> None:
                 pairs.append((None, framed(number, 0, encode(each, 0))))
     lines = compare(java_tool, tmp_path, pairs, "--remote-log-metadata-decoder")
     assert len(lines) == len(pairs) and sum("{segmentId=" in line for line in lines) > 20
+
+
+NO_TEXT = b"a\xff\xed\xa0\x80\xc3\xe4\xbd"
+"""Bytes that are not UTF-8: one that never is, an encoded surrogate, two sequences that are cut off."""
+
+
+def spoilt(data: bytes) -> bytes:
+    """``data`` with NO_TEXT for each name of as many letters."""
+    changed = data.replace(b"Q" * len(NO_TEXT), NO_TEXT)
+    assert changed != data
+    return changed
+
+
+def test_names_that_are_not_utf_8(java_tool: JavaTool, tmp_path: Path) -> None:
+    name = "Q" * len(NO_TEXT)
+    key = b"\x00\x01" + spoilt(encode(OffsetCommitKey(group=name, topic=name, partition=1), 0))
+    value = spoilt(encode_versioned(OffsetCommitValue(offset=5, metadata=name), 3))
+    member = MemberMetadata(
+        member_id=name,
+        subscription=encode_versioned(ConsumerProtocolSubscription(topics=[name]), 0),
+        assignment=encode_versioned(ConsumerProtocolAssignment(), 0),
+    )
+    group = b"\x00\x02" + spoilt(encode(GroupMetadataKey(group=name), 0))
+    state = spoilt(encode_versioned(GroupMetadataValue(protocol_type="consumer", members=[member]), 3))
+    lines = compare(java_tool, tmp_path, [(key, value), (key, None), (group, state)], "--offsets-decoder")
+    assert [line.count("\ufffd") for line in lines] == [12, 8, 12]
+    topic = spoilt(encode(cluster_metadata.TopicRecord(name=name), 0))
+    number = next(number for number, cls in cluster_metadata.RECORDS.items() if cls is cluster_metadata.TopicRecord)
+    (line,) = compare(java_tool, tmp_path, [(None, framed(number, 0, topic))], "--cluster-metadata-decoder")
+    assert line.count("\ufffd") == 4
 
 
 BROKEN = (
