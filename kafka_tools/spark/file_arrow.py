@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_tools.errors import InputError
 from kafka_tools.spark.arrow import from_rows, schema_of
 from kafka_tools.spark.files import Entry, is_remote, list_store
+from kafka_tools.spark.plan import is_partition
 from kafka_tools.spark.rows import spark_time
 from kafka_tools.storage import names
 from kafka_tools.storage.names import parse_file_name, parse_partition_dir
@@ -51,8 +52,10 @@ def record_batches(directory: Directory, options: ReadOptions) -> Iterator[Any]:
         return  # the broker removed the topic since the log directory was listed
     rows: list[dict[str, Any]] = []
     last = _last_segments(entries)
+    own = {posixpath.basename(entry.path) for entry in entries if posixpath.dirname(entry.path) == log_dir}
+    itself = is_partition(os.path.abspath(log_dir), own)
     for entry in entries:
-        row = _row(log_dir, entry, last)
+        row = _row(log_dir, entry, last, itself)
         if row["topic"] is None:
             wanted = not options.selection.topics and options.selection.names is None
         else:
@@ -104,9 +107,10 @@ def _last_segments(entries: list[Entry]) -> set[str]:
     return set(last.values())
 
 
-def _row(log_dir: str, entry: Entry, last: set[str]) -> dict[str, Any]:
-    name = posixpath.basename(entry.path)
-    directory = parse_partition_dir(posixpath.basename(os.path.abspath(posixpath.dirname(entry.path))))
+def _row(log_dir: str, entry: Entry, last: set[str], itself: bool) -> dict[str, Any]:
+    """A file's row; ``itself``: the log directory is a partition's."""
+    folder, name = posixpath.split(entry.path)
+    directory = parse_partition_dir(posixpath.basename(os.path.abspath(folder))) if folder != log_dir or itself else None
     parsed = parse_file_name(name)
     row: dict[str, Any] = {
         "log_dir": log_dir,

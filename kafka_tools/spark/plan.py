@@ -26,6 +26,8 @@ from kafka_tools.storage.names import (
     CHECKPOINT,
     INDEX,
     LOG,
+    LOG_DIR_FILES,
+    PARTITION_FILES,
     SNAPSHOT,
     TIME_INDEX,
     TXN_INDEX,
@@ -49,6 +51,7 @@ _PROBES = 4
 _FOLLOWED_BYTES = 2 * 1024 * 1024
 """So far batches have to follow each other: further than one record reaches by Kafka's defaults."""
 _INDEX_ENTRY = np.dtype([("offset", ">i4"), ("position", ">i4")])
+_OF_PARTITIONS_ONLY = frozenset(PARTITION_FILES) - frozenset(LOG_DIR_FILES)
 _SEGMENT_FILES = {LOG: "log", INDEX: "offset_index", TIME_INDEX: "time_index", TXN_INDEX: "txn_index"}
 LARGEST_INDEX_BYTES = 256 * 1024 * 1024
 """Kafka's default is 10 MiB; what is larger than this is not read."""
@@ -152,8 +155,25 @@ class ListedFiles(PartitionFiles):
     sizes: dict[str, int]
 
 
+def is_partition(directory: str, names: Iterable[str]) -> bool:
+    """Whether a directory with files of these names is a partition's.
+
+    Its own name alone does not tell: a log directory may well be called ``broker-1``.
+    """
+    if parse_partition_dir(posixpath.basename(directory)) is None:
+        return False
+    return any(parse_file_name(name) or name in _OF_PARTITIONS_ONLY for name in names)
+
+
+def is_partition_on_disk(directory: str) -> bool:
+    """The same of a directory of this machine. OSError as from reading."""
+    path = os.path.abspath(directory)
+    with os.scandir(path) as entries:
+        return is_partition(path, (entry.name for entry in entries))
+
+
 def _on_disk(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]:
-    if parse_partition_dir(os.path.basename(os.path.abspath(log_dir))) is not None:
+    if is_partition_on_disk(log_dir):
         directories = [log_dir]
     else:
         with os.scandir(log_dir) as entries:
@@ -178,8 +198,9 @@ def _in_store(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]
         directories.setdefault(posixpath.dirname(entry.path), {})[entry.path] = entry.size_bytes
     for directory, sizes in sorted(directories.items()):
         parsed = parse_partition_dir(posixpath.basename(directory))
-        below = directory == log_dir or posixpath.dirname(directory) == log_dir
-        if below and parsed is not None and not parsed.state and wanted(parsed.topic_partition.topic, topics):
+        below = posixpath.dirname(directory) == log_dir
+        itself = directory == log_dir and is_partition(directory, map(posixpath.basename, sizes))
+        if (below or itself) and parsed is not None and not parsed.state and wanted(parsed.topic_partition.topic, topics):
             yield _arranged(directory, parsed, sizes)
 
 

@@ -11,7 +11,10 @@ import pytest
 from kafka_tools.errors import InputError
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
-from kafka_tools.spark.plan import OPEN_COST_BYTES, Range, cut, pack, segments
+from kafka_tools.spark.file_arrow import directories, record_batches
+from kafka_tools.spark.options import FILE_OPTIONS, parse_options
+from kafka_tools.spark.plan import OPEN_COST_BYTES, Range, cut, pack, partitions, segments
+from kafka_tools.spark.rows import FILE_COLUMNS
 from kafka_tools.storage.indexes import OFFSET_ENTRY
 
 RANGE_BYTES = 4096
@@ -190,3 +193,19 @@ def test_offsets_choose_segments_and_where_reading_begins(tmp_path: Path) -> Non
     path.with_suffix(".index").write_bytes(bytes(8000))
     planned = list(plan(parse_options({"path": str(tmp_path), "minOffset": "250", "maxOffset": "399"}, BATCH_COLUMNS)))
     assert [each.start for each in planned] == [0]
+
+
+def test_a_log_directory_may_be_called_like_a_partition(tmp_path: Path) -> None:
+    """As /mnt/broker-1 and /data/kafka-2 are: what lies in it tells."""
+    write_segment(tmp_path / "broker-1" / "orders-0", count=2)
+    (tmp_path / "broker-1" / "meta.properties").write_text("version=1\n")
+    (tmp_path / "broker-2").mkdir()
+    assert [(found.topic, found.partition) for found in partitions(str(tmp_path / "broker-1"), ())] == [("orders", 0)]
+    assert list(partitions(str(tmp_path / "broker-2"), ())) == []
+    alone = str(tmp_path / "broker-1" / "orders-0")
+    assert [(found.topic, found.partition) for found in partitions(alone, ())] == [("orders", 0)]
+    options = parse_options({"path": str(tmp_path / "broker-1")}, FILE_COLUMNS, FILE_OPTIONS)
+    rows = [row for task in directories(options) for each in task for part in record_batches(each, options)
+            for row in part.to_pylist()]  # fmt: skip
+    assert {row["topic"] for row in rows if row["file"].endswith("meta.properties")} == {None}
+    assert {row["topic"] for row in rows if row["kind"] == "log"} == {"orders"}

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from kafka_tools.spark.files import is_remote
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
 from kafka_tools.spark.findings.kinds import ERROR, WARNING
+from kafka_tools.spark.plan import is_partition_on_disk
 from kafka_tools.spark.summary import AuditFinding
 from kafka_tools.storage import names
 from kafka_tools.storage.check import check_file, limited
@@ -61,7 +62,7 @@ def listed_file_findings(files: PartitionFiles) -> Iterator[AuditFinding]:
 
 def log_dir_findings(log_dir: str) -> Iterator[AuditFinding]:
     """What is wrong with a log directory's own files, and what lies in it that is no partition in use."""
-    if is_remote(log_dir) or names.parse_partition_dir(os.path.basename(os.path.abspath(log_dir))):
+    if is_remote(log_dir) or is_partition_on_disk(log_dir):
         return
     with os.scandir(log_dir) as found:
         entries = sorted(found, key=lambda entry: entry.name)
