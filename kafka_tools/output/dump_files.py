@@ -8,6 +8,7 @@ on is gathered as findings. Knows no options and no command line.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
@@ -26,6 +27,7 @@ ALL_BYTES = 0x7FFFFFFF
 MAX_MESSAGE_BYTES = 5 * 1024 * 1024
 MOST_NOTES = 5000
 
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 _KINDS = {
     names.LOG: "log",
     names.CHECKPOINT: "kraft_snapshot",
@@ -110,7 +112,8 @@ class Dump:
         suffix = name[name.rfind(".") :] if "." in name else ""
         kind = _KINDS.get(suffix)
         if kind is None and not self.ending.strict:
-            kind = _OTHERS.get(name)
+            parsed = names.parse_file_name(name)
+            kind = _OTHERS.get(name) if parsed is None else _KINDS.get(parsed.suffix)  # 42.log.deleted
         self.ending.dumping(path)
         if kind is None:
             return False
@@ -142,15 +145,15 @@ class Dump:
     def _base_offset(self, path: str, name: str) -> int | None:
         """The offset before the first dot of a name. Raises LogError for a strict ending."""
         digits = name.split(".", 1)[0]
-        try:
+        if _INTEGER.fullmatch(digits) and abs(int(digits)) < 1 << 63:
             return int(digits)
-        except ValueError:
-            self._misnamed(path, "is not named after the first offset of its segment")
-            return None
+        self._misnamed(path, "is not named after the first offset of its segment")
+        return None
 
     def _misnamed(self, path: str, words: str) -> None:
         if self.ending.strict:
-            raise LogError(f"{path} {words}", path=path)
+            os.stat(path)  # that it is not there at all would be worse
+            raise LogError(f"{path} {words}", path=path, hint="with --keep-going it is read under any name")
         self._problem = Finding(path, "unknown-file", f"the file {words}")
 
     # Logs

@@ -15,6 +15,7 @@ from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYT
 from kafka_tools.records.v2 import HEADER_BYTES
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import MAX_INDEX_BYTES, OFFSET_ENTRY, TIME_ENTRY, OffsetEntry, TimeEntry
+from kafka_tools.storage.names import parse_file_name
 from kafka_tools.storage.segment import Segment
 
 E = TypeVar("E", OffsetEntry, TimeEntry)
@@ -24,9 +25,11 @@ _WARM_BYTES = 8192
 
 
 def sibling(path: str, suffix: str) -> str:
-    """The file of the same segment with another suffix."""
+    """The file of the same segment with another suffix; for one that is being removed, the one that is removed too."""
     directory, name = os.path.split(os.path.abspath(path))
-    return os.path.join(directory, name.split(".", 1)[0] + suffix)
+    parsed = parse_file_name(name)
+    state = parsed.state if parsed is not None else ""
+    return os.path.join(directory, name.split(".", 1)[0] + suffix + state)
 
 
 def written_entries(entries: Iterable[E], base_offset: int) -> Iterator[E]:

@@ -188,6 +188,23 @@ def test_a_name_that_exists_is_no_pattern(tmp_path: Path) -> None:
     assert run("--files", str(path))[0] == 0
 
 
+@pytest.mark.parametrize("state", [".deleted", ".cleaned", ".swap"])
+def test_files_that_are_replaced_or_removed_are_read_when_kafkas_text_need_not_be(state: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{7:020d}.log{state}"
+    path.write_bytes(batch(7))
+    index = tmp_path / f"{7:020d}.index{state}"
+    index.write_bytes(struct.pack(">ii", 4, 0))
+    both = f"{path},{index}"
+    status, stdout, stderr = run("--files", both)
+    assert (status, stdout) == (0, f"Dumping {path}\nDumping {index}\n")
+    assert stderr == [f"Ignoring unknown file {path}", f"Ignoring unknown file {index}"]
+    status, stdout, stderr = run("--keep-going", "--files", both)
+    assert (status, stderr) == (0, [])
+    assert "baseOffset: 7 lastOffset: 11 count: 5" in stdout
+    assert stdout.endswith(f"Dumping {index}\noffset: 11 position: 0\n")
+    assert [each["kind"] for each in objects("--files", both, of="file")] == ["log", "index"]
+
+
 def test_a_whole_partition_is_compared_with_itself(tmp_path: Path) -> None:
     directory = tmp_path / "orders-0"
     directory.mkdir()

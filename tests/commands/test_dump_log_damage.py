@@ -169,6 +169,23 @@ def test_bytes_of_a_directory_or_a_missing_file_get_one_line(tmp_path: Path) -> 
     assert status == 1 and lines[0] == f"{PROGRAM}: there are no log files in the directory {missing}"
 
 
+@pytest.mark.parametrize("name", ["copy.log", "99999999999999999999.log", "1_0.log"])
+def test_a_name_that_is_no_offset_ends_the_text_with_a_way_out(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    status, _, lines = dump("--files", str(path))
+    assert status == 1 and lines == [f"{PROGRAM}: {path}: No such file or directory"]
+    path.write_bytes(build_batch([(1, b"k", b"v", ())]))
+    status, stdout, lines = dump("--files", str(path))
+    assert (status, stdout) == (1, f"Dumping {path}\n".encode())
+    assert lines == [
+        f"{PROGRAM}: {path} is not named after the first offset of its segment",
+        "  with --keep-going it is read under any name",
+    ]
+    status, stdout, lines = dump("--keep-going", "--files", str(path))
+    assert (status, lines) == (0, [])
+    assert b"baseOffset: 0 lastOffset: 0 count: 1" in stdout
+
+
 def test_a_file_that_claims_gigabytes_costs_no_memory(tmp_path: Path) -> None:
     """In a process of its own that may have 600 MiB of address space in all."""
     claim = b"\x00" * 8 + b"\x7f\xff\xff\xf0" + b"\x02" * 60
