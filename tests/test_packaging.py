@@ -177,9 +177,10 @@ def imported(folder: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("folder", "extras"), [("kafka_tools", {"", "spark", "keystores"}), ("tests", {"", "spark", "keystores", "dev"})]
-)
+OPTIONAL = {"", "spark", "keystores", "kerberos", "oauth"}
+
+
+@pytest.mark.parametrize(("folder", "extras"), [("kafka_tools", OPTIONAL), ("tests", {*OPTIONAL, "dev"})])
 def test_everything_imported_is_declared(folder: str, extras: set[str]) -> None:
     with open(ROOT / "pyproject.toml", "rb") as file:
         project = tomllib.load(file)["project"]

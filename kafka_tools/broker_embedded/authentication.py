@@ -3,7 +3,7 @@
 The dialogue is that of Kafka's ``SaslServerAuthenticator`` (KIP-43, KIP-152): ApiVersions and SaslHandshake
 first, then tokens, in SaslAuthenticate requests or, after a handshake of v0, bare. Mechanisms: PLAIN with
 the users of the listener's JAAS entry, SCRAM with the credentials of the cluster and its delegation tokens,
-OAUTHBEARER with unsecured tokens (for tests, as Kafka's default is).
+OAUTHBEARER with what ``token_validators`` takes.
 """
 
 from __future__ import annotations
@@ -22,14 +22,21 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.delegation_tokens import Token
     from kafka_tools.broker_embedded.dispatch import Connection
     from kafka_tools.broker_embedded.endpoints import Endpoint
+    from kafka_tools.broker_embedded.token_validators import TokenValidator
     from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer
     from kafka_tools.net.sasl.scram import Login as AskedLogin
-    from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator
     from kafka_tools.scram_math import ScramCredential
 
     SaslServer = PlainServer | ScramServer | OAuthBearerServer
 
 SERVED_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+SERVED_HANDLERS = {
+    "PLAIN": ("PlainServerCallbackHandler",),
+    "SCRAM-SHA-256": ("ScramServerCallbackHandler",),
+    "SCRAM-SHA-512": ("ScramServerCallbackHandler",),
+    "OAUTHBEARER": ("OAuthBearerValidatorCallbackHandler", "OAuthBearerUnsecuredValidatorCallbackHandler"),
+}
+"""Kafka's own classes that judge logins, by mechanism: what they do is done here."""
 ANONYMOUS = "User:ANONYMOUS"
 
 
@@ -55,7 +62,13 @@ class ListenerSecurity:
             self._plain_users = _plain_users(values, endpoint)
 
         self._limits_ms = {mechanism: _limit_ms(values, mechanism, endpoint) for mechanism in self.mechanisms}
-        self._tokens = _token_validator(values, endpoint) if "OAUTHBEARER" in self.mechanisms else None
+        for mechanism in self.mechanisms:
+            _require_served_handler(values, mechanism, endpoint)
+        self._tokens: TokenValidator | None = None
+        if "OAUTHBEARER" in self.mechanisms:
+            from kafka_tools.broker_embedded.token_validators import token_validator
+
+            self._tokens = token_validator(values, endpoint, core)
 
     def login(self) -> Login:
         """The SASL stage of a new connection."""
@@ -204,35 +217,18 @@ def _plain_users(values: Mapping[str, str], endpoint: Endpoint) -> dict[str, str
     return {
         option[len(prefix) :]: password
         for entry in parse_jaas(text, key)
+        if entry.simple_name == "PlainLoginModule"
         for option, password in entry.options.items()
         if option.startswith(prefix)
     }
 
 
-def _token_validator(values: Mapping[str, str], endpoint: Endpoint) -> UnsecuredValidator:
-    from kafka_tools.net.jaas import parse_jaas
-    from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator
-
-    if values.get("sasl.oauthbearer.jwks.endpoint.url", "").strip():
-        raise ConfigError(
-            f"listener {endpoint.name}: tokens with signatures are not checked here: "
-            "sasl.oauthbearer.jwks.endpoint.url cannot be used",
-            hint="without it unsecured tokens are accepted, for tests",
-        )
-    key = "oauthbearer.sasl.jaas.config"
-    text = values.get(key) or values.get("sasl.jaas.config")
-    if not text:
-        raise ConfigError(
-            f"listener {endpoint.name}: OAUTHBEARER needs a login module",
-            hint=f"set listener.name.{endpoint.name.lower()}.{key}="
-            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
-        )
-    entries = parse_jaas(text, key)
-    if len(entries) != 1:
-        raise ConfigError(
-            f"{key}: Must supply exactly 1 non-null JAAS mechanism configuration (size was {len(entries)})"
-        )
-    return UnsecuredValidator(entries[0].options)
+def _require_served_handler(values: Mapping[str, str], mechanism: str, endpoint: Endpoint) -> None:
+    """ConfigError if the settings want other Java code to judge logins than what is served here."""
+    key = f"{mechanism.lower()}.sasl.server.callback.handler.class"
+    name = values.get(key, "").strip()
+    if name and name.rpartition(".")[2] not in SERVED_HANDLERS.get(mechanism, ()):
+        raise ConfigError(f"listener {endpoint.name}: {key}: {name} is Java code that cannot run here")
 
 
 def _limit_ms(values: Mapping[str, str], mechanism: str, endpoint: Endpoint) -> int:

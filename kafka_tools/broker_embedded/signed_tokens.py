@@ -1,0 +1,194 @@
+"""Signed JSON web tokens (RFC 7515, 7519): whether a token is right, given the keys of who may have made it.
+
+Rules are those of Kafka's ``BrokerJwtValidator`` and of jose4j behind it (KIP-768): a signature by a known key, ``exp``
+and ``iat``, the expected audience and issuer, a subject. A token with an audience is refused where none is expected,
+as there. Symmetric keys and algorithm "none" are never taken. Keys and signatures are the business of the package
+``joserfc``; knows no file and no network.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafka_tools.errors import ConfigError
+from kafka_tools.net.sasl.oauthbearer import Token, TokenRefused
+
+if TYPE_CHECKING:
+    from joserfc.jwk import ECKey, RSAKey
+    from joserfc.jws import CompactSignature
+
+log = logging.getLogger(__name__)
+
+RSA_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+EC_ALGORITHMS = {"P-256": ("ES256",), "P-384": ("ES384",), "P-521": ("ES512",)}
+"""Algorithms by curve."""
+_MIN_RSA_BITS = 2048
+_MAX_KEYS = 1000
+_LATEST_S = 1e14
+
+
+class WebKey(NamedTuple):
+    """One public key of a key set. ``algorithms``: what it may check."""
+
+    id: str | None
+    algorithms: tuple[str, ...]
+    key: RSAKey | ECKey
+
+
+class Rules(NamedTuple):
+    """What a token must say: the ``sasl.oauthbearer.*`` settings of a listener."""
+
+    audiences: frozenset[str] = frozenset()
+    issuer: str | None = None
+    clock_skew_s: int = 30
+    scope_claim: str = "scope"
+    subject_claim: str = "sub"
+
+
+def parse_key_set(data: bytes, source: str) -> list[WebKey]:
+    """The keys of a JWKS document (RFC 7517); unusable ones are left out. ConfigError if it is none."""
+    try:
+        rows = json.loads(data)["keys"]
+        if not isinstance(rows, list) or len(rows) > _MAX_KEYS:
+            raise ValueError
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ConfigError(f"{source}: no JSON web key set (an object with a list of keys)") from None
+    return [key for key in map(_web_key, rows) if key is not None]
+
+
+class SignedTokens:
+    """Checks tokens. ``keys()`` gives the keys that hold now; ``missing(id)`` is told of one that is not there."""
+
+    def __init__(
+        self, rules: Rules, keys: Callable[[], Sequence[WebKey]], missing: Callable[[str], None] = lambda id: None
+    ) -> None:
+        self._rules = rules
+        self._keys = keys
+        self._missing = missing
+
+    def validate(self, token: str, now_ms: int) -> Token:
+        """What the token says; TokenRefused, without repeating it, when it is not right."""
+        from joserfc.errors import JoseError
+        from joserfc.jws import extract_compact
+
+        try:
+            signed = extract_compact(token.encode("ascii", "replace"))
+        except (JoseError, ValueError) as error:
+            raise TokenRefused("it is no token with a signature") from error
+        self._check_signature(signed)
+        try:
+            claims = json.loads(signed.payload)
+        except (ValueError, RecursionError) as error:
+            raise TokenRefused("its payload is no JSON") from error
+        if not isinstance(claims, dict):
+            raise TokenRefused("its payload is no JSON object")
+        return self._judge(claims, now_ms)
+
+    def _check_signature(self, signed: CompactSignature) -> None:
+        header = signed.headers()
+        algorithm, key_id = header.get("alg"), header.get("kid")
+        if not isinstance(algorithm, str) or not isinstance(key_id, str | None) or "crit" in header:
+            raise TokenRefused("its header is wrong, or has extensions that nobody knows here")
+        fitting = [key for key in self._keys() if algorithm in key.algorithms and key_id in (None, key.id)]
+        if not fitting and key_id is not None:
+            self._missing(key_id)
+        if not fitting:
+            raise TokenRefused("no key of the key set fits it")
+        if not any(_verifies(key, algorithm, signed) for key in fitting):
+            raise TokenRefused("its signature is wrong")
+
+    def _judge(self, claims: Mapping[str, Any], now_ms: int) -> Token:
+        rules, now_s = self._rules, now_ms // 1000
+        expires, issued, begins = (_time(claims, name) for name in ("exp", "iat", "nbf"))
+        if expires is None:
+            raise TokenRefused("it has no expiration time (exp)")
+        if issued is None:
+            raise TokenRefused("it does not say when it was issued (iat)")
+        if now_s - rules.clock_skew_s >= expires:
+            raise TokenRefused(f"it ended at {expires:.0f}, it is {now_s} now")
+        if begins is not None and now_s + rules.clock_skew_s < begins:
+            raise TokenRefused(f"it begins at {begins:.0f}, it is {now_s} now")
+        if expires < issued:
+            raise TokenRefused("it ends before it was issued")
+        self._check_audience(claims.get("aud"))
+        if rules.issuer is not None and claims.get("iss") != rules.issuer:
+            raise TokenRefused("its issuer (iss) is not the expected one")
+        subject = claims.get(rules.subject_claim)
+        if not isinstance(subject, str) or not subject.strip():
+            raise TokenRefused(f"it names nobody ({rules.subject_claim})")
+        scope = _scope(claims.get(rules.scope_claim), rules.scope_claim)
+        return Token(subject.strip(), scope, round(1000 * expires), round(1000 * issued))
+
+    def _check_audience(self, value: object) -> None:
+        named = [value] if isinstance(value, str) else value
+        if named is None and not self._rules.audiences:
+            return
+        if not isinstance(named, list) or not all(isinstance(item, str) for item in named):
+            raise TokenRefused("its audience (aud) is missing or no text")
+        if not self._rules.audiences:
+            raise TokenRefused("it is for an audience (aud), and none is set in sasl.oauthbearer.expected.audience")
+        if self._rules.audiences.isdisjoint(named):
+            raise TokenRefused("its audience (aud) is not the expected one")
+
+
+def _scope(value: object, name: str) -> frozenset[str]:
+    items = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    if not all(isinstance(item, str) and item.strip() for item in items):
+        raise TokenRefused(f"its {name} is empty or no text")
+    found = [item.strip() for item in items]
+    if len(set(found)) != len(found):
+        raise TokenRefused(f"its {name} has one item twice")
+    return frozenset(found)
+
+
+def _time(claims: Mapping[str, Any], name: str) -> float | None:
+    value = claims.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _LATEST_S:
+        raise TokenRefused(f"its {name} is no time")
+    return float(value)
+
+
+def _verifies(web_key: WebKey, algorithm: str, signed: CompactSignature) -> bool:
+    from joserfc.errors import JoseError
+    from joserfc.jws import validate_compact
+
+    try:
+        return validate_compact(signed, web_key.key, algorithms=[algorithm])
+    except (JoseError, ValueError):
+        return False
+
+
+def _web_key(row: object) -> WebKey | None:
+    """A key of a set, if it is one that can check signatures here."""
+    try:
+        from joserfc.errors import JoseError
+        from joserfc.jwk import ECKey, RSAKey, import_key
+    except ImportError as error:
+        raise ConfigError(
+            "checking tokens with signatures needs the Python package joserfc",
+            hint="pip install 'kafka-operator-tools[oauth]'",
+        ) from error
+    if not isinstance(row, dict) or row.get("use", "sig") != "sig" or row.get("kty") not in ("RSA", "EC"):
+        return None
+    key_id, named = row.get("kid"), row.get("alg")
+    algorithms: tuple[str, ...] = ()
+    try:
+        key = import_key(row)
+    except (JoseError, ValueError, TypeError) as error:
+        log.warning("a key of the JSON web key set is left out: %s", error)
+        return None
+    if isinstance(key, RSAKey) and key.public_key.key_size >= _MIN_RSA_BITS:
+        algorithms = RSA_ALGORITHMS
+    elif isinstance(key, ECKey):
+        algorithms = EC_ALGORITHMS.get(key.curve_name, ())
+    else:
+        log.warning("a key of the JSON web key set is left out: it is neither EC nor RSA of %d bits", _MIN_RSA_BITS)
+        return None
+    if named is not None:
+        algorithms = tuple(algorithm for algorithm in algorithms if algorithm == named)
+    return WebKey(key_id, algorithms, key) if algorithms and isinstance(key_id, str | None) else None

@@ -1,0 +1,393 @@
+"""OAUTHBEARER tokens with signatures: which are taken, where the keys come from, and a login with one.
+
+The tokens are made with ``cryptography`` alone, so that who checks them and who makes them share no code.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import trustme
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.signed_tokens import Rules, SignedTokens, parse_key_set
+from kafka_tools.broker_embedded.timers import Timers
+from kafka_tools.broker_embedded.token_keys import EARLY_MS, FileKeys, Pace, ProviderKeys, fetch_keys
+from kafka_tools.clock import ManualClock
+from kafka_tools.errors import ConfigError
+from kafka_tools.net.sasl.oauthbearer import OAuthBearerClient, TokenRefused
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
+from tests.broker_embedded.wire_client import WireClient
+
+NOW_S = 1_700_000_000
+MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+SIGNED = "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
+UNSECURED = (
+    "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+)
+CURVES: dict[str, ec.EllipticCurve] = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "P-521": ec.SECP521R1()}
+CURVE_OF = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
+SIZES = {"P-256": 32, "P-384": 48, "P-521": 66}
+HASHES: dict[str, Callable[[], hashes.HashAlgorithm]] = {
+    "256": hashes.SHA256, "384": hashes.SHA384, "512": hashes.SHA512,
+}  # fmt: skip
+
+
+@cache
+def rsa_key(name: str = "known", bits: int = 2048) -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(65537, bits)
+
+
+@cache
+def ec_key(curve: str) -> ec.EllipticCurvePrivateKey:
+    return ec.generate_private_key(CURVES[curve])
+
+
+def encoded(data: bytes | dict[str, Any]) -> str:
+    raw = data if isinstance(data, bytes) else json.dumps(data).encode()
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def number(value: int, size: int | None = None) -> str:
+    return encoded(value.to_bytes(size or (value.bit_length() + 7) // 8, "big"))
+
+
+def rsa_row(key: rsa.RSAPrivateKey | None = None, **fields: Any) -> dict[str, Any]:
+    numbers = (key or rsa_key()).public_key().public_numbers()
+    return {"kty": "RSA", "n": number(numbers.n), "e": number(numbers.e), "kid": "r", **fields}
+
+
+def ec_row(curve: str, **fields: Any) -> dict[str, Any]:
+    numbers = ec_key(curve).public_key().public_numbers()
+    size = SIZES[curve]
+    return {"kty": "EC", "crv": curve, "x": number(numbers.x, size), "y": number(numbers.y, size), "kid": curve,
+            **fields}  # fmt: skip
+
+
+def key_set(*rows: dict[str, Any]) -> bytes:
+    return json.dumps({"keys": list(rows)}).encode()
+
+
+@cache
+def all_keys() -> bytes:
+    return key_set(rsa_row(), *map(ec_row, CURVES))
+
+
+def sign(algorithm: str, signed: bytes, key: rsa.RSAPrivateKey) -> bytes:
+    if algorithm == "none":
+        return b"x"
+    digest = HASHES[algorithm[2:]]()
+    if algorithm.startswith("ES"):
+        curve = CURVE_OF[algorithm]
+        r, s = decode_dss_signature(ec_key(curve).sign(signed, ec.ECDSA(digest)))
+        return r.to_bytes(SIZES[curve], "big") + s.to_bytes(SIZES[curve], "big")
+    if algorithm.startswith("PS"):
+        return key.sign(signed, padding.PSS(padding.MGF1(digest), digest.digest_size), digest)
+    return key.sign(signed, padding.PKCS1v15(), digest)
+
+
+def token(
+    algorithm: str = "RS256", header: dict[str, Any] | None = None, key: rsa.RSAPrivateKey | None = None,
+    now_s: float = NOW_S, **claims: Any,
+) -> str:  # fmt: skip
+    """A token that is right but for what is given; a claim of None is left out."""
+    values = {"sub": "alice", "iat": now_s, "exp": now_s + 300, **claims}
+    kid = "r" if algorithm[:2] in ("RS", "PS") else CURVE_OF.get(algorithm)
+    fields = {"alg": algorithm, "kid": kid, **(header or {})}
+    signed = ".".join(
+        encoded({name: value for name, value in part.items() if value is not None}) for part in (fields, values)
+    )
+    return f"{signed}.{encoded(sign(algorithm, signed.encode(), key or rsa_key()))}"
+
+
+def judged(text: str, *, keys: bytes | None = None, now_s: float = NOW_S, **rules: Any) -> Any:
+    found = parse_key_set(keys or all_keys(), "keys")
+    return SignedTokens(Rules(**rules), lambda: found).validate(text, round(now_s * 1000))
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", *CURVE_OF])
+def test_tokens_of_known_keys_are_taken(algorithm: str) -> None:
+    found = judged(token(algorithm, scope=["read", " write "]))
+    assert (found.principal, found.scope) == ("alice", {"read", "write"})
+    assert (found.start_ms, found.expires_ms) == (NOW_S * 1000, (NOW_S + 300) * 1000)
+    assert judged(token(algorithm, {"kid": None})).principal == "alice", "a token need not name its key"
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: token(exp=None), "no expiration time"),
+        (lambda: token(iat=None), "when it was issued"),
+        (lambda: token(iat=NOW_S - 60, exp=NOW_S - 30), "it ended"),
+        (lambda: token(nbf=NOW_S + 31), "it begins"),
+        (lambda: token(iat=NOW_S + 301), "ends before it was issued"),
+        (lambda: token(exp="soon"), "its exp is no time"),
+        (lambda: token(exp=True), "its exp is no time"),
+        (lambda: token(exp=-5), "its exp is no time"),
+        (lambda: token(exp=float("inf")), "its exp is no time"),
+        (lambda: token(sub=None), "it names nobody"),
+        (lambda: token(sub=" "), "it names nobody"),
+        (lambda: token(sub=5), "it names nobody"),
+        (lambda: token(scope=["a", "a"]), "one item twice"),
+        (lambda: token(scope=[" "]), "empty or no text"),
+        (lambda: token(aud="kafka"), "none is set in sasl.oauthbearer.expected.audience"),
+        (lambda: token(aud=5), "missing or no text"),
+        (lambda: token(header={"kid": "other"}), "no key of the key set"),
+        (lambda: token(header={"kid": 5}), "header is wrong"),
+        (lambda: token(header={"crit": ["b64"], "b64": False}), "header is wrong"),
+        (lambda: token(header={"alg": "RS512"}), "signature is wrong"),
+        (lambda: token("ES256", {"alg": "ES384", "kid": "P-384"}), "signature is wrong"),
+        (lambda: token(header={"alg": "HS256"}), "no key of the key set"),
+        (lambda: token("none"), "no key of the key set"),
+        (lambda: token(key=rsa_key("stranger")), "signature is wrong"),
+        (lambda: token().rpartition(".")[0] + ".", "no key|signature is wrong|no token"),
+        (lambda: "a.b", "no token with a signature"),
+        (lambda: "a.b.c", "no token with a signature"),
+        (lambda: "", "no token with a signature"),
+        (lambda: f"{encoded(b'[]')}.e30.eA", "no token with a signature|header is wrong"),
+        (lambda: f"{encoded(b'[' * 20000)}.e30.eA", "no token with a signature|header is wrong"),
+    ],
+)  # fmt: skip
+def test_tokens_that_are_refused(make: Callable[[], str], why: str) -> None:
+    text = make()
+    with pytest.raises(TokenRefused, match=why) as refused:
+        judged(text)
+    assert refused.value.status == "invalid_token"
+    assert not text or text not in str(refused.value)
+
+
+def test_times_are_taken_with_the_skew_between_clocks() -> None:
+    assert judged(token(iat=NOW_S - 60, exp=NOW_S - 29)).principal == "alice"
+    assert judged(token(nbf=NOW_S + 30)).principal == "alice"
+    with pytest.raises(TokenRefused, match="it ended"):
+        judged(token(iat=NOW_S - 60, exp=NOW_S - 29), clock_skew_s=10)
+
+
+def test_audience_issuer_and_names_of_claims_are_the_listeners() -> None:
+    kafka = {"audiences": frozenset({"kafka", "broker"}), "issuer": "https://login"}
+    assert judged(token(aud=["x", "broker"], iss="https://login"), **kafka).principal == "alice"
+    assert judged(token(aud="kafka", iss="https://login"), **kafka).principal == "alice"
+    for wrong in ({"iss": "https://login"}, {"aud": "x", "iss": "https://login"}, {"aud": "kafka"},
+                  {"aud": "kafka", "iss": "https://other"}):  # fmt: skip
+        with pytest.raises(TokenRefused, match=r"audience|issuer"):
+            judged(token(**wrong), **kafka)
+    renamed = judged(token(client="bob", scp="read write"), subject_claim="client", scope_claim="scp")
+    assert (renamed.principal, renamed.scope) == ("bob", {"read write"})
+
+
+@pytest.mark.filterwarnings("ignore:Key size should be")
+def test_keys_that_are_of_no_use_are_left_out() -> None:
+    short = rsa_row(rsa_key("short", 1024))
+    rows: list[Any] = [
+        short, {"kty": "oct", "k": "AAAA"}, {"kty": "RSA"}, {"kty": "new"}, 5, ec_row("P-256", y="AA"),
+        rsa_row(use="enc"), rsa_row(alg="HS256"), rsa_row(kid=5), ec_row("P-384", alg="ES384"),
+    ]  # fmt: skip
+    (key,) = parse_key_set(json.dumps({"keys": rows}).encode(), "keys")
+    assert (key.id, key.algorithms) == ("P-384", ("ES384",))
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"keys": 5}', b"[" * 100_000, b"\xff"])
+def test_what_is_no_key_set_is_told(data: bytes) -> None:
+    with pytest.raises(ConfigError, match=r"keys\.json: no JSON web key set"):
+        parse_key_set(data, "keys.json")
+
+
+# Where keys come from
+
+
+def test_a_file_of_keys_is_read_again_when_it_changed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "keys.json"
+    path.write_bytes(key_set(rsa_row()))
+    source = FileKeys(str(path))
+    assert [key.id for key in source.current()] == ["r"]
+    path.write_bytes(key_set(rsa_row(kid="new"), ec_row("P-256")))
+    assert [key.id for key in source.current()] == ["new", "P-256"]
+    path.write_bytes(b"{")
+    assert [key.id for key in source.current()] == ["new", "P-256"]
+    path.unlink()
+    assert [key.id for key in source.current()] == ["new", "P-256"]
+    assert "known so far stay in force" in caplog.text
+    with pytest.raises(ConfigError, match="No such file"):
+        FileKeys(str(path))
+
+
+def test_a_provider_is_asked_in_time_and_early_for_an_unknown_key(caplog: pytest.LogCaptureFixture) -> None:
+    clock = ManualClock()
+    timers = Timers(clock)
+    answers: list[bytes | Exception] = [key_set(rsa_row())]
+    asked: list[float] = []
+
+    def fetch() -> Any:
+        asked.append(clock.monotonic_s())
+        answer = answers[-1]
+        if isinstance(answer, Exception):
+            raise answer
+        return parse_key_set(answer, "provider")
+
+    source = ProviderKeys(fetch, timers, Pace(refresh_ms=60_000), run=lambda work: work())
+    tokens = SignedTokens(Rules(), source.current, source.missing)
+
+    def login() -> bool:
+        try:
+            return bool(tokens.validate(token("ES256"), NOW_S * 1000))
+        except TokenRefused:
+            return False
+
+    answers.append(key_set(rsa_row(), ec_row("P-256")))
+    assert not login() and asked == [0.0], "it was asked a moment ago"
+    clock.advance(EARLY_MS / 1000)
+    assert not login() and asked == [0.0, 10.0], "the token that asked is refused, the next one is not"
+    assert login()
+    answers.append(ConfigError("down"))
+    clock.advance(50)
+    timers.run_due()
+    assert asked == [0.0, 10.0, 60.0] and login()
+    assert "down; those known so far stay in force" in caplog.text
+    answers.append(key_set(rsa_row()))
+    clock.advance(60)
+    timers.run_due()
+    assert len(asked) == 4 and not login(), "a key that the provider took back is of no use"
+
+
+class Provider:
+    """A real HTTPS server that gives ``answers``, one after the other, the last one again and again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.answers: list[tuple[int, bytes]] = [(200, all_keys())]
+        provider = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                status, body = provider.answers.pop(0) if len(provider.answers) > 1 else provider.answers[0]
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *rest: object) -> None:
+                pass
+
+        authority = trustme.CA()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("localhost").configure_cert(context)
+        self.trusted = folder / "ca.pem"
+        authority.cert_pem.write_to_path(str(self.trusted))
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.url = f"https://localhost:{self.server.server_port}/jwks"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def provider(tmp_path: Path) -> Iterator[Provider]:
+    running = Provider(tmp_path)
+    yield running
+    running.server.shutdown()
+    running.server.server_close()
+
+
+def test_a_provider_that_fails_is_asked_again(provider: Provider) -> None:
+    slept: list[float] = []
+    options = {"ssl.truststore.location": str(provider.trusted)}
+
+    def fetched() -> list[Any]:
+        return list(fetch_keys(urlsplit(provider.url), options, Pace(), slept.append))
+
+    provider.answers = [(503, b""), (500, b""), (200, all_keys())]
+    assert len(fetched()) == 4 and slept == [0.1, 0.2]
+    provider.answers = [(404, b"")]
+    with pytest.raises(ConfigError, match="HTTP status 404"):
+        fetched()
+    provider.answers = [(200, b" " * (1024 * 1024 + 1))]
+    with pytest.raises(ConfigError, match="more than 1048576 bytes"):
+        fetched()
+    slept.clear()
+    provider.answers = [(500, b"")]
+    with pytest.raises(ConfigError, match="gave no keys: HTTP status 500"):
+        fetched()
+    assert sum(slept) == pytest.approx(10)
+    with pytest.raises(ConfigError, match=r"gave no keys: .*certificate verify failed"):
+        fetch_keys(urlsplit(provider.url), {}, Pace(backoff_max_ms=0), slept.append)
+
+
+# A broker
+
+
+def config(**more: str) -> dict[str, str]:
+    values = {"sasl.enabled.mechanisms": "OAUTHBEARER", "oauthbearer.sasl.jaas.config": f"{MODULE};"}
+    return {**values, **{f"sasl.oauthbearer.{key.replace('_', '.')}": value for key, value in more.items()}}
+
+
+def log_in(broker: EmbeddedBroker, text: str) -> tuple[int, str | None]:
+    """Error code and text of a login with the token; a request follows a login that went well."""
+    from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+    from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
+
+    with WireClient(broker.bootstrap_servers) as client:
+        assert client.call(SaslHandshakeRequest(mechanism="OAUTHBEARER"), 1).error_code == 0
+        mechanism = OAuthBearerClient(text)
+        message = mechanism.step(None)
+        while message is not None:
+            answer = client.call(SaslAuthenticateRequest(auth_bytes=message), 2)
+            if answer.error_code:
+                return answer.error_code, answer.error_message
+            message = mechanism.step(bytes(answer.auth_bytes))
+        assert client.call(DescribeClusterRequest(), 0).error_code == codes.NONE
+        return codes.NONE, None
+
+
+@pytest.mark.req("OA-10")
+def test_a_listener_with_keys_takes_signed_tokens_only(provider: Provider) -> None:
+    import time
+
+    settings = config(jwks_endpoint_url=provider.url, expected_audience="kafka")
+    settings["oauthbearer.sasl.jaas.config"] = f'{MODULE} ssl.truststore.location="{provider.trusted}";'
+    settings["oauthbearer.sasl.server.callback.handler.class"] = SIGNED
+    now_s = int(time.time())
+    with EmbeddedBroker(listeners="SASL_PLAINTEXT://127.0.0.1:0", config=settings) as broker:
+        assert log_in(broker, token(now_s=now_s, aud="kafka")) == (codes.NONE, None)
+        assert log_in(broker, token("ES256", now_s=now_s, aud="kafka")) == (codes.NONE, None)
+        refused = (codes.SASL_AUTHENTICATION_FAILED, '{"status":"invalid_token"}')
+        assert log_in(broker, token(now_s=now_s, aud="other")) == refused
+        unsecured = {"sub": "alice", "iat": now_s, "exp": now_s + 300, "aud": "kafka"}
+        assert log_in(broker, f"{encoded({'alg': 'none'})}.{encoded(unsecured)}.") == refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        (config(jwks_endpoint_url="ftp://x/y"), "https, http or file"),
+        (config(jwks_endpoint_url="file:///nowhere/keys.json"), "No such file"),
+        ({**config(), "oauthbearer.sasl.server.callback.handler.class": SIGNED}, "needs sasl.oauthbearer.jwks"),
+        (
+            {**config(jwks_endpoint_url="file:///x"), "oauthbearer.sasl.server.callback.handler.class": UNSECURED},
+            "set one",
+        ),
+        ({**config(), "oauthbearer.sasl.server.callback.handler.class": "org.example.Mine"}, "Java code"),
+        (config(jwks_endpoint_url="file:///x", clock_skew_seconds="a bit"), "clock.skew.seconds"),
+    ],
+)
+@pytest.mark.req("SASL-13")
+def test_settings_that_cannot_be_are_told(settings: dict[str, str], why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        EmbeddedBroker(listeners="SASL_PLAINTEXT://127.0.0.1:0", config=settings).start()
+
+
+def test_the_package_for_signatures_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "joserfc.jwk", None)
+    with pytest.raises(ConfigError, match="needs the Python package joserfc"):
+        parse_key_set(all_keys(), "keys")
