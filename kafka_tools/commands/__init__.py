@@ -8,11 +8,12 @@ How a command is written (``broker_api_versions.py`` is the smallest):
 * At the top import only click, ``_options`` and ``_run``. Everything else (net, admin, records, json) is imported in
   the function that needs it, so that ``--help`` stays fast; ``tests/test_startup.py`` checks it.
 * The function parses, calls, prints and returns its exit status (None is 0). Data goes to stdout and nothing else
-  does; remarks go to stderr through ``_run.note``. Items that failed are reported after those that did not, with
-  ``_run.complain``, and the function returns ``_run.FAILED``.
+  does; remarks go to stderr through ``_run.note``. It ends with ``return _run.finish(Rows(...), output_format)``, which
+  prints the form asked for, complains about items that failed and gives the status.
 * Errors are raised as ``kafka_tools.errors``: ``UsageError`` when the command line is wrong (exit 2), anything else
   of that tree exits 1. ``click.UsageError`` works as well. Nothing is caught that cannot be handled.
-* The result is made once as rows (``output.rows``); Kafka's text (``output/kafka_text.py``), ``-o table``, ``json``
-  and ``yaml`` are printed from the same rows.
+* The result is made once as rows (``output.rows``), from which Kafka's text (``output/kafka_text.py``) and every form
+  of ``-o`` are printed. ``output_options`` names the kind of rows, which has a row in ``output/kinds.py``, a file in
+  ``schemas/`` and a case in ``tests/output/contract_cases.py``.
 * One row in ``cli.COMMANDS``, one page in ``docs/commands/`` (``python -m tests.regen help`` fills in the options).
 """

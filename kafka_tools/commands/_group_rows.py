@@ -29,60 +29,7 @@ STATES = (
 TYPES = ("Classic", "Consumer")
 _REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
 
-COLUMNS = {
-    "group-offsets": (
-        "group",
-        "topic",
-        "partition",
-        "leader_epoch",
-        "current_offset",
-        "log_end_offset",
-        "lag",
-        "consumer_id",
-        "host",
-        "client_id",
-    ),
-    "group-members": (
-        "group",
-        "consumer_id",
-        "group_instance_id",
-        "host",
-        "client_id",
-        "assignment",
-        "current_epoch",
-        "target_epoch",
-        "target_assignment",
-        "upgraded",
-    ),
-    "group-states": (
-        "group",
-        "type",
-        "state",
-        "assignor",
-        "coordinator",
-        "group_epoch",
-        "target_assignment_epoch",
-        "members",
-    ),
-}
-_VERBOSE_ONLY = (
-    "leader_epoch",
-    "assignment",
-    "current_epoch",
-    "target_epoch",
-    "target_assignment",
-    "upgraded",
-    "group_epoch",
-    "target_assignment_epoch",
-)
-
 Made = tuple[list[Row], list[ItemError]]
-
-
-def as_rows(kind: str, rows: list[Row], errors: list[ItemError], verbose: bool) -> Rows:
-    """Rows of a view; a table shows the columns of ``--verbose`` only when asked."""
-    columns = [name for name in COLUMNS[kind] if verbose or name not in _VERBOSE_ONLY]
-    return Rows(kind, columns, rows, errors)
 
 
 def parse_states(text: str) -> list[str]:
@@ -104,7 +51,7 @@ def list_groups(admin: AdminClient, states: list[str], types: list[str]) -> Rows
         if each.type == "consumer" or (each.type in (None, "classic") and each.protocol_type in ("consumer", ""))
     ]
     errors = [ItemError.of(getattr(error, "node", None) or "a broker", error) for error in listings.errors]
-    return Rows("groups", ("group", "type", "state"), rows, errors)
+    return Rows("groups", rows, errors)
 
 
 def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[GroupDescription], list[ItemError]]:

@@ -27,7 +27,8 @@ CONNECTION = "Connection"
 OUTPUT = "Output and diagnosis"
 ARGUMENTS = "kafka_tools.arguments"
 """Key in ``click.Context.meta`` of the arguments as they were given, for options whose order matters."""
-FORMATS = ("table", "json", "yaml")
+FORMATS = ("table", "wide", "json", "jsonl", "yaml", "csv", "tsv", "name")
+"""The forms of ``-o``; what each is stands in ``output/rows.py``."""
 
 
 class Option(click.Option):
@@ -124,7 +125,7 @@ class Group(Command, click.Group):
 
 def option(*names: str, **attributes: Any) -> Callable[[Any], Any]:
     """``click.option`` with this module's manners; ``section`` and ``allow_empty`` as in Option."""
-    return click.option(*names, cls=Option, **attributes)
+    return click.option(*names, **{"cls": Option} | attributes)
 
 
 _UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
@@ -259,16 +260,59 @@ def connection_options(*, controllers: bool = False, short: bool = False) -> Cal
     return decorate
 
 
-def output_options(formats: Sequence[str] = FORMATS) -> Callable[[Any], Any]:
-    """Add ``-o``; the command's function gets ``output_format: str | None``, None meaning Kafka's own text."""
-    return option(
-        "-o",
-        "--output",
-        "output_format",
-        type=click.Choice(list(formats)),
-        section=OUTPUT,
-        help="Form of the result; without it the text is that of Kafka's own tool.",
-    )
+class OutputOption(Option):
+    """``-o``. ``kinds``: options of the command, joined by blanks -> the kind of rows that it prints with them."""
+
+    def __init__(self, *names: Any, kinds: Mapping[str, str], **attributes: Any) -> None:
+        super().__init__(*names, **attributes)
+        self.kinds = kinds
+
+    def kind(self, given: Mapping[str, Any]) -> str:
+        """The kind for the options that were given; of several that fit, the one that names the most options."""
+        fitting = [
+            options
+            for options in self.kinds
+            if all(given.get(each) not in (None, False, ()) for each in options.split())
+        ]
+        return self.kinds[max(fitting or self.kinds, key=lambda options: len(options.split()))]
+
+
+def output_options(kinds: str | Mapping[str, str]) -> Callable[[Any], Any]:
+    """Add ``-o``; the command's function gets ``output_format: str | None``, None meaning Kafka's own text.
+
+    ``kinds``: what the command prints, a key of ``output.kinds.KINDS``; or, when that depends on its options, names of
+    parameters, joined by blanks, -> kind: ``{"list": "topic-names", "describe": "topics"}``. The function ends with
+    ``_run.finish``; when it raises instead, a document that holds the error is printed.
+    """
+    by_options = {"": kinds} if isinstance(kinds, str) else dict(kinds)
+
+    def decorate(function: Any) -> Any:
+        def guarded(*arguments: Any, **values: Any) -> Any:
+            try:
+                return function(*arguments, **values)
+            except Exception as error:
+                _run.show_failure(error, _kind(click.get_current_context()), values["output_format"])
+                raise
+
+        add = option(
+            "-o",
+            "--output",
+            "output_format",
+            type=click.Choice(list(FORMATS)),
+            section=OUTPUT,
+            help="Form of the result; without it the text is that of Kafka's own tool.",
+            cls=OutputOption,
+            kinds=by_options,
+        )
+        return add(update_wrapper(guarded, function))
+
+    return decorate
+
+
+def _kind(context: click.Context) -> str:
+    """The kind of rows that the command line asks for."""
+    (output,) = (each for each in context.command.params if isinstance(each, OutputOption))
+    return output.kind(context.params)
 
 
 def one_of(context: click.Context, *names: str) -> str:

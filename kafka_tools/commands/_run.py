@@ -29,7 +29,7 @@ from kafka_tools.errors import KafkaToolsError
 if TYPE_CHECKING:
     import click
 
-    from kafka_tools.output.rows import ItemError
+    from kafka_tools.output.rows import Rows
 
 FAILED = 1
 USAGE = 2
@@ -38,6 +38,9 @@ OUTPUT_CLOSED = 141
 
 LONGEST_WORD, WORD_SHOWN = 300, 60
 """A word of a message that is longer than the first (in characters; topic names end at 249) is cut to the second."""
+
+_SHOWN = "kafka_tools.shown"
+"""Key in ``click.Context.meta``: a document has been begun."""
 
 COMPLETE_VARIABLE = "_KAFKA_TOOLS_COMPLETE"
 
@@ -142,14 +145,40 @@ def note(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
-def report_items(errors: Sequence[ItemError], what: str = "") -> int:
-    """Complain about each item that failed, after the rows were printed; the exit status for the whole command."""
+def finish(result: Rows, output_format: str | None, failed: str = "") -> int:
+    """End a command that has a result: print it in the form of ``-o``, complain about each item that failed.
+
+    The exit status for the whole command. With ``output_format`` None the command has printed Kafka's text itself.
+    ``failed`` begins the complaints: ``could not delete``.
+    """
     import click
 
-    for error in errors:
+    if output_format is not None:
+        from kafka_tools.output.rows import show
+
+        click.get_current_context().meta[_SHOWN] = True
+        show(result, output_format)
+    for error in result.errors:
         _flush_data()
-        complain(click.get_current_context().command_path, f"{what} {error.item}: {error.message}".strip())
-    return FAILED if errors else 0
+        complain(click.get_current_context().command_path, f"{failed} {error.item}: {error.message}".strip())
+    return FAILED if result.errors else 0
+
+
+def show_failure(error: Exception, kind: str, output_format: str | None) -> None:
+    """Print the document of a call that failed as a whole, so that there is one whatever happened.
+
+    Nothing when the command line is wrong or a result is already on its way; ``error`` is reported by ``run``.
+    """
+    import click
+
+    usage = isinstance(error, click.ClickException | click.Abort | click.exceptions.Exit)
+    done = output_format is None or click.get_current_context().meta.get(_SHOWN)
+    if done or usage or getattr(error, "exit_status", FAILED) == USAGE or isinstance(error, BrokenPipeError):
+        return
+    from kafka_tools.output.rows import ItemError, Rows, show
+
+    assert output_format is not None
+    show(Rows(kind, [], [ItemError.of(None, error)]), output_format)
 
 
 def _invoke(command: click.Command, arguments: list[str], program: str) -> int:

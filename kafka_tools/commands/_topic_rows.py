@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 MIN_ISR = "min.insync.replicas"
 NEED_CONFIGS = ("under_min_isr_partitions", "at_min_isr_partitions")
-COLUMNS = ("topic", "topic_id", "partition_count", "replication_factor", "configs", "partitions")
 
 
 def describe(admin: AdminClient, keys: list[Any], filters: list[str], page_size: int | None) -> Rows:
@@ -47,7 +46,7 @@ def describe(admin: AdminClient, keys: list[Any], filters: list[str], page_size:
                 "partitions": [row for row in partitions if _passes(row, filters, entries.get(MIN_ISR), live)],
             }
         )
-    return Rows("topics", COLUMNS, rows, errors)
+    return Rows("topics", rows, errors)
 
 
 def _configs(admin: AdminClient, topics: list[Any], errors: list[ItemError]) -> dict[str, dict[str, Any]]:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 RESOURCES = "Resources"
 WHO = "Who and what"
-COLUMNS = ("resource_type", "resource_name", "pattern_type", "principal", "host", "operation", "permission")
 
 
 @click.command(name="kafka-acls", cls=Command)
@@ -56,7 +55,7 @@ COLUMNS = ("resource_type", "resource_name", "pattern_type", "principal", "host"
 @option("--principal", metavar="TYPE:NAME", multiple=True, section=WHO, help="With --list: only entries of this one.")
 @option("--force", is_flag=True, help="Remove without asking.")
 @connection_options(controllers=True)
-@output_options()
+@output_options({"list": "acls", "add": "changed-acls", "remove": "changed-acls"})
 @click.pass_context
 def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
     """Add, remove and list access control entries."""
@@ -97,7 +96,7 @@ def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
         ItemError.of(_shown(key), outcome.error) for key, outcome in outcomes.items() if outcome.error is not None
     ]
     done = [key for key, outcome in outcomes.items() if outcome.error is None]
-    return _finish(done, errors, output_format, "could not add")
+    return _finish(done, "added", errors, output_format)
 
 
 def _remove(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
@@ -120,29 +119,28 @@ def _remove(admin: AdminClient, planned: Plan, output_format: str | None) -> int
                 errors.append(ItemError.of(_shown(binding), ended.error))
             else:
                 done.append(binding)
-    return _finish(done, errors, output_format, "could not remove")
+    return _finish(done, "removed", errors, output_format)
 
 
-def _finish(done: list[Any], errors: list[ItemError], output_format: str | None, failed: str) -> int:
-    from kafka_tools.output.rows import Rows, show
+def _finish(done: list[Any], result: str, errors: list[ItemError], output_format: str | None) -> int:
+    from kafka_tools.output.rows import Rows
 
-    if output_format is not None:
-        show(Rows("acls", COLUMNS, [binding._asdict() for binding in sorted(done)], errors), output_format)
-    return _run.report_items(errors, failed)
+    rows = [{**binding._asdict(), "result": result} for binding in sorted(done)]
+    failed = "could not add" if result == "added" else "could not remove"
+    return _run.finish(Rows("changed-acls", rows, errors), output_format, failed)
 
 
 def _list(admin: AdminClient, resources: list[Resource], principals: tuple[str, ...], output_format: str | None) -> int:
     from kafka_tools.admin.calls.acls import AclFilter
     from kafka_tools.output import kafka_acl_text
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     filters = [AclFilter(*_words(resource)) for resource in resources] or [AclFilter()]
     found = sorted({binding for each in filters for binding in admin.describe_acls(each)})
     wanted = [name.strip() for name in principals]
     kept = [binding for binding in found if not wanted or binding.principal in wanted]
     if output_format is not None:
-        show(Rows("acls", COLUMNS, [binding._asdict() for binding in kept]), output_format)
-        return 0
+        return _run.finish(Rows("acls", [binding._asdict() for binding in kept]), output_format)
     if not wanted:
         _run.emit(kafka_acl_text.current(kept))
     for name in dict.fromkeys(wanted):

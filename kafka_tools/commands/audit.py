@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -167,32 +168,31 @@ def _reaches(worst: str | None, fail_on: str) -> bool:
 
 
 def _print_json(result: Audit) -> None:
-    import sys
-
     from kafka_tools.output.json_doc import write
+    from kafka_tools.output.rows import plain
     from kafka_tools.spark.report.document import document
 
-    write(document(result), sys.stdout)
+    write(plain(document(result)), sys.stdout)
 
 
 def _print_tables(result: Audit) -> None:
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import show_table
     from kafka_tools.spark.report.document import data
 
     found = data(result)
     rows = [_topic_row(topic) for topic in found["topics"]]
-    show(Rows("audit-topics", _TOPIC_COLUMNS, rows), "table")
+    show_table(_TOPIC_COLUMNS, rows, sys.stdout)
     _print_partitions(found["partitions"])
     if found["groups"]:
         groups = [
             group | {"last_time": _time_text(group["last_timestamp_ms"])} for group in found["groups"][:SHOWN_GROUPS]
         ]
         click.echo()
-        show(Rows("audit-groups", _GROUP_COLUMNS, groups), "table")
+        show_table(_GROUP_COLUMNS, groups, sys.stdout)
     shown = [finding for finding in found["findings"] if finding["severity"] != "info"]
     if shown:
         click.echo()
-        show(Rows("audit-findings", _FINDING_COLUMNS, shown[:SHOWN_FINDINGS]), "table")
+        show_table(_FINDING_COLUMNS, shown[:SHOWN_FINDINGS], sys.stdout)
     hidden = sum(row["count"] for row in found["finding_counts"] if row["severity"] != "info") - len(
         shown[:SHOWN_FINDINGS]
     )
@@ -206,7 +206,7 @@ def _print_tables(result: Audit) -> None:
 
 def _print_partitions(partitions: list[dict[str, Any]]) -> None:
     """Those that hold something, by topic and number; where several directories have a copy, with the directory."""
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import show_table
 
     filled = [row for row in partitions if row["batches"] or row["corrupt"]]
     columns: tuple[str, ...] = _PARTITION_COLUMNS
@@ -222,7 +222,7 @@ def _print_partitions(partitions: list[dict[str, Any]]) -> None:
             for row in filled[:SHOWN_PARTITIONS]
         ]  # fmt: skip
         click.echo()
-        show(Rows("audit-partitions", columns, rows), "table")
+        show_table(columns, rows, sys.stdout)
     if len(filled) > SHOWN_PARTITIONS:
         click.echo(f"... {len(filled) - SHOWN_PARTITIONS} more partitions (-o json and --report have them)")
     if len(filled) < len(partitions):

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @click.command(name="kafka-broker-api-versions", cls=Command)
 @connection_options()
-@output_options()
+@output_options("broker-api-versions")
 def command(connection: Connection, output_format: str | None) -> int:
     """Show the API versions that each broker supports.
 
     With each version range comes the newest version that this tool and the broker share.
     """
     from kafka_tools.output import kafka_text
-    from kafka_tools.output.rows import ItemError, Rows, show
+    from kafka_tools.output.rows import ItemError, Rows
 
     with connection.admin() as admin:
         outcomes = admin.api_versions()
@@ -30,20 +30,14 @@ def command(connection: Connection, output_format: str | None) -> int:
     errors = []
     for node, outcome in outcomes.items():
         row: Row = {"id": node.id, "host": node.host, "port": node.port, "rack": node.rack, "fenced": False}
-        row["error"] = str(outcome.error) if outcome.error else None
         row["apis"] = [] if outcome.error else _apis(outcome.value)
-        rows.append(row)
+        if output_format is None:
+            _run.emit(kafka_text.api_versions(row, outcome.error))
         if outcome.error:
             errors.append(ItemError.of(node, outcome.error))
-    if output_format is None:
-        _run.emit("".join(kafka_text.api_versions(row) for row in rows))
-    elif output_format == "table":
-        flat = [{"broker": row["id"]} | api for row in rows for api in row["apis"]]
-        columns = ("broker", "key", "name", "min_version", "max_version", "usable")
-        show(Rows("broker-api-versions", columns, flat, errors), output_format)
-    else:
-        show(Rows("broker-api-versions", ("id", "host", "port", "apis"), rows, errors), output_format)
-    return _run.report_items(errors)
+        else:
+            rows.append(row)
+    return _run.finish(Rows("broker-api-versions", rows, errors), output_format)
 
 
 def main() -> NoReturn:

@@ -43,7 +43,14 @@ SETTINGS = {"interval": "interval.ms", "match": "match", "metrics": "metrics"}
     help="Which clients, for example client_id=app-.*",
 )
 @connection_options(controllers=True)
-@output_options()
+@output_options(
+    {
+        "list": "client-metrics-names",
+        "describe": "client-metrics",
+        "alter": "changed-client-metrics",
+        "delete": "changed-client-metrics",
+    }
+)
 @click.pass_context
 def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
     """Show and change which metrics clients push."""
@@ -93,13 +100,11 @@ def _alter(admin: AdminClient, name: str, changes: dict[str, str], form: str | N
     admin.alter_configs_incremental({ConfigResource(RESOURCE_TYPE, name): listed}).raise_any()
     if form is None:
         _run.emit(f"Altered client metrics config for {name}.\n")
-        return 0
-    return _describe(admin, name, form)
+    return _changed(name, "altered", form)
 
 
 def _delete(admin: AdminClient, name: str, form: str | None) -> int:
     from kafka_tools.admin.client import ConfigChange, ConfigResource
-    from kafka_tools.output.rows import Rows, show
 
     resource = ConfigResource(RESOURCE_TYPE, name)
     entries = admin.describe_configs([resource])[resource].get()
@@ -108,25 +113,27 @@ def _delete(admin: AdminClient, name: str, form: str | None) -> int:
         admin.alter_configs_incremental({resource: changes}).raise_any()
     if form is None:
         _run.emit(f"Deleted client metrics config for {name}.\n")
-    else:
-        show(Rows("client-metrics-names", ("name",), [{"name": name}]), form)
-    return 0
+    return _changed(name, "deleted", form)
+
+
+def _changed(name: str, result: str, form: str | None) -> int:
+    from kafka_tools.output.rows import Rows
+
+    return _run.finish(Rows("changed-client-metrics", [{"name": name, "result": result}]), form)
 
 
 def _list(admin: AdminClient, form: str | None) -> int:
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     names = _names(admin)
     if form is None:
         _run.emit("\n".join(names) + "\n")
-    else:
-        show(Rows("client-metrics-names", ("name",), [{"name": name} for name in names]), form)
-    return 0
+    return _run.finish(Rows("client-metrics-names", [{"name": name} for name in names]), form)
 
 
 def _describe(admin: AdminClient, name: str | None, form: str | None) -> int:
     from kafka_tools.admin.client import ConfigResource
-    from kafka_tools.output.rows import ItemError, Rows, show
+    from kafka_tools.output.rows import ItemError, Rows
 
     names = _names(admin)
     if name is not None:
@@ -147,6 +154,4 @@ def _describe(admin: AdminClient, name: str | None, form: str | None) -> int:
         for row in rows:
             lines = "".join(f"  {key}={value}\n" for key, value in row["configs"].items())
             _run.emit(f"Client metrics configs for {row['name']} are:\n{lines}")
-    else:
-        show(Rows("client-metrics", ("name", "configs"), rows, errors), form)
-    return _run.report_items(errors)
+    return _run.finish(Rows("client-metrics", rows, errors), form)

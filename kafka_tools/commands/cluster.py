@@ -25,29 +25,27 @@ def command() -> None:
 
 @command.command(name="cluster-id", cls=Command)
 @connection_options(controllers=True, short=True)
-@output_options()
+@output_options("cluster-id")
 def cluster_id(connection: Connection, output_format: str | None) -> int:
     """Print the id of the cluster."""
     from kafka_tools.output import kafka_text
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     with connection.admin() as admin:
         value = admin.describe_cluster().cluster_id
     if output_format is None:
         _run.emit(kafka_text.cluster_id(value))
-    else:
-        show(Rows("cluster-id", ("cluster_id",), [{"cluster_id": value}]), output_format)
-    return 0
+    return _run.finish(Rows("cluster-id", [{"cluster_id": value}]), output_format)
 
 
 @command.command(name="list-endpoints", cls=Command)
 @option("--include-fenced-brokers", is_flag=True, help="Also brokers that are registered but fenced.")
 @connection_options(controllers=True, short=True)
-@output_options()
+@output_options("endpoints")
 def list_endpoints(include_fenced_brokers: bool, connection: Connection, output_format: str | None) -> int:
     """List the brokers, or with --bootstrap-controller the controllers."""
     from kafka_tools.output import kafka_text
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     controllers = connection.bootstrap_controller is not None
     if include_fenced_brokers and controllers:
@@ -57,21 +55,16 @@ def list_endpoints(include_fenced_brokers: bool, connection: Connection, output_
     rows = [_endpoint(node, cluster, controllers) for node in sorted(cluster.nodes, key=lambda node: node.id)]
     if output_format is None:
         _run.emit(kafka_text.endpoints(rows, controllers))
-    else:
-        columns = ["id", "host", "port", "rack", "state", "endpoint_type"]
-        if controllers:
-            columns.remove("state")
-        show(Rows("endpoints", columns, rows), output_format)
-    return 0
+    return _run.finish(Rows("endpoints", rows), output_format)
 
 
 @command.command(name="unregister", cls=Command)
 @option("-i", "--id", "broker_id", type=int, required=True, metavar="ID", help="The broker that is gone for good.")
 @connection_options(controllers=True, short=True)
-@output_options()
+@output_options("unregistered-brokers")
 def unregister(broker_id: int, connection: Connection, output_format: str | None) -> int:
     """Make a KRaft cluster forget a broker."""
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     if not 0 <= broker_id < 2**31:
         raise UsageError("--id: a number from 0 on is expected")
@@ -79,9 +72,7 @@ def unregister(broker_id: int, connection: Connection, output_format: str | None
         admin.unregister_broker(broker_id)
     if output_format is None:
         _run.emit(f"Broker {broker_id} is no longer registered.\n")
-    else:
-        show(Rows("unregistered", ("id",), [{"id": broker_id}]), output_format)
-    return 0
+    return _run.finish(Rows("unregistered-brokers", [{"id": broker_id, "result": "unregistered"}]), output_format)
 
 
 def main() -> NoReturn:
@@ -90,7 +81,11 @@ def main() -> NoReturn:
 
 
 def _endpoint(node: Any, cluster: Any, controller: bool) -> dict[str, Any]:
-    row = {"id": node.id, "host": node.host, "port": node.port, "rack": node.rack}
-    if not controller:
-        row["state"] = "fenced" if node.id in cluster.fenced else "unfenced"
-    return row | {"endpoint_type": "controller" if controller else "broker"}
+    return {
+        "id": node.id,
+        "host": node.host,
+        "port": node.port,
+        "rack": node.rack,
+        "state": None if controller else "fenced" if node.id in cluster.fenced else "unfenced",
+        "endpoint_type": "controller" if controller else "broker",
+    }

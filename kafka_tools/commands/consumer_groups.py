@@ -121,7 +121,17 @@ _ANY = "*"
 @option("--execute", is_flag=True, help="Commit the new offsets.")
 @option("--export", is_flag=True, help="Print the new offsets as CSV.")
 @connection_options()
-@output_options()
+@output_options(
+    {
+        "list": "groups",
+        "describe": "group-offsets",
+        "describe members": "group-members",
+        "describe state": "group-states",
+        "delete": "changed-groups",
+        "reset_offsets": "reset-offsets",
+        "delete_offsets": "deleted-offsets",
+    }
+)
 @click.pass_context
 def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
     """List, describe and delete consumer groups, and reset their offsets."""
@@ -173,23 +183,20 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
 def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands import _group_rows
     from kafka_tools.output import kafka_group_text
-    from kafka_tools.output.rows import show
 
     states = _group_rows.parse_states(given["state"] or _ANY)
     types = _group_rows.parse_types(given["type"] or _ANY)
     result = _group_rows.list_groups(admin, states, types)
-    if output_format is not None:
-        show(result, output_format)
-    else:
+    if output_format is None:
         text = kafka_group_text.listing(result.rows, given["type"] is not None, given["state"] is not None)
         _run.emit(text)
-    return _run.report_items(result.errors, "could not list the groups of")
+    return _run.finish(result, output_format, "could not list the groups of")
 
 
 def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands import _group_rows
     from kafka_tools.output import kafka_group_text
-    from kafka_tools.output.rows import show
+    from kafka_tools.output.rows import Rows
 
     groups, errors = _group_rows.describe(admin, _groups(admin, given))
     verbose = given["verbose"]
@@ -206,59 +213,57 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
     }[kind]
     made = make(admin, groups)
     errors += [error for _, failed in made.values() for error in failed]
-    if output_format is not None:
-        rows = [row for found, _ in made.values() for row in found]
-        show(_group_rows.as_rows(kind, rows, errors, verbose), output_format)
-        return _run.report_items(errors)
     for group in groups:
         _group_rows.warn_of_state(group)
-        _run.emit(text(made[group.group_id][0], verbose))
-    return _run.report_items(errors)
+        if output_format is None:
+            _run.emit(text(made[group.group_id][0], verbose))
+    rows = [row for found, _ in made.values() for row in found]
+    form = "wide" if verbose and output_format == "table" else output_format
+    return _run.finish(Rows(kind, rows, errors), form)
 
 
 def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.output import kafka_group_text
-    from kafka_tools.output.rows import ItemError, Rows, show
+    from kafka_tools.output.rows import ItemError, Rows
 
     outcomes = admin.delete_groups(_groups(admin, given))
     errors = [ItemError.of(f"group '{group}'", error) for group, error in outcomes.failures().items()]
     deleted = list(outcomes.succeeded())
-    if output_format is not None:
-        rows = [{"group": group, "result": "deleted"} for group in deleted]
-        show(Rows("changed-groups", ("group", "result"), rows, errors), output_format)
-    else:
+    if output_format is None:
         _run.emit(kafka_group_text.deleted_groups(deleted, bool(errors)))
-    return _run.report_items(errors, "could not delete")
+    rows = [{"group": group, "result": "deleted"} for group in deleted]
+    return _run.finish(Rows("changed-groups", rows, errors), output_format, "could not delete")
 
 
 def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands._reset_plans import parse_topics
     from kafka_tools.commands._resets import partitions_of
     from kafka_tools.output import kafka_group_text
-    from kafka_tools.output.rows import ItemError, Rows, show
+    from kafka_tools.output.rows import ItemError, Rows
 
     (group,) = given["group"]
     partitions, missing = partitions_of(admin, parse_topics(given["topic"]))
     outcomes = admin.delete_group_offsets(group, partitions)
-    rows: list[dict[str, Any]] = [{"topic": topic, "partition": None, "error": str(error)} for topic, error in missing]
+    shown: list[dict[str, Any]] = [{"topic": topic, "partition": None, "error": str(error)} for topic, error in missing]
     errors = [ItemError.of(f"topic {topic}", error) for topic, error in missing]
+    rows = []
     for key, outcome in sorted(outcomes.items()):
-        text = None if outcome.error is None else str(outcome.error)
-        rows.append({"topic": key.topic, "partition": key.partition, "error": text})
+        row = {"topic": key.topic, "partition": key.partition}
+        shown.append(row | {"error": None if outcome.error is None else str(outcome.error)})
         if outcome.error:
             errors.append(ItemError.of(key, outcome.error))
-    if output_format is not None:
-        show(Rows("deleted-offsets", ("topic", "partition", "error"), rows, errors), output_format)
-    else:
-        _run.emit(kafka_group_text.deleted_offsets(group, rows))
-    return _run.report_items(errors, "could not delete the offset of")
+        else:
+            rows.append({"group": group, **row, "result": "deleted"})
+    if output_format is None:
+        _run.emit(kafka_group_text.deleted_offsets(group, shown))
+    return _run.finish(Rows("deleted-offsets", rows, errors), output_format, "could not delete the offset of")
 
 
 def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands import _resets
     from kafka_tools.commands._reset_plans import plan_csv
     from kafka_tools.output import kafka_group_text
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     groups = _groups(admin, given)
     mode = next(name for name in MODES if given[name] not in (None, False))
@@ -271,18 +276,16 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
         )
     if given["execute"]:
         errors += _resets.commit(admin, plan)
-    if output_format is not None:
-        rows = [
-            {"group": group, "topic": key.topic, "partition": key.partition, "new_offset": offset}
-            for group, offsets in plan.items()
-            for key, offset in offsets.items()
-        ]
-        show(Rows("reset-offsets", ("group", "topic", "partition", "new_offset"), rows, errors), output_format)
-    elif given["export"]:
-        print(plan_csv(plan, with_group=len(given["group"]) != 1))
-    else:
-        _run.emit(kafka_group_text.reset_plan(plan))
-    return _run.report_items(errors, "could not reset")
+    if output_format is None:
+        whole = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given["export"] else None
+        _run.emit(whole or kafka_group_text.reset_plan(plan))
+    result = "reset" if given["execute"] else "planned"
+    rows = [
+        {"group": group, "topic": key.topic, "partition": key.partition, "new_offset": offset, "result": result}
+        for group, offsets in plan.items()
+        for key, offset in offsets.items()
+    ]
+    return _run.finish(Rows("reset-offsets", rows, errors), output_format, "could not reset")
 
 
 def _groups(admin: AdminClient, given: dict[str, Any]) -> list[str]:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.tokens import DelegationToken, Principal
     from kafka_tools.output.rows import Row
 
-COLUMNS = ("token_id", "hmac", "owner", "requester", "renewers", "issued_ms", "expires_ms", "max_ms")
 HIDDEN = "***"
 
 
@@ -43,7 +42,14 @@ HIDDEN = "***"
 @option("--expiry-time-period", type=int, metavar="MS", help="When it ends; -1 is at once.")
 @option("--hmac", metavar="HMAC", help="Which token; - or a file name after @ keeps it off the command line.")
 @connection_options(controllers=True)
-@output_options()
+@output_options(
+    {
+        "create": "delegation-tokens",
+        "describe": "delegation-tokens",
+        "renew": "changed-delegation-tokens",
+        "expire": "changed-delegation-tokens",
+    }
+)
 @click.pass_context
 def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
     """Create, renew, expire and describe delegation tokens."""
@@ -85,7 +91,7 @@ def _create(
     connection: Connection, owners: list[Principal], renewers: list[Principal], lifetime_ms: int, form: str | None
 ) -> int:
     from kafka_tools.output import kafka_token_text
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     connection.check()
     if form is None:
@@ -96,14 +102,12 @@ def _create(
     row = _row(token) | {"hmac": token.hmac_text}
     if form is None:
         _run.emit(kafka_token_text.created(row))
-    else:
-        show(Rows("delegation-tokens", COLUMNS, [row]), form)
-    return 0
+    return _run.finish(Rows("delegation-tokens", [row]), form)
 
 
 def _describe(connection: Connection, owners: list[Principal], form: str | None) -> int:
     from kafka_tools.output import kafka_token_text
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     connection.check()
     if form is None:
@@ -113,14 +117,12 @@ def _describe(connection: Connection, owners: list[Principal], form: str | None)
     rows = [_row(token) for token in sorted(tokens, key=lambda token: (token.issued_ms, token.token_id))]
     if form is None:
         _run.emit(kafka_token_text.described(rows))
-    else:
-        show(Rows("delegation-tokens", COLUMNS, rows), form)
-    return 0
+    return _run.finish(Rows("delegation-tokens", rows), form)
 
 
 def _prolong(connection: Connection, action: str, hmac: bytes, period_ms: int, form: str | None) -> int:
     from kafka_tools.output import kafka_token_text
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     connection.check()
     if form is None:
@@ -130,9 +132,8 @@ def _prolong(connection: Connection, action: str, hmac: bytes, period_ms: int, f
         expires_ms = call(hmac, period_ms)
     if form is None:
         _run.emit(kafka_token_text.prolonged(action, expires_ms))
-    else:
-        show(Rows("delegation-token-expiry", ("expires_ms",), [{"expires_ms": expires_ms}]), form)
-    return 0
+    row = {"result": "renewed" if action == "renew" else "expired", "expires_ms": expires_ms}
+    return _run.finish(Rows("changed-delegation-tokens", [row]), form)
 
 
 def _hmac_text(text: str) -> str:

@@ -23,12 +23,12 @@ from kafka_tools.commands._options import Command, Connection, connection_option
     '"partition": 0, "offset": 1200}], "version": 1}. - reads standard input.',
 )
 @connection_options()
-@output_options()
+@output_options("deleted-records")
 def command(offset_json_file: str, connection: Connection, output_format: str | None) -> int:
     """Delete the records of partitions below an offset."""
     from kafka_tools.commands._documents import read_delete_records
     from kafka_tools.output import kafka_text
-    from kafka_tools.output.rows import ItemError, Rows, show
+    from kafka_tools.output.rows import ItemError, Rows
 
     connection.check()
     offsets = read_delete_records(read_text(offset_json_file, "offsets file"), offset_json_file)
@@ -36,26 +36,20 @@ def command(offset_json_file: str, connection: Connection, output_format: str | 
         print("Executing records delete operation", flush=True)
     with connection.admin() as admin:
         outcomes = admin.delete_records(offsets)
-    rows = []
-    errors = []
-    for partition, outcome in outcomes.items():
-        error = outcome.error
-        rows.append(
-            {
-                "topic": partition.topic,
-                "partition": partition.partition,
-                "low_watermark": None if error else outcome.value,
-                "error": str(error) if error else None,
-            }
-        )
-        if error:
-            errors.append(ItemError.of(partition, error))
-    if output_format is not None:
-        show(Rows("deleted-records", ("topic", "partition", "low_watermark", "error"), rows, errors), output_format)
-    else:
+    if output_format is None:
         print("Records delete operation completed:")
-        _run.emit("".join(kafka_text.low_watermark_line(row) for row in rows))
-    return _run.report_items(errors, "could not delete records of")
+        _run.emit("".join(kafka_text.low_watermark_line(partition, *each) for partition, each in outcomes.items()))
+    rows = [
+        {
+            "topic": partition.topic,
+            "partition": partition.partition,
+            "low_watermark": low_watermark,
+            "result": "deleted",
+        }
+        for partition, low_watermark in outcomes.succeeded().items()
+    ]
+    errors = [ItemError.of(partition, error) for partition, error in outcomes.failures().items()]
+    return _run.finish(Rows("deleted-records", rows, errors), output_format, "could not delete records of")
 
 
 def main() -> NoReturn:

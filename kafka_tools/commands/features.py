@@ -13,8 +13,6 @@ from kafka_tools.errors import UsageError
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.features import FeatureUpdate
 
-COLUMNS = ("feature", "supported_min", "supported_max", "finalized", "epoch")
-
 
 @click.group(name="kafka-features", cls=Group)
 def command() -> None:
@@ -24,10 +22,10 @@ def command() -> None:
 @command.command(name="describe", cls=Command)
 @option("--node-id", type=int, metavar="ID", help="As this node tells them, in place of any.")
 @connection_options(controllers=True)
-@output_options()
+@output_options("features")
 def describe(node_id: int | None, connection: Connection, output_format: str | None) -> int:
     """Show which levels are supported and which are in force."""
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     with connection.admin() as admin:
         features = admin.describe_features(node_id)
@@ -49,9 +47,7 @@ def describe(node_id: int | None, connection: Connection, output_format: str | N
         from kafka_tools.output.kafka_quorum_text import feature_lines
 
         _run.emit(feature_lines(rows))
-    else:
-        show(Rows("features", COLUMNS, rows), output_format)
-    return 0
+    return _run.finish(Rows("features", rows), output_format)
 
 
 @command.command(name="upgrade", cls=Command)
@@ -60,7 +56,7 @@ def describe(node_id: int | None, connection: Connection, output_format: str | N
 @option("--release-version", metavar="VERSION", help="Every feature as this release has it.")
 @option("--dry-run", is_flag=True, help="Let the cluster check it, and change nothing.")
 @connection_options(controllers=True)
-@output_options()
+@output_options("changed-features")
 def upgrade(
     feature: tuple[str, ...],
     metadata: str | None,
@@ -81,7 +77,7 @@ def upgrade(
 @option("--unsafe", is_flag=True, help="Also if metadata is lost by it.")
 @option("--dry-run", is_flag=True, help="Let the cluster check it, and change nothing.")
 @connection_options(controllers=True)
-@output_options()
+@output_options("changed-features")
 def downgrade(
     feature: tuple[str, ...],
     metadata: str | None,
@@ -101,7 +97,7 @@ def downgrade(
 @option("--unsafe", is_flag=True, help="Also if metadata is lost by it.")
 @option("--dry-run", is_flag=True, help="Let the cluster check it, and change nothing.")
 @connection_options(controllers=True)
-@output_options()
+@output_options("changed-features")
 def disable(
     feature: tuple[str, ...], unsafe: bool, dry_run: bool, connection: Connection, output_format: str | None
 ) -> int:
@@ -113,17 +109,16 @@ def disable(
 
 @command.command(name="version-mapping", cls=Command)
 @option("--release-version", metavar="VERSION", help="3.9-IV0, or a release; default is the newest one.")
-@output_options()
+@output_options("feature-levels")
 def version_mapping(release_version: str | None, output_format: str | None) -> int:
     """Show which feature levels go with a release. Asks no cluster."""
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     name = release_version or _feature_levels.METADATA_VERSIONS[_feature_levels.LATEST_PRODUCTION]
     levels = _feature_levels.of_release(_feature_levels.metadata_level(name))
     if output_format is not None:
         rows = [{"feature": feature, "level": level} for feature, level in levels.items()]
-        show(Rows("feature-levels", ("feature", "level"), rows), output_format)
-        return 0
+        return _run.finish(Rows("feature-levels", rows), output_format)
     for feature, level in levels.items():
         named = f" ({name})" if feature == _feature_levels.METADATA_VERSION else ""
         _run.emit(f"{feature}={level}{named}\n")
@@ -132,16 +127,15 @@ def version_mapping(release_version: str | None, output_format: str | None) -> i
 
 @command.command(name="feature-dependencies", cls=Command)
 @option("--feature", metavar="NAME=LEVEL", multiple=True, required=True, help="A level of a feature. May be repeated.")
-@output_options()
+@output_options("feature-dependencies")
 def feature_dependencies(feature: tuple[str, ...], output_format: str | None) -> int:
     """Show which other features a level needs. Asks no cluster."""
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     found = [(name, level, _feature_levels.dependencies(name, level)) for name, level in map(_parsed, feature)]
     if output_format is not None:
         rows = [{"feature": name, "level": level, "requires": needs} for name, level, needs in found]
-        show(Rows("feature-dependencies", ("feature", "level", "requires"), rows), output_format)
-        return 0
+        return _run.finish(Rows("feature-dependencies", rows), output_format)
     for name, level, needs in found:
         if not needs:
             _run.emit(f"{_named(name, level)} has no dependencies.\n")
@@ -196,7 +190,7 @@ def _update(
     action: str, levels: dict[str, int], kind: int, dry_run: bool, connection: Connection, output_format: str | None
 ) -> int:
     from kafka_tools.admin.calls.features import FeatureUpdate
-    from kafka_tools.output.rows import ItemError, Rows, show
+    from kafka_tools.output.rows import ItemError, Rows
 
     if not levels:
         raise UsageError(f"You must specify at least one feature to {action}")
@@ -212,12 +206,11 @@ def _update(
             text = f"{could} {action} {name}{target}. {getattr(error, 'broker_message', None) or error}"
             errors.append(ItemError(name, ItemError.of(name, error).error, text))
             continue
-        rows.append({"feature": name, "level": levels[name], "dry_run": dry_run})
+        result = "checked" if dry_run else f"{action}d"
+        rows.append({"feature": name, "level": levels[name], "result": result, "dry_run": dry_run})
         if output_format is None:
             _run.emit(f"{name} {'can be' if dry_run else 'was'} {action}d{target}.\n")
-    if output_format is not None:
-        show(Rows("feature-updates", ("feature", "level", "dry_run"), rows, errors), output_format)
-    status = _run.report_items(errors)
+    status = _run.finish(Rows("changed-features", rows, errors), output_format)
     if errors:
         _run.note(f"{len(errors)} out of {len(levels)} operation(s) failed.")
     return status

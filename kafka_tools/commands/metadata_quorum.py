@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
     from kafka_tools.output.rows import Row
 
-COLUMNS = ("node_id", "directory_id", "log_end_offset", "lag", "last_fetch_ms", "last_caught_up_ms", "status")
-
 
 @click.group(name="kafka-metadata-quorum", cls=Group)
 def command() -> None:
@@ -27,14 +25,14 @@ def command() -> None:
 @option("--replication", is_flag=True, help="How far each voter and observer is.")
 @option("--human-readable", is_flag=True, help="With --replication: how long ago in place of timestamps.")
 @connection_options(controllers=True)
-@output_options()
+@output_options({"status": "quorum-status", "replication": "quorum-replication"})
 def describe(
     status: bool, replication: bool, human_readable: bool, connection: Connection, output_format: str | None
 ) -> int:
     """Describe the metadata quorum."""
     from kafka_tools.clock import SystemClock
     from kafka_tools.output import kafka_quorum_text
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     if status == replication:
         raise UsageError("Give exactly one of --status, --replication.")
@@ -47,22 +45,17 @@ def describe(
         summary = _summary(quorum, cluster_id)
         if output_format is None:
             _run.emit(kafka_quorum_text.status(summary))
-        else:
-            columns = ("cluster_id", "leader_id", "leader_epoch", "high_watermark", "max_follower_lag")
-            show(Rows("quorum-status", columns, [summary]), output_format)
-        return 0
+        return _run.finish(Rows("quorum-status", [summary]), output_format)
     rows = _replicas(quorum)
     if output_format is None:
         _run.emit(kafka_quorum_text.replication(rows, SystemClock().now_ms() if human_readable else None))
-    else:
-        show(Rows("quorum-replication", COLUMNS, rows), output_format)
-    return 0
+    return _run.finish(Rows("quorum-replication", rows), output_format)
 
 
 @command.command(name="add-controller", cls=Command)
 @option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @connection_options(controllers=True)
-@output_options()
+@output_options("changed-quorum")
 def add_controller(dry_run: bool, connection: Connection, output_format: str | None) -> int:
     """Make a controller a voter; --command-config is its server.properties, read on its machine."""
     from kafka_tools.commands._controller_settings import controller_of
@@ -73,7 +66,8 @@ def add_controller(dry_run: bool, connection: Connection, output_format: str | N
     if not dry_run:
         with connection.admin() as admin:
             admin.add_voter(node_id, directory_id, endpoints)
-    return _done("DRY RUN of adding" if dry_run else "Added", node_id, directory_id, endpoints, output_format, dry_run)
+    what = "DRY RUN of adding" if dry_run else "Added"
+    return _done("added", what, node_id, directory_id, endpoints, output_format, dry_run)
 
 
 @command.command(name="remove-controller", cls=Command)
@@ -81,7 +75,7 @@ def add_controller(dry_run: bool, connection: Connection, output_format: str | N
 @option("-d", "--controller-directory-id", required=True, metavar="ID", help="Its directory id.")
 @option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @connection_options(controllers=True)
-@output_options()
+@output_options("changed-quorum")
 def remove_controller(
     controller_id: int, controller_directory_id: str, dry_run: bool, connection: Connection, output_format: str | None
 ) -> int:
@@ -99,7 +93,7 @@ def remove_controller(
         with connection.admin() as admin:
             admin.remove_voter(controller_id, directory_id)
     word = "DRY RUN of removing " if dry_run else "Removed "  # Kafka prints both blanks
-    return _done(f"{word} KRaft", controller_id, directory_id, [], output_format, dry_run)
+    return _done("removed", f"{word} KRaft", controller_id, directory_id, [], output_format, dry_run)
 
 
 def main() -> NoReturn:
@@ -108,19 +102,29 @@ def main() -> NoReturn:
 
 
 def _done(
-    what: str, node_id: int, directory_id: Any, endpoints: list[QuorumEndpoint], form: str | None, dry_run: bool
+    result: str,
+    what: str,
+    node_id: int,
+    directory_id: Any,
+    endpoints: list[QuorumEndpoint],
+    form: str | None,
+    dry_run: bool,
 ) -> int:
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
     from kafka_tools.values import format_address, uuid_text
 
     texts = [f"{each.name}://{format_address(each.host, each.port)}" for each in endpoints]
     if form is None:
         listed = f" and endpoints: {', '.join(texts)}" if texts else ""
         _run.emit(f"{what} controller {node_id} with directory id {uuid_text(directory_id)}{listed}\n")
-        return 0
-    row = {"node_id": node_id, "directory_id": uuid_text(directory_id), "endpoints": texts, "dry_run": dry_run}
-    show(Rows("quorum-change", ("node_id", "directory_id", "endpoints", "dry_run"), [row]), form)
-    return 0
+    row = {
+        "node_id": node_id,
+        "directory_id": uuid_text(directory_id),
+        "endpoints": texts,
+        "result": "checked" if dry_run else result,
+        "dry_run": dry_run,
+    }
+    return _run.finish(Rows("changed-quorum", [row]), form)
 
 
 def _leader(quorum: QuorumDescription) -> QuorumReplica:

@@ -27,8 +27,8 @@ from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
-    from kafka_tools.output.rows import Rows
 
+_TOPIC_COLUMNS = ("topic", "topic_id", "partition_count", "replication_factor", "configs")
 ACTIONS = ("list", "create", "describe", "alter", "delete")
 REPORTS = (
     "under_replicated_partitions",
@@ -104,7 +104,15 @@ _ALLOWED: dict[str, Sequence[str]] = {
 )
 @option("--delete-config", metavar="KEY", hidden=True, help="Does nothing since Kafka 4.0.")
 @connection_options()
-@output_options()
+@output_options(
+    {
+        "list": "topic-names",
+        "describe": "topics",
+        "create": "changed-topics",
+        "alter": "changed-topics",
+        "delete": "changed-topics",
+    }
+)
 @click.pass_context
 def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
     """Create, list, describe, alter and delete topics."""
@@ -127,20 +135,19 @@ def main() -> NoReturn:
 
 def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.output import kafka_text
-    from kafka_tools.output.rows import Rows, show
+    from kafka_tools.output.rows import Rows
 
     names = _select(admin, given)
     if output_format is None:
         _run.emit(kafka_text.topic_list(names))
-    else:
-        show(Rows("topic-names", ("topic",), [{"topic": name} for name in names]), output_format)
-    return 0
+    return _run.finish(Rows("topic-names", [{"topic": name} for name in names]), output_format)
 
 
 def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.admin.client import NewTopic
     from kafka_tools.commands._patterns import collides
     from kafka_tools.errors import AlreadyExists
+    from kafka_tools.output.rows import Rows
 
     name = given["topic"]
     assignment = None
@@ -158,14 +165,13 @@ def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None
     topic = NewTopic(
         name, given["partitions"] or -1, given["replication_factor"] or -1, assignment, dict(given["config"])
     )
-    outcome = admin.create_topics([topic])[name]
-    if outcome.error is None:
-        return _changed([name], "created", f"Created topic {name}.", output_format)
-    if isinstance(outcome.error, AlreadyExists) and given["if_not_exists"]:
-        return _changed([name], "exists", None, output_format)
-    if output_format is None:
-        raise outcome.error
-    return _outcome_of_each({name: outcome}, "created", "create", output_format)
+    error = admin.create_topics([topic])[name].error
+    if error is not None and not (isinstance(error, AlreadyExists) and given["if_not_exists"]):
+        raise error
+    if error is None and output_format is None:
+        print(f"Created topic {name}.")
+    result = "created" if error is None else "exists"
+    return _run.finish(Rows("changed-topics", [{"topic": name, "result": result}]), output_format)
 
 
 def _alter(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
@@ -197,7 +203,6 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
 def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands import _topic_rows
     from kafka_tools.output import kafka_text
-    from kafka_tools.output.rows import show
 
     if given["topics_with_overrides"] and any(given[report] for report in REPORTS):
         raise UsageError("--topics-with-overrides shows topics and the other filters show partitions: give one kind")
@@ -205,17 +210,16 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
     filters = [report for report in REPORTS if given[report]]
     result = _topic_rows.describe(admin, keys, filters, given["partition_size_limit_per_response"])
     if given["topics_with_overrides"]:
-        kept = [row for row in result.rows if row["configs"]]
-        result = result._replace(rows=[row | {"partitions": []} for row in kept])
-    if output_format is not None:
-        show(_partition_table(result) if output_format == "table" else result, output_format)
-    else:
-        for topic in result.rows:
-            if not filters:
-                _run.emit(kafka_text.topic_line(topic))
-            for partition in topic["partitions"]:
-                _run.emit(kafka_text.partition_line(topic["topic"], partition))
-    return _run.report_items(result.errors)
+        kept = [row | {"partitions": []} for row in result.rows if row["configs"]]
+        result = result._replace(rows=kept, columns=_TOPIC_COLUMNS)
+    elif filters:
+        result = result._replace(rows=[row for row in result.rows if row["partitions"]])
+    for topic in result.rows if output_format is None else ():
+        if not filters:
+            _run.emit(kafka_text.topic_line(topic))
+        for partition in topic["partitions"]:
+            _run.emit(kafka_text.partition_line(topic["topic"], partition))
+    return _run.finish(result, output_format)
 
 
 def _described_keys(admin: AdminClient, given: dict[str, Any]) -> list[Any]:
@@ -236,16 +240,6 @@ def _described_keys(admin: AdminClient, given: dict[str, Any]) -> list[Any]:
     names = _select(admin, given)
     _require(names, given)
     return names
-
-
-def _partition_table(result: Rows) -> Rows:
-    """One row per partition: a table has no place for a list of partitions inside a topic."""
-    rows = [{"topic": topic["topic"]} | partition for topic in result.rows for partition in topic["partitions"]]
-    columns: Sequence[str] = ("topic", "partition", "leader", "replicas", "isr", "elr", "last_known_elr")
-    if not rows:
-        rows = list(result.rows)
-        columns = ("topic", "topic_id", "partition_count", "replication_factor", "configs")
-    return result._replace(columns=columns, rows=rows)
 
 
 def _select(admin: AdminClient, given: dict[str, Any]) -> list[str]:
@@ -273,23 +267,11 @@ def _require(names: list[str], given: dict[str, Any]) -> None:
 
 
 def _outcome_of_each(outcomes: Any, result: str, verb: str, output_format: str | None) -> int:
-    from kafka_tools.output.rows import ItemError
+    from kafka_tools.output.rows import ItemError, Rows
 
-    errors = [ItemError.of(name, outcome.error) for name, outcome in outcomes.items() if outcome.error]
-    done = [name for name, outcome in outcomes.items() if outcome.error is None]
-    _changed(done, result, None, output_format, errors)
-    return _run.report_items(errors, f"could not {verb}")
-
-
-def _changed(names: list[str], result: str, text: str | None, output_format: str | None, errors: Any = ()) -> int:
-    from kafka_tools.output.rows import Rows, show
-
-    if output_format is not None:
-        rows = [{"topic": name, "result": result} for name in names]
-        show(Rows("changed-topics", ("topic", "result"), rows, errors), output_format)
-    elif text is not None:
-        print(text)
-    return 0
+    errors = [ItemError.of(name, error) for name, error in outcomes.failures().items()] if outcomes else []
+    rows = [{"topic": name, "result": result} for name, outcome in outcomes.items() if outcome.error is None]
+    return _run.finish(Rows("changed-topics", rows, errors), output_format, f"could not {verb}")
 
 
 def parse_replica_assignment(text: str) -> list[list[int]]:

@@ -90,20 +90,19 @@ def scram_line(user: str, credentials: Sequence[Row]) -> str:
     return f"SCRAM credential configs for user-principal '{user}' are {listed}\n"
 
 
-def low_watermark_line(row: Row) -> str:
-    """The outcome of one partition (DeleteRecordsCommand.execute)."""
-    partition = f"{row['topic']}-{row['partition']}"
-    if row["error"] is None:
-        return f"partition: {partition}\tlow_watermark: {row['low_watermark']}\n"
-    return f"partition: {partition}\terror: {row['error']}\n"
+def low_watermark_line(partition: object, low_watermark: int | None, error: object) -> str:
+    """The outcome of one partition (DeleteRecordsCommand.execute): its new log start offset, or why there is none."""
+    if error is None:
+        return f"partition: {partition}\tlow_watermark: {low_watermark}\n"
+    return f"partition: {partition}\terror: {error}\n"
 
 
-def api_versions(node: Row) -> str:
-    """The versions of one broker (BrokerApiVersionsCommand, NodeApiVersions.toString)."""
+def api_versions(node: Row, error: object = None) -> str:
+    """The versions of one broker, or why it told none (BrokerApiVersionsCommand, NodeApiVersions.toString)."""
     fenced = "true" if node["fenced"] else "false"
     head = f"{_host_port(node)} (id: {node['id']} rack: {_java_null(node['rack'])} isFenced: {fenced})"
-    if node["error"] is not None:
-        return f"{head} -> ERROR: {node['error']}\n"
+    if error is not None:
+        return f"{head} -> ERROR: {error}\n"
     return f"{head} -> (\n\t" + ",\n\t".join(_api_line(api) for api in node["apis"]) + "\n)\n"
 
 

@@ -1,24 +1,29 @@
-"""Tables for a terminal, with rich. Imported only for ``-o table`` when stdout is a terminal."""
+"""Tables for a terminal, with rich. Imported only for ``-o table`` and ``wide`` when stdout is a terminal."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Literal, TextIO
 
-from kafka_tools.output.rows import Row, cell, heading, printable
+from kafka_tools.output.rows import Row, cell, heading
 from kafka_tools.output.table import is_number_column
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Row], stream: TextIO) -> None:
-    """Write the rows as a table that fits the terminal."""
+    """Write the rows as a table that fits the terminal: what is too long goes on below, nothing is cut.
+
+    The heading is bold, unless ``NO_COLOR`` is set (no-color.org) or the terminal knows no such thing.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    table = Table(box=None, header_style="" if os.environ.get("NO_COLOR") else "bold", pad_edge=False)
     for column in columns:
-        table.add_column(heading(column), justify="right" if is_number_column(column, rows) else "left")
+        justify: Literal["left", "right"] = "right" if is_number_column(column, rows) else "left"
+        table.add_column(heading(column), justify=justify, overflow="fold")
     for row in rows:
         # Text, not markup: a topic or client id may hold square brackets.
-        table.add_row(*(Text(printable(cell(row.get(column)))) for column in columns))
+        table.add_row(*(Text(cell(row.get(column))) for column in columns))
     Console(file=stream, highlight=False).print(table)

@@ -1,7 +1,21 @@
 """The result of a command as plain rows: made once, printed in any form.
 
 Knows no command and no cluster. A row is a dict of plain values (str, int, float, bool, None, lists and dicts of
-them); ``columns`` says which keys a table shows, in which order. JSON and YAML show the whole rows in an envelope.
+them). ``output/kinds.py`` says of each kind of rows which columns a table shows and what identifies a row;
+``schemas/<kind>.v1.schema.json`` describes the rows as they are in JSON.
+
+====== ===========================================================================================================
+form   what it is
+====== ===========================================================================================================
+table  the useful columns, aligned; for people
+wide   all columns, aligned
+json   one document: schema, data (the rows as they are), errors
+jsonl  one row per line, as an element of ``data``
+yaml   the document of json
+csv    all columns with a heading, as spreadsheets read it (``output/csv_doc.py``)
+tsv    all columns with a heading, one row per line, as cut and awk read it
+name   what identifies each row, one per line
+====== ===========================================================================================================
 """
 
 from __future__ import annotations
@@ -12,14 +26,18 @@ from typing import Any, NamedTuple, TextIO
 
 Row = dict[str, Any]
 
+FORMS = ("table", "wide", "json", "jsonl", "yaml", "csv", "tsv", "name")
+
 # C0 and C1 control characters but tab and newline.
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
+_LINE_CONTROLS = _CONTROLS | {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 
 
 class ItemError(NamedTuple):
-    """One item of a call that failed: what it was, the protocol's name of the error (or None), and the text."""
+    """One item of a call that failed: what it was (None: the whole call), the protocol's name of the error (or None),
+    and the text."""
 
-    item: str
+    item: str | None
     error: str | None
     message: str
 
@@ -27,44 +45,82 @@ class ItemError(NamedTuple):
     def of(cls, item: object, error: Exception) -> ItemError:
         """The error of one key of a call; the name is the protocol's where a broker answered."""
         code = getattr(error, "code", None)
-        return cls(str(item), code.name if code is not None else None, str(error))
+        name = getattr(code, "name", None)
+        return cls(None if item is None else str(item), name, str(error))
 
 
 class Rows(NamedTuple):
-    """Rows of one kind. ``kind`` names their documented form: ``topics`` is ``kafka-tools/topics/v1``."""
+    """Rows of one kind, a row of ``kinds.KINDS``, and the items that failed, which have no row.
+
+    ``columns``: what ``-o table`` shows, where that is not what the kind says.
+    """
 
     kind: str
-    columns: Sequence[str]
     rows: Sequence[Row]
     errors: Sequence[ItemError] = ()
+    columns: Sequence[str] = ()
 
 
 def envelope(result: Rows) -> Row:
     """The document that ``-o json`` and ``-o yaml`` print: schema, data, errors."""
     return {
         "schema": f"kafka-tools/{result.kind}/v1",
-        "data": list(result.rows),
+        "data": [plain(row) for row in result.rows],
         "errors": [error._asdict() for error in result.errors],
     }
 
 
 def show(result: Rows, form: str, stream: TextIO | None = None) -> None:
-    """Print ``result`` as ``table``, ``json`` or ``yaml``."""
+    """Print ``result`` in one of FORMS. Items that failed are part of ``json`` and ``yaml`` only."""
     out = stream if stream is not None else sys.stdout
     if form == "json":
         from kafka_tools.output.json_doc import write
+
+        write(envelope(result), out)
+    elif form == "jsonl":
+        from kafka_tools.output.json_doc import write_lines
+
+        write_lines((plain(row) for row in result.rows), out)
     elif form == "yaml":
-        from kafka_tools.output.yaml_doc import write
-    elif form == "table":
-        if out.isatty():
-            from kafka_tools.output.pretty import write_table
-        else:
-            from kafka_tools.output.table import write_table
-        write_table(result.columns, result.rows, out)
-        return
+        from kafka_tools.output import yaml_doc
+
+        yaml_doc.write(envelope(result), out)
+    else:
+        _show_lines(result, form, out)
+
+
+def _show_lines(result: Rows, form: str, out: TextIO) -> None:
+    """The forms that have lines and cells: what a row holds several of becomes lines of its own."""
+    from kafka_tools.output.kinds import KINDS
+
+    kind = KINDS[result.kind]
+    lines = [line for row in result.rows for line in kind.lines(row)]
+    if form == "table":
+        show_table(result.columns or kind.table, lines, out)
+    elif form == "wide":
+        show_table(kind.wide, lines, out)
+    elif form == "csv":
+        from kafka_tools.output.csv_doc import write_csv
+
+        write_csv(kind.wide, lines, out)
+    elif form == "tsv":
+        from kafka_tools.output.csv_doc import write_tsv
+
+        write_tsv(kind.wide, lines, out)
+    elif form == "name":
+        names = (kind.name.format_map(line) for line in lines)
+        out.writelines(f"{one_line(name)}\n" for name in dict.fromkeys(names))
     else:
         raise ValueError(form)
-    write(envelope(result), out)
+
+
+def show_table(columns: Sequence[str], lines: Sequence[Row], out: TextIO) -> None:
+    """A table: plain where it is piped, fitted to the screen on a terminal. No cell is ever cut."""
+    if out.isatty():
+        from kafka_tools.output.pretty import write_table
+    else:
+        from kafka_tools.output.table import write_table
+    write_table(columns, lines, out)
 
 
 def cell(value: Any) -> str:
@@ -77,9 +133,9 @@ def cell(value: Any) -> str:
         return ",".join(cell(each) for each in value) or "-"
     if isinstance(value, dict):
         if value and all(isinstance(each, list) for each in value.values()):
-            return ";".join(f"{key}:{cell(each)}" for key, each in value.items())
-        return ",".join(f"{key}={cell(each)}" for key, each in value.items()) or "-"
-    return str(value)
+            return ";".join(f"{one_line(key)}:{cell(each)}" for key, each in value.items())
+        return ",".join(f"{one_line(key)}={cell(each)}" for key, each in value.items()) or "-"
+    return one_line(str(value))
 
 
 def printable(text: str) -> str:
@@ -87,6 +143,22 @@ def printable(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
+def one_line(text: str) -> str:
+    """``text`` with line ends and tabs escaped as well, so that a name is one line whatever it holds."""
+    return text.translate(_LINE_CONTROLS)
+
+
 def heading(column: str) -> str:
     """The heading of a column: ``log_end_offset`` is ``LOG-END-OFFSET``; no spaces, so that columns can be cut."""
     return column.replace("_", "-").upper()
+
+
+def plain(value: Any) -> Any:
+    """A value without numbers that JSON does not have: NaN and the infinities are null (RFC 8259)."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return value

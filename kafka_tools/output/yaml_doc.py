@@ -9,4 +9,13 @@ def write(document: dict[str, Any], stream: TextIO) -> None:
     """Write ``document`` as one YAML document."""
     import yaml  # 26 ms
 
-    yaml.safe_dump(document, stream, sort_keys=False, allow_unicode=True, default_flow_style=False, width=10_000)
+    def dumped(allow_unicode: bool) -> str:
+        return str(
+            yaml.safe_dump(
+                document, sort_keys=False, allow_unicode=allow_unicode, default_flow_style=False, width=10_000
+            )
+        )
+
+    text = dumped(allow_unicode=True)
+    # PyYAML writes U+0085 as it is and reads it as a line end.
+    stream.write(dumped(allow_unicode=False) if "\x85" in text else text)

@@ -23,7 +23,7 @@ FAILURE: list[BaseException] = []
 @option("--topic", metavar="NAME")
 @option("--add", multiple=True)
 @connection_options(controllers=True)
-@output_options()
+@output_options("topic-names")
 @click.pass_context
 def sample(context: click.Context, connection: Connection, output_format: str | None, **given: object) -> None:
     """Do something."""

@@ -1,17 +1,13 @@
-"""The texts of Kafka 4.3.1's tools, from what those tools printed; and the other forms of rows."""
+"""The texts of Kafka 4.3.1's tools, from what those tools printed."""
 
 from __future__ import annotations
 
-import io
-import json
 import math
 
 import pytest
-import yaml
 
 from kafka_tools.output import kafka_text
 from kafka_tools.output.config_table import quota_source, source_text
-from kafka_tools.output.rows import ItemError, Rows, cell, envelope, show
 
 
 @pytest.mark.parametrize(
@@ -130,7 +126,7 @@ def test_endpoints_and_versions() -> None:
         {"key": 71, "name": "GetTelemetrySubscriptions", "min_version": None, "max_version": None, "usable": None},
         {"key": 999, "name": None, "min_version": 0, "max_version": 2, "usable": None},
     ]
-    row = {"id": 1, "host": "localhost", "port": 29472, "rack": None, "fenced": False, "error": None, "apis": apis}
+    row = {"id": 1, "host": "localhost", "port": 29472, "rack": None, "fenced": False, "apis": apis}
     assert kafka_text.api_versions(row) == (
         "localhost:29472 (id: 1 rack: null isFenced: false) -> (\n"
         "\tProduce(0): 0 to 13 [usable: 13],\n"
@@ -139,67 +135,8 @@ def test_endpoints_and_versions() -> None:
         "\tUNKNOWN(999): 0 to 2\n"
         ")\n"
     )
-    failed = kafka_text.api_versions(row | {"error": "gone"})
+    failed = kafka_text.api_versions(row, "gone")
     assert failed == "localhost:29472 (id: 1 rack: null isFenced: false) -> ERROR: gone\n"
-
-
-ROWS = Rows(
-    "samples",
-    ("name", "size_bytes", "ids"),
-    [{"name": "a", "size_bytes": 5, "ids": [1, 2], "more": {"x": None}}, {"name": None, "size_bytes": 1000, "ids": []}],
-    [ItemError("b", "UNKNOWN", "no b")],
-)
-
-
-def shown(result: Rows, form: str) -> str:
-    out = io.StringIO()
-    show(result, form, out)
-    return out.getvalue()
-
-
-def test_a_table_is_aligned_with_numbers_to_the_right() -> None:
-    assert shown(ROWS, "table") == "NAME  SIZE-BYTES  IDS\na              5  1,2\n-           1000  -\n"
-    assert shown(ROWS._replace(rows=[]), "table") == "NAME  SIZE-BYTES  IDS\n"
-
-
-def test_json_and_yaml_are_the_same_document() -> None:
-    document = json.loads(shown(ROWS, "json"))
-    assert document == envelope(ROWS)
-    assert yaml.safe_load(shown(ROWS, "yaml")) == document
-    assert list(document) == ["schema", "data", "errors"]
-    assert document["errors"] == [{"item": "b", "error": "UNKNOWN", "message": "no b"}]
-
-
-@pytest.mark.req("EASY-3")
-def test_numbers_that_json_lacks_are_null() -> None:
-    rows = Rows("samples", ("q",), [{"q": math.nan}, {"q": [math.inf]}])
-    assert json.loads(shown(rows, "json"))["data"] == [{"q": None}, {"q": [None]}]
-
-
-def test_a_terminal_gets_a_table_and_no_markup_is_read_from_names() -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    out = Terminal()
-    show(Rows("samples", ("name",), [{"name": "[red]x[/red]\x1b]0;owned\x07"}]), "table", out)
-    assert "[red]x[/red]\\x1b]0;owned\\x07" in out.getvalue()
-
-
-@pytest.mark.parametrize(
-    "value, text",
-    [
-        (None, "-"),
-        ("", "-"),
-        (True, "true"),
-        ([], "-"),
-        ([1, None], "1,-"),
-        ({"a": [0, 1], "b": [2]}, "a:0,1;b:2"),
-        ({"k": "v"}, "k=v"),
-    ],
-)
-def test_cells(value: object, text: str) -> None:
-    assert cell(value) == text
 
 
 @pytest.mark.req("QT-2", "CFG-17")

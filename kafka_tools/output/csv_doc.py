@@ -1,0 +1,76 @@
+"""CSV and TSV on stdout: a heading with the names of the columns as in JSON, then a line per row.
+
+A cell is the value's text: numbers as they are, ``true`` and ``false``, nothing for null. Lists and objects are compact
+JSON, so that what a cell holds is never ambiguous.
+
+* CSV is RFC 4180 with line feeds, for spreadsheets and ``csv`` modules: cells with commas, quotes or line ends are
+  quoted. Text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or a
+  carriage return, and is no number) gets an apostrophe in front: group and client ids are whatever some client chose.
+* TSV is what jq's ``@tsv`` writes, for ``cut`` and ``awk``: no quotes, and ``\\t``, ``\\n``, ``\\r``, ``\\\\`` stand
+  for a tab, the line ends and a backslash, so that a row is always one line. It changes nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from kafka_tools.output.rows import Row, printable
+
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_SPECIAL = re.compile(r'[,"\r\n]')
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_TSV_ESCAPES = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+
+
+def write_csv(columns: Sequence[str], lines: Sequence[Row], stream: TextIO) -> None:
+    """Write ``lines`` as CSV; columns that a line lacks are empty."""
+    out = _Quiet(stream) if stream.isatty() else stream
+    out.write(",".join(columns) + "\n")
+    for line in lines:
+        # An empty line would be no row to a reader.
+        out.write((",".join(_quoted(_disarmed(line.get(column))) for column in columns) or '""') + "\n")
+
+
+def write_tsv(columns: Sequence[str], lines: Sequence[Row], stream: TextIO) -> None:
+    """Write ``lines`` as TSV."""
+    out = _Quiet(stream) if stream.isatty() else stream
+    out.write("\t".join(columns) + "\n")
+    for line in lines:
+        out.write("\t".join(cell(line.get(column)).translate(_TSV_ESCAPES) for column in columns) + "\n")
+
+
+def cell(value: Any) -> str:
+    """The text of a value in CSV and TSV."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | dict):
+        import json
+
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return str(value)
+
+
+def _disarmed(value: Any) -> str:
+    text = cell(value)
+    if isinstance(value, str) and _FORMULA.match(text) and not _NUMBER.fullmatch(text):
+        return "'" + text
+    return text
+
+
+def _quoted(text: str) -> str:
+    """A cell of CSV. Python's writer leaves a carriage return bare when lines end without one; readers trip over it."""
+    return '"' + text.replace('"', '""') + '"' if _SPECIAL.search(text) else text
+
+
+class _Quiet:
+    """A terminal: control characters in names are escaped on their way to it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(printable(text))

@@ -1,0 +1,139 @@
+"""Every kind of rows that commands print: its columns, what identifies a row, and its lines.
+
+The kind is the name in the document's ``schema`` member (``kafka-tools/<kind>/v1``) and of the file that describes it,
+``schemas/<kind>.v1.schema.json``; ``tests/output/test_contract.py`` holds every command's output against both. A
+released kind only gains members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from kafka_tools.output.rows import Row
+
+
+def _itself(row: Row) -> list[Row]:
+    return [row]
+
+
+class Kind(NamedTuple):
+    """How rows of a kind are shown line by line.
+
+    ``table``: the useful columns. ``wide``: all of them, which are also those of CSV and TSV. ``name``: a template of
+    what identifies a line, in the form in which another command takes it. ``lines``: the lines of a row that holds
+    several things.
+    """
+
+    table: Sequence[str]
+    wide: Sequence[str]
+    name: str
+    lines: Callable[[Row], list[Row]] = _itself
+
+
+def _kind(table: str, name: str, *, more: str = "", lines: Callable[[Row], list[Row]] = _itself) -> Kind:
+    """A kind whose wide form has the columns of ``more`` behind those of the table."""
+    return Kind(tuple(table.split()), tuple(f"{table} {more}".split()), name, lines)
+
+
+def _each(member: str) -> Callable[[Row], list[Row]]:
+    """A line for each element of a row's list; one line for a row whose list is empty."""
+
+    def lines(row: Row) -> list[Row]:
+        rest = {key: value for key, value in row.items() if key != member}
+        return [rest | each for each in row[member]] or [rest]
+
+    return lines
+
+
+def _config_lines(row: Row) -> list[Row]:
+    """A line per config, quota or credential of an entity."""
+    entity: Mapping[str, str | None] = row["entity"]
+    named = {kind: "(default)" if name is None else name for kind, name in entity.items()}
+    whose = {
+        "kind": row["kind"],
+        "entity": ", ".join(f"{kind} {name}" for kind, name in named.items()),
+        "entity_name": "/".join(named.values()),
+    }
+    entries = [dict(entry) for entry in row.get("configs", ())]
+    entries += [{"name": name, "value": value} for name, value in row.get("quotas", {}).items()]
+    entries += [
+        {"name": each["mechanism"], "value": f"iterations={each['iterations']}"} for each in row.get("credentials", ())
+    ]
+    return [whose | entry for entry in entries]
+
+
+_ACL = "resource_type resource_name pattern_type principal host operation permission"
+_PARTITION = "{topic}:{partition}"
+
+KINDS: Mapping[str, Kind] = {
+    # kafka-topics
+    "topic-names": _kind("topic", "{topic}"),
+    "topics": Kind(
+        ("topic", "partition", "leader", "replicas", "isr", "elr", "last_known_elr"),
+        (
+            "topic", "topic_id", "partition_count", "replication_factor", "configs", "partition", "leader", "replicas",
+            "isr", "adding_replicas", "removing_replicas", "elr", "last_known_elr",
+        ),
+        "{topic}",
+        _each("partitions"),
+    ),
+    "changed-topics": _kind("topic result", "{topic}"),
+    # kafka-configs, kafka-scram
+    "configs": _kind(
+        "entity name value source sensitive read_only", "{entity_name}", more="kind synonyms", lines=_config_lines
+    ),
+    "scram": _kind("user mechanism iterations", "{user}"),
+    "changed-scram": _kind("user mechanism result", "{user}"),
+    # kafka-acls, kafka-delegation-tokens
+    "acls": _kind(_ACL, "{resource_name}"),
+    "changed-acls": _kind(f"{_ACL} result", "{resource_name}"),
+    "delegation-tokens": _kind(
+        "token_id owner renewers issued_ms expires_ms", "{token_id}", more="requester max_ms hmac"
+    ),
+    "changed-delegation-tokens": _kind("result expires_ms", "{expires_ms}"),
+    # kafka-consumer-groups
+    "groups": _kind("group type state", "{group}"),
+    "group-offsets": _kind(
+        "group topic partition current_offset log_end_offset lag consumer_id host client_id", _PARTITION,
+        more="leader_epoch",
+    ),
+    "group-members": _kind(
+        "group consumer_id group_instance_id host client_id assignment", "{consumer_id}",
+        more="current_epoch target_epoch target_assignment upgraded",
+    ),
+    "group-states": _kind(
+        "group type state assignor coordinator members", "{group}", more="group_epoch target_assignment_epoch"
+    ),
+    "changed-groups": _kind("group result", "{group}"),
+    "reset-offsets": _kind("group topic partition new_offset result", _PARTITION),
+    "deleted-offsets": _kind("group topic partition result", _PARTITION),
+    # kafka-delete-records
+    "deleted-records": _kind("topic partition low_watermark result", _PARTITION),
+    # kafka-broker-api-versions, kafka-cluster
+    "broker-api-versions": _kind(
+        "id key name min_version max_version usable", "{id}", more="host port rack fenced", lines=_each("apis")
+    ),
+    "cluster-id": _kind("cluster_id", "{cluster_id}"),
+    "endpoints": _kind("id host port rack state endpoint_type", "{host}:{port}"),
+    "unregistered-brokers": _kind("id result", "{id}"),
+    # kafka-features
+    "features": _kind("feature supported_min supported_max finalized", "{feature}", more="finalized_level epoch"),
+    "changed-features": _kind("feature level result dry_run", "{feature}={level}"),
+    "feature-levels": _kind("feature level", "{feature}={level}"),
+    "feature-dependencies": _kind("feature level requires", "{feature}={level}"),
+    # kafka-metadata-quorum
+    "quorum-status": _kind(
+        "cluster_id leader_id leader_epoch high_watermark max_follower_lag max_follower_lag_ms", "{cluster_id}",
+        more="voters observers",
+    ),
+    "quorum-replication": _kind(
+        "node_id directory_id log_end_offset lag status", "{node_id}", more="last_fetch_ms last_caught_up_ms"
+    ),
+    "changed-quorum": _kind("node_id directory_id result dry_run", "{node_id}", more="endpoints"),
+    # kafka-client-metrics
+    "client-metrics-names": _kind("name", "{name}"),
+    "client-metrics": _kind("name configs", "{name}"),
+    "changed-client-metrics": _kind("name result", "{name}"),
+}  # fmt: skip
+"""Kind -> how it is shown."""
