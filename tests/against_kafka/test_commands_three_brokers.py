@@ -1,0 +1,115 @@
+"""Commands beside Kafka 4.3.1's tools on three brokers, the last of which goes down and comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.against_kafka.harness import RealKafka, eventually
+from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, produce, same, theirs
+
+REPLICATED = ("--partitions", 6, "--replication-factor", 3, "--config", "min.insync.replicas=2")
+REPORTS = (
+    "--under-replicated-partitions", "--at-min-isr-partitions", "--under-min-isr-partitions",
+    "--unavailable-partitions",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def topic(kafka_43_three: RealKafka) -> str:
+    """A topic of six partitions on all brokers, with records in it."""
+    name = fresh("three")
+    done(ours(kafka_43_three, "topics", "--create", "--topic", name, *REPLICATED))
+    produce(kafka_43_three, name, 60)
+    return name
+
+
+def test_topics_are_described_the_same(kafka_43_three: RealKafka, topic: str) -> None:
+    text = same(kafka_43_three, "topics", "--describe", "--topic", topic)
+    assert "ReplicationFactor: 3" in text
+    for report in REPORTS:
+        same(kafka_43_three, "topics", "--describe", report, sort=True)
+
+
+def test_configs_of_each_broker_and_of_all_are_the_same(kafka_43_three: RealKafka) -> None:
+    *_, last = kafka_43_three.node_ids
+    for entity in (("--entity-name", last), ("--entity-default",)):
+        change = ("--alter", "--entity-type", "brokers", *entity)
+        done(ours(kafka_43_three, "configs", *change, "--add-config", "log.cleaner.threads=2"))
+        text = same(kafka_43_three, "configs", "--describe", "--entity-type", "brokers", *entity)
+        assert "log.cleaner.threads=2" in text
+        done(theirs(kafka_43_three, "configs", *change, "--delete-config", "log.cleaner.threads"))
+    for node in kafka_43_three.node_ids:
+        same(kafka_43_three, "configs", "--describe", "--all", "--broker", node)
+
+
+def test_groups_whose_coordinators_differ_are_the_same(kafka_43_three: RealKafka, topic: str) -> None:
+    groups = [fresh("three-group") for _ in range(4)]
+    for group in groups:
+        reset = ("--reset-offsets", "--group", group, "--topic", topic, "--to-offset", 3, "--execute")
+        done(ours(kafka_43_three, "consumer-groups", *reset))
+    assert set(groups) <= set(same(kafka_43_three, "consumer-groups", "--list", sort=True).split())
+    for group in groups:
+        assert topic in same(kafka_43_three, "consumer-groups", "--describe", "--group", group, sort=True)
+        # The coordinator is one of three: both must have found the same.
+        same(kafka_43_three, "consumer-groups", "--describe", "--group", group, "--state")
+
+
+def test_records_are_deleted_on_every_leader(kafka_43_three: RealKafka) -> None:
+    name = fresh("three-deleted")
+    done(ours(kafka_43_three, "topics", "--create", "--topic", name, *REPLICATED))
+    produce(kafka_43_three, name, 30)
+    placed = ",".join(f'{{"topic": "{name}", "partition": {number}, "offset": -1}}' for number in range(6))
+    text = f'{{"version": 1, "partitions": [{placed}]}}'
+    path = kafka_43_three.folder / f"{name}.json"
+    path.write_text(text, encoding="utf-8")
+    our = done(ours(kafka_43_three, "delete-records", "--offset-json-file", path))
+    their = done(theirs(kafka_43_three, "delete-records", "--offset-json-file", path))
+    assert_equal(our, their, sort=True)
+    assert our.count("low_watermark") == 6
+
+
+def test_the_quorum_and_what_brokers_speak_are_the_same(kafka_43_three: RealKafka) -> None:
+    same(kafka_43_three, "broker-api-versions", sort=True)
+    same(kafka_43_three, "features", "describe", sort=True)
+    our = done(ours(kafka_43_three, "metadata-quorum", "describe", "--status"))
+    their = done(theirs(kafka_43_three, "metadata-quorum", "describe", "--status"))
+    # Offsets go on between the two.
+    moving = ("HighWatermark", "MaxFollowerLag")
+    assert [line for line in our.splitlines() if not line.startswith(moving)] == [
+        line for line in their.splitlines() if not line.startswith(moving)
+    ]
+
+
+@pytest.fixture
+def without_the_last(kafka_43_three: RealKafka, topic: str) -> Iterator[int]:
+    """The last broker is down, and the others have noticed; afterwards it is back in sync."""
+    *_, last = kafka_43_three.node_ids
+
+    def missing(expected: int) -> None:
+        report = ("--describe", "--under-replicated-partitions", "--topic", topic)
+        assert done(ours(kafka_43_three, "topics", *report)).count("\tTopic: ") == expected
+
+    kafka_43_three.stop_node(last)
+    try:
+        eventually(lambda: missing(6), timeout_s=120)
+        yield last
+    finally:
+        kafka_43_three.start_node(last)
+        eventually(lambda: missing(0), timeout_s=120)
+
+
+def test_a_broker_that_is_down_is_told_the_same(kafka_43_three: RealKafka, topic: str, without_the_last: int) -> None:
+    for report in REPORTS:
+        text = same(kafka_43_three, "topics", "--describe", report, "--topic", topic)
+        assert text.count("\tTopic: ") == (6 if report in REPORTS[:2] else 0)
+    same(kafka_43_three, "topics", "--describe", "--topic", topic)
+    assert f"{topic}\n" in same(kafka_43_three, "topics", "--list")
+    same(kafka_43_three, "consumer-groups", "--list", sort=True)
+    # The broker that is down is named by both, and both fail.
+    describe = ("--describe", "--broker", without_the_last, "--timeout", 5000)
+    our = ours(kafka_43_three, "configs", *describe)
+    assert our.returncode == 1, our
+    assert our.stdout == ""
+    assert our.stderr.count("\n") == 1, our.stderr
