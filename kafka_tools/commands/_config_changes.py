@@ -1,4 +1,4 @@
-"""What ``kafka-configs --alter`` changes: ``--add-config``, ``--add-config-file`` and ``--delete-config``.
+"""What ``kafka-configs --alter`` changes: the values of ``--add-config``, ``--delete-config`` and their like.
 
 ``k1=v1,k2=[v1,v2],k3=v3``: commas separate pairs except inside square brackets; a pair is split at its first ``=``; one
 pair of brackets around the whole value is dropped. (Kafka drops brackets anywhere and refuses a second ``=``.)
@@ -10,9 +10,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.configs import ConfigChange
 
 SCRAM_MECHANISMS = {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 4096}
 """Mechanism -> fewest iterations (org.apache.kafka.common.security.scram.internals.ScramMechanism)."""
@@ -20,6 +23,8 @@ DEFAULT_ITERATIONS = 4096
 USER_QUOTAS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
 IP_QUOTAS = ("connection_creation_rate",)
 
+LIST_OPERATIONS = ("append", "subtract")
+_SIGNS = {"+": "append", "-": "subtract"}
 _KEY = re.compile(r"[a-zA-Z0-9._-]+")
 _CREDENTIAL = re.compile(r"(?:iterations=(-?[0-9]*),)?password=(.*)", re.DOTALL)
 
@@ -35,22 +40,54 @@ class ScramChange(NamedTuple):
         return f"ScramChange({self.mechanism}, {self.iterations}, password=***)"
 
 
-def parse_added(text: str, place: str = "--add-config") -> dict[str, str]:
-    """Key -> value of ``k1=v1,k2=[v1,v2]``, the value of the option ``place``; UsageError for any other form."""
-    added = {}
-    for pair in split_outside_brackets(text, place):
-        key, equals, value = pair.partition("=")
+def parse_settings(text: str, place: str = "--add-config", operation: str = "set") -> list[ConfigChange]:
+    """The changes of ``k1=v1,k2=[v1,v2]``, the value of the option ``place``; UsageError for any other form.
+
+    ``k+=v`` appends to a list and ``k-=v`` takes from it, whatever ``operation`` is. There a part that is no pair
+    belongs to the list before it: ``k+=v1,v2``.
+    """
+    from kafka_tools.admin.calls.configs import ConfigChange
+
+    changes: list[ConfigChange] = []
+    for part in split_outside_brackets(text, place):
+        key, equals, value = part.partition("=")
         key, value = key.strip(), value.strip()
+        if not equals and key and changes and changes[-1].operation in LIST_OPERATIONS:
+            changes[-1] = changes[-1]._replace(value=f"{changes[-1].value},{key}")
+            continue
         if not equals or not key:
             shown = key if _KEY.fullmatch(key) and len(key) < 60 else "one of the pairs"
             raise UsageError(
                 f"{place}: {shown} is not key=value; group a value that contains commas as key=[val1,val2]"
             )
+        sign = _SIGNS.get(key[-1])
+        key = key[:-1].rstrip() if sign else key
         _check_key(key, place)
-        if key in added:
-            raise UsageError(f"{place}: {key} is given twice")
-        added[key] = value[1:-1].strip() if value.startswith("[") and value.endswith("]") else value
-    return added
+        unbracketed = value[1:-1].strip() if value.startswith("[") and value.endswith("]") else value
+        change = ConfigChange(key, sign or operation, unbracketed)
+        if change.operation in LIST_OPERATIONS and not unbracketed:
+            raise UsageError(f"{place}: there is nothing to {change.operation} for {key}")
+        changes.append(change)
+    refuse_repeated(changes, place)
+    return changes
+
+
+def parse_added(text: str, place: str = "--add-config") -> dict[str, str]:
+    """Key -> value of ``k1=v1,k2=[v1,v2]``, where nothing can be appended; UsageError for any other form."""
+    changes = parse_settings(text, place)
+    for change in changes:
+        if change.operation in LIST_OPERATIONS:
+            raise UsageError(f"{place}: {change.name} is no list: there is nothing to {change.operation}")
+    return {change.name: change.value or "" for change in changes}
+
+
+def refuse_repeated(changes: Sequence[ConfigChange], place: str = "--alter") -> None:
+    """UsageError when a key is changed twice: brokers refuse that, and the order would matter."""
+    seen: set[str] = set()
+    for change in changes:
+        if change.name in seen:
+            raise UsageError(f"{place}: {change.name} is given twice")
+        seen.add(change.name)
 
 
 def parse_added_file(text: str, place: str) -> dict[str, str]:

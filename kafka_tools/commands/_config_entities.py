@@ -1,12 +1,14 @@
 """Whose configuration ``kafka-configs`` is about: entity types and names, from long and short options.
 
 Follows ConfigCommand.ConfigCommandOptions of Kafka 4.3.1: several types only for a user and a client together, names
-paired with types in the order they were given, an empty name standing for the default entity.
+paired with types in the order they were given, an empty name standing for the default entity. Beyond it names repeat:
+``--topic a --topic b`` are two entities, ``--user a --user b --client c`` two pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from kafka_tools.errors import UsageError
@@ -45,29 +47,68 @@ class Entity(NamedTuple):
         return self.type[:-1]
 
 
-def entities(given: Mapping[str, Any], arguments: Sequence[str], alter: bool) -> list[Entity]:
-    """The entities that the options name, one or the pair of a user and a client. UsageError if they do not fit."""
-    types = [*given["entity_type"]]
+Target = tuple[Entity, ...]
+"""What one change or description is about: one entity, or a user and a client together."""
+
+
+def target_text(target: Target) -> str:
+    """``topic 'orders'``, ``user 'alice', default client``: how a message names it."""
+    return ", ".join(f"{each.singular} '{each.name}'" if each.name else f"default {each.singular}" for each in target)
+
+
+def targets(given: Mapping[str, Any], arguments: Sequence[str], alter: bool) -> list[Target]:
+    """What the options name, all of the same type or types, each once. UsageError if they do not fit together."""
+    short = _short_forms(given)
+    types = list(given["entity_type"])
     names = names_in_order(arguments)
-    short = [(kind, given[option]) for option, kind in SHORT.items() if given[option] is not None]
-    short += [(kind, "") for option, kind in SHORT_DEFAULTS.items() if given[option]]
     if short and (types or names):
         raise UsageError(
             "--entity-type, --entity-name and --entity-default do not go with the short forms such as --topic"
         )
-    types += [kind for kind, _ in short]
-    names += [name for _, name in short]
-    _check_types(types)
-    if len(names) > len(types):
-        raise UsageError("there are more entity names than entity types: give --entity-type for each name")
-    if alter and len(names) < len(types):
+    chosen = short or _paired(types, names, alter)
+    if len(chosen) > 1 and set(chosen) != {"users", "clients"}:
+        raise UsageError("only users and clients may be given together")
+    for kind, kind_names in chosen.items():
+        for name in kind_names:
+            _check_name(Entity(kind, name), alter)
+    kinds = [[Entity(kind, name) for name in dict.fromkeys(kind_names)] for kind, kind_names in chosen.items()]
+    return list(product(*kinds))
+
+
+def _short_forms(given: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Entity type -> names that short forms gave, "" for the default entity."""
+    found = {kind: list(given[option]) for option, kind in SHORT.items() if given[option]}
+    for option, kind in SHORT_DEFAULTS.items():
+        if given[option]:
+            found.setdefault(kind, []).append("")
+    return found
+
+
+def _paired(types: Sequence[str], names: Sequence[str], alter: bool) -> Mapping[str, Sequence[str | None]]:
+    """Entity type -> names, from --entity-type and --entity-name; None is all of the type."""
+    if not types:
+        raise UsageError("an entity type is needed: --entity-type, or a short form such as --topic NAME")
+    if alter and not names:
         raise UsageError(
             f"--alter needs the name of each entity: give --entity-name or --entity-default for {types[-1]}"
         )
-    found = [Entity(kind, names[at] if at < len(names) else None) for at, kind in enumerate(types)]
-    for entity in found:
-        _check_name(entity, alter)
-    return found
+    kinds = list(dict.fromkeys(types))
+    if len(types) not in (len(kinds), len(names)) or (len(kinds) > 1 and len(types) > len(kinds)):
+        raise UsageError(
+            f"the entity type {next(kind for kind in types if types.count(kind) > 1)} is given twice",
+            hint="give it once and repeat --entity-name; several users and clients together are --user and --client",
+        )
+    if len(kinds) == 1:
+        return {kinds[0]: names or [None]}
+    if len(names) > len(kinds):
+        raise UsageError(
+            "there are more entity names than entity types", hint="several pairs are given with --user and --client"
+        )
+    if alter and len(names) < len(kinds):
+        raise UsageError(
+            f"--alter needs the name of each entity: give --entity-name or --entity-default for {types[-1]}"
+        )
+    return {kind: [names[at] if at < len(names) else None] for at, kind in enumerate(kinds)}
 
 
 def names_in_order(arguments: Sequence[str]) -> list[str]:
@@ -82,15 +123,6 @@ def names_in_order(arguments: Sequence[str]) -> list[str]:
         elif argument.startswith("--entity-name="):
             names.append(argument.partition("=")[2])
     return names
-
-
-def _check_types(types: Sequence[str]) -> None:
-    if not types:
-        raise UsageError("an entity type is needed: --entity-type, or a short form such as --topic NAME")
-    if len(set(types)) != len(types):
-        raise UsageError(f"the entity type {next(kind for kind in types if types.count(kind) > 1)} is given twice")
-    if len(types) > 1 and set(types) != {"users", "clients"}:
-        raise UsageError("only users and clients may be given together")
 
 
 def _check_name(entity: Entity, alter: bool) -> None:

@@ -1,6 +1,7 @@
-"""Names and values of configs that TAB offers: Kafka 4.3.1's own tables, without asking a cluster.
+"""Names and values of configs that TAB offers and that a misspelt one is near to: Kafka 4.3.1's own tables.
 
 ``shell_complete`` callbacks of options that take ``key=value`` or keys. A value is offered where Kafka only takes some.
+No cluster is asked.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ _TABLES = {
     "groups": "group",
     "client-metrics": "client_metrics",
 }
+_PACKAGE = "kafka_tools.broker_embedded.config_tables"
+_NEAR = 0.8
+"""How like a name must be to a known one to be offered for it, 0 to 1 (``difflib``)."""
 _CHOICES = re.compile(r"\[([a-zA-Z_]+(?:, [a-zA-Z_]+)*)\]")
 
 
@@ -35,10 +39,54 @@ def added_settings(context: click.Context, _option: click.Parameter, incomplete:
     return _settings(done + comma, last, _choices_of(context))
 
 
+def list_settings(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """``key=`` of the lists of the entity on the line."""
+    return _items(f"{each}=" for each in _choices_of(context, lists=True) if each.startswith(incomplete))
+
+
 def deleted_keys(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """``key,key`` of the entity on the line."""
     done, comma, last = incomplete.rpartition(",")
     return _items(done + comma + key for key in _choices_of(context) if key.startswith(last))
+
+
+def did_you_mean(names: Iterable[str], known: Iterable[str]) -> str | None:
+    """``did you mean flush.messages?`` for what is nearest to each unknown name; None where nothing is near."""
+    from difflib import get_close_matches
+
+    # quotas were once to be called producer.byte.rate (KIP-248), and configs are often typed with underscores
+    plain = {re.sub(r"[._-]", ".", each.lower()): each for each in known}
+    found = []
+    for name in names:
+        near = get_close_matches(re.sub(r"[._-]", ".", name.lower()), plain, n=2, cutoff=_NEAR)
+        found += [plain[each] for each in near if plain[each] != name]
+    return f"did you mean {' or '.join(dict.fromkeys(found))}?" if found else None
+
+
+def unknown_names(entity_type: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Those of ``names`` that Kafka 4.3.1 has not for topics, brokers, groups or client metrics; and all that it has.
+
+    Nothing is unknown for other types.
+    """
+    if entity_type not in _TABLES:
+        return [], []
+    table = import_module(f"{_PACKAGE}.{_TABLES[entity_type]}").TABLE
+    if entity_type != "brokers":
+        return [name for name in names if name not in table], [*table]
+    from kafka_tools.broker_embedded.config_store import broker_row
+
+    return [name for name in names if broker_row(name) is None], [*table]
+
+
+class EntityType(click.Choice[str]):
+    """One of the entity types; a misspelt one is answered with the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.choices:
+            near = did_you_mean([str(value)], self.choices)
+            listed = ", ".join(self.choices)
+            self.fail(f"'{value}' is no entity type: {near or f'one of {listed} is expected'}", param, ctx)
+        return str(value)
 
 
 def _settings(before: str, incomplete: str, choices: dict[str, list[str]]) -> list[CompletionItem]:
@@ -48,8 +96,8 @@ def _settings(before: str, incomplete: str, choices: dict[str, list[str]]) -> li
     return _items(f"{before}{each}=" for each in choices if each.startswith(key))
 
 
-def _choices_of(context: click.Context) -> dict[str, list[str]]:
-    """Config key -> values to choose from, of the entity types that the line names so far."""
+def _choices_of(context: click.Context, lists: bool = False) -> dict[str, list[str]]:
+    """Config key -> values to choose from, of the entity types that the line names so far; ``lists``: only of lists."""
     from kafka_tools.commands._config_changes import IP_QUOTAS, SCRAM_MECHANISMS, USER_QUOTAS
     from kafka_tools.commands._config_entities import SHORT, SHORT_DEFAULTS
 
@@ -63,20 +111,19 @@ def _choices_of(context: click.Context) -> dict[str, list[str]]:
         return {key: [] for key in IP_QUOTAS}
     if types == {"broker-loggers"}:
         return {"root": ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"]}
-    return _table(next(iter(types))) if len(types) == 1 else {}
+    return _table(next(iter(types)), lists) if len(types) == 1 else {}
 
 
-def _table(entity_type: str) -> dict[str, list[str]]:
-    tables = "kafka_tools.broker_embedded.config_tables"
-    table = dict(import_module(f"{tables}.{_TABLES[entity_type]}").TABLE)
+def _table(entity_type: str, lists: bool = False) -> dict[str, list[str]]:
+    table = dict(import_module(f"{_PACKAGE}.{_TABLES[entity_type]}").TABLE)
     if entity_type == "brokers":
         # The others only change with a restart.
-        dynamic = import_module(f"{tables}.dynamic")
+        dynamic = import_module(f"{_PACKAGE}.dynamic")
         changeable = dynamic.PER_BROKER | dynamic.CLUSTER_WIDE
         table = {key: row for key, row in table.items() if key in changeable} | dynamic.THROTTLES
     found = {}
     for key, (kind, _default, allowed, *marks) in table.items():
-        if "internal" not in marks:
+        if "internal" not in marks and (kind == "LIST" or not lists):
             match = _CHOICES.fullmatch(allowed)
             found[key] = match.group(1).split(", ") if match else ["true", "false"] if kind == "BOOLEAN" else []
     return found

@@ -6,60 +6,108 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kafka_tools.commands._config_alter import RESOURCE_TYPES
-from kafka_tools.commands._config_entities import QUOTA_TYPES, Entity
+from kafka_tools.commands._config_alter import (
+    OF_ONE_TARGET,
+    RESOURCE_TYPES,
+    is_resource,
+    missing_quotas,
+    quota_key,
+    resource_of,
+)
+from kafka_tools.commands._config_changes import SCRAM_MECHANISMS
+from kafka_tools.commands._config_entities import QUOTA_TYPES, Entity, Target, target_text
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.output import kafka_text
 from kafka_tools.output.rows import ItemError, Row, Rows
 
 if TYPE_CHECKING:
+    from kafka_tools.admin.calls.configs import ConfigChange, ConfigEntry
     from kafka_tools.admin.calls.quotas import QuotaEntity
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands._config_plan import Held
 
+KIND = "configs"
 DYNAMIC_SOURCES = {
     "topics": "DYNAMIC_TOPIC_CONFIG",
     "brokers": "DYNAMIC_BROKER_CONFIG",
+    "broker-loggers": "DYNAMIC_BROKER_LOGGER_CONFIG",
     "client-metrics": "DYNAMIC_CLIENT_METRICS_CONFIG",
     "groups": "DYNAMIC_GROUP_CONFIG",
 }
+DEFAULT_CONFIG = "DEFAULT_CONFIG"
 DYNAMIC_DEFAULT_BROKER = "DYNAMIC_DEFAULT_BROKER_CONFIG"
-COLUMNS = ("entity", "name", "value", "source", "sensitive", "read_only")
 
 
-def describe(admin: AdminClient, entities: Sequence[Entity], show_all: bool) -> Rows:
-    """The rows of one entity, of all of a type, or of the pairs of users and clients."""
-    if entities[0].type in RESOURCE_TYPES:
-        rows, errors = _resources(admin, entities[0], show_all)
-    else:
-        found = quotas_of(admin, entities)
-        rows = [{"kind": "quota", "entity": dict(key), "quotas": values} for key, values in found.items()]
-        errors = []
-        if [entity.type for entity in entities] == ["users"] and entities[0].name != "":
-            credentials, errors = _scram(admin, entities[0].name)
-            rows += credentials
-    return Rows("configs", COLUMNS, rows, errors)
+def describe(admin: AdminClient, targets: Sequence[Target], show_all: bool, documentation: bool = False) -> Rows:
+    """The rows of each target: one entity, all of a type, or pairs of users and clients; errors of one target aside."""
+    rows: list[Row] = []
+    errors: list[ItemError] = []
+    if is_resource(targets[0]):
+        rows, errors = _resources(admin, [target[0] for target in targets], show_all, documentation)
+        return Rows(KIND, rows, errors)
+    for target in targets:
+        try:
+            found = quotas_of(admin, target)
+            rows += [{"kind": "quota", "entity": dict(key), "quotas": values} for key, values in found.items()]
+            if [entity.type for entity in target] == ["users"] and target[0].name != "":
+                credentials, failures = _scram(admin, target[0].name)
+                rows += credentials
+                errors += failures
+        except OF_ONE_TARGET as error:
+            errors.append(ItemError.of(target_text(target), error))
+    return Rows(KIND, rows, errors)
 
 
 def credentials(admin: AdminClient, user: str | None) -> Rows:
     """The SCRAM credentials of one user, or of all."""
-    rows, errors = _scram(admin, user)
-    return Rows("scram", COLUMNS, rows, errors)
+    return Rows(KIND, *_scram(admin, user))
 
 
-def quotas_of(admin: AdminClient, entities: Sequence[Entity]) -> dict[QuotaEntity, dict[str, float]]:
+def quotas_of(admin: AdminClient, target: Target) -> dict[QuotaEntity, dict[str, float]]:
     """Quotas by entity, of exactly the kinds of entities asked for; by name, the default first."""
     from kafka_tools.admin.calls.quotas import ANY, DEFAULT, EXACT, QuotaFilter
 
     matches = {None: ANY, "": DEFAULT}
     wanted = [
-        QuotaFilter(QUOTA_TYPES[entity.type], matches.get(entity.name, EXACT), entity.name or None)
-        for entity in entities
+        QuotaFilter(QUOTA_TYPES[entity.type], matches.get(entity.name, EXACT), entity.name or None) for entity in target
     ]
     found = admin.describe_client_quotas(wanted, strict=True)
     order = sorted(found, key=lambda entity: [(name is not None, name or "") for _, name in entity])
     return {entity: dict(sorted(found[entity].items())) for entity in order}
+
+
+def plan(admin: AdminClient, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
+    """What each change would do to the target, as rows of ``_config_plan``. Raises InputError, BrokerError."""
+    from kafka_tools.commands import _config_plan
+
+    if is_resource(target):
+        resource = resource_of(target)
+        entries = {
+            entry.name: entry for entry in admin.describe_configs([resource], include_synonyms=True)[resource].get()
+        }
+        own = own_source(target[0])
+        return [
+            _config_plan.resource_row(target, change, _held(entries.get(change.name), change.name, target[0], own), own)
+            for change in changes
+        ]
+    if changes[0].name in SCRAM_MECHANISMS:
+        infos = admin.describe_user_scram_credentials([target[0].name or ""])[target[0].name or ""]
+        if infos.error is not None and not _is_missing(infos.error):
+            raise infos.error
+        iterations = {each.mechanism: each.iterations for each in infos.value or ()}
+        missing = missing_quotas(changes, iterations)
+        if missing is not None:
+            raise missing
+        return [_config_plan.scram_row(target, change, iterations) for change in changes]
+    quotas = quotas_of(admin, target).get(quota_key(target), {})
+    return [_config_plan.quota_row(target, change, quotas) for change in changes]
+
+
+def own_source(entity: Entity) -> str:
+    """Where a setting of this very entity comes from, as ``ConfigSource`` names it."""
+    return DYNAMIC_DEFAULT_BROKER if entity.type == "brokers" and not entity.name else DYNAMIC_SOURCES[entity.type]
 
 
 def as_kafka_text(result: Rows, show_all: bool) -> str:
@@ -77,46 +125,44 @@ def as_kafka_text(result: Rows, show_all: bool) -> str:
     return text
 
 
-def for_table(result: Rows) -> Rows:
-    """One row per config, quota or credential."""
-    rows: list[Row] = []
-    for row in result.rows:
-        entity = ", ".join(f"{kind} {'(default)' if name is None else name}" for kind, name in row["entity"].items())
-        entries: list[Row] = row.get("configs", [])
-        entries += [{"name": name, "value": value} for name, value in row.get("quotas", {}).items()]
-        entries += [
-            {"name": each["mechanism"], "value": f"iterations={each['iterations']}"}
-            for each in row.get("credentials", ())
-        ]
-        rows += [{"entity": entity} | entry for entry in entries]
-    return result._replace(rows=rows)
-
-
-def _resources(admin: AdminClient, entity: Entity, show_all: bool) -> tuple[list[Row], list[ItemError]]:
+def _resources(
+    admin: AdminClient, entities: Sequence[Entity], show_all: bool, documentation: bool
+) -> tuple[list[Row], list[ItemError]]:
     from kafka_tools.admin.client import ConfigResource
 
-    names = [entity.name] if entity.name is not None else _all_names(admin, entity.type)
-    resources = {ConfigResource(RESOURCE_TYPES[entity.type], name): name for name in names}
-    outcomes = admin.describe_configs(list(resources), include_synonyms=True) if resources else {}
+    kind = entities[0].type
+    names = [name for each in entities for name in ([each.name] if each.name is not None else _all_names(admin, kind))]
+    resources = {ConfigResource(RESOURCE_TYPES[kind], name): Entity(kind, name) for name in names}
+    if not resources:
+        return [], []
+    outcomes = admin.describe_configs(list(resources), include_synonyms=True, include_documentation=documentation)
     rows = []
     errors = []
     for resource, outcome in outcomes.items():
-        name = resources[resource]
+        entity = resources[resource]
         if outcome.error is not None:
-            errors.append(ItemError.of(f"{entity.singular} '{name}'", outcome.error))
+            errors.append(ItemError.of(target_text((entity,)), outcome.error))
             continue
         entries = sorted(outcome.get(), key=lambda each: each.name)
-        if not entries and entity.name:
+        kept = [config_row(each, documentation) for each in entries if show_all or _is_dynamic(entity, each)]
+        if not kept and not show_all and entities[0].name is not None and not _exists(admin, entity):
             errors.append(_nothing_there(entity))
             continue
-        kept = [_config_row(each) for each in entries if show_all or _is_dynamic(entity.type, name, each)]
-        rows.append({"kind": "resource", "entity": {entity.type: name or None}, "configs": kept})
+        rows.append({"kind": "resource", "entity": {kind: entity.name or None}, "configs": kept})
     return rows, errors
+
+
+def _exists(admin: AdminClient, entity: Entity) -> bool:
+    """Whether an entity is there although nothing is set for it; brokers describe any group and any subscription."""
+    if entity.type == "groups":
+        listing = admin.list_groups()
+        return bool(listing.errors) or any(group.group_id == entity.name for group in listing)
+    return entity.type != "client-metrics"
 
 
 def _nothing_there(entity: Entity) -> ItemError:
     text = f"The {entity.singular} '{entity.name}' doesn't exist and doesn't have dynamic config."
-    return ItemError(f"{entity.singular} '{entity.name}'", None, text)
+    return ItemError(target_text((entity,)), None, text)
 
 
 def _all_names(admin: AdminClient, entity_type: str) -> list[str]:
@@ -127,22 +173,56 @@ def _all_names(admin: AdminClient, entity_type: str) -> list[str]:
     return sorted(resource.name for resource in admin.list_config_resources([RESOURCE_TYPES[entity_type]]))
 
 
-def _is_dynamic(entity_type: str, name: str, entry: Any) -> bool:
-    if entity_type == "broker-loggers":
-        return True
-    wanted = DYNAMIC_DEFAULT_BROKER if entity_type == "brokers" and not name else DYNAMIC_SOURCES[entity_type]
-    return bool(entry.source == wanted)
+def _is_dynamic(entity: Entity, entry: ConfigEntry) -> bool:
+    return entity.type == "broker-loggers" or entry.source == own_source(entity)
 
 
-def _config_row(entry: Any) -> Row:
-    return {
+def config_row(entry: ConfigEntry, documentation: bool = False) -> Row:
+    """One setting of a resource; ``documentation`` is the broker's own text, if it gives one."""
+    row = {
         "name": entry.name,
         "value": entry.value,
         "source": entry.source,
         "sensitive": entry.is_sensitive,
         "read_only": entry.is_read_only,
+        "type": entry.type,
         "synonyms": [{"name": each.name, "value": each.value, "source": each.source} for each in entry.synonyms],
     }
+    return row | {"documentation": entry.documentation} if documentation else row
+
+
+def _held(entry: ConfigEntry | None, name: str, entity: Entity, own: str) -> Held:
+    from kafka_tools.commands._config_plan import Held
+
+    if entry is None:
+        return Held(None, sensitive=entity.type == "brokers" and is_sensitive(name), list_base=_default(entity, name))
+    below = [(each.value, each.source) for each in entry.synonyms if each.source != own]
+    default = next((value for value, source in below if source == DEFAULT_CONFIG), _default(entity, name))
+    # Where no synonym has a value brokers name none, and Kafka's default holds.
+    beneath = below[0] if below else (default, DEFAULT_CONFIG if default is not None else None)
+    base = entry.value if entry.source == own else default
+    return Held(entry.value, entry.source, entry.is_sensitive, beneath, base)
+
+
+def is_sensitive(name: str) -> bool:
+    """Whether brokers hide the value of a broker config: secrets, and configs of plugins, which may be some."""
+    from kafka_tools.broker_embedded.config_store import broker_row
+    from kafka_tools.broker_embedded.config_values import SENSITIVE_TYPE
+
+    row = broker_row(name)
+    return row is None or row[0] == SENSITIVE_TYPE
+
+
+def _default(entity: Entity, name: str) -> str | None:
+    """Kafka's default of a config, None where it has none or it is not what would hold: another broker's, a group's."""
+    from kafka_tools.broker_embedded.config_store import broker_row
+    from kafka_tools.broker_embedded.config_tables import client_metrics, topic
+
+    if entity.type == "brokers":
+        row = broker_row(name) if entity.name else None
+    else:
+        row = {"topics": topic.TABLE, "client-metrics": client_metrics.TABLE}.get(entity.type, {}).get(name)
+    return row[1] if row else None
 
 
 def _scram(admin: AdminClient, user: str | None) -> tuple[list[Row], list[ItemError]]:

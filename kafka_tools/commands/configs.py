@@ -6,16 +6,17 @@ it fails; nothing here repeats a value.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from kafka_tools.commands import _run
-from kafka_tools.commands._config_names import added_settings, deleted_keys
+from kafka_tools.commands._config_names import EntityType, added_settings, deleted_keys, list_settings
 from kafka_tools.commands._live_names import group_names, topic_names
 from kafka_tools.commands._options import (
     ARGUMENTS,
-    FORMATS,
     Command,
     Connection,
     connection_options,
@@ -26,11 +27,17 @@ from kafka_tools.commands._zookeeper import open_configs, zookeeper_options
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient
-    from kafka_tools.commands._config_entities import Entity
+    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.commands._config_entities import Target
+    from kafka_tools.commands._config_places import Place
     from kafka_tools.output.rows import Rows
 
 _TYPES = ("topics", "clients", "users", "brokers", "broker-loggers", "ips", "client-metrics", "groups")
+_CHANGES = ("add_config", "add_config_file", "delete_config", "append_config", "subtract_config")
+DEPRECATED = (
+    "warning: --zookeeper is deprecated and will be removed, as ZooKeeper was from Kafka 4.0: "
+    "use --bootstrap-server where a broker runs"
+)
 
 
 @click.command(name="kafka-configs", cls=Command)
@@ -38,12 +45,36 @@ _TYPES = ("topics", "clients", "users", "brokers", "broker-loggers", "ips", "cli
 @option("--alter", is_flag=True, section="Actions", help="Change the configuration.")
 @option("--all", "all", is_flag=True, help="With --describe also static and default values.")
 @option(
+    "--documentation",
+    is_flag=True,
+    help="With --describe and -o wide, json or yaml also what each config is for, in the broker's words.",
+)
+@option(
+    "--explain",
+    is_flag=True,
+    help="With --describe: which level of quotas wins for a user and a client, or an IP address, and why.",
+)
+@option(
     "--add-config",
     metavar="K=V,...",
     shell_complete=added_settings,
-    help="Keys to set; brackets group commas: k1=v1,k2=[v1,v2].",
+    help="Keys to set; brackets group commas: k1=v1,k2=[v1,v2]. k+=v appends to a list, k-=v takes from it.",
 )
 @option("--add-config-file", metavar="FILE", help="Properties file with keys to set; - reads standard input.")
+@option(
+    "--append-config",
+    metavar="K=V,...",
+    multiple=True,
+    shell_complete=list_settings,
+    help="Values to append to lists: k=v1,v2. What is there already stays once. May be repeated.",
+)
+@option(
+    "--subtract-config",
+    metavar="K=V,...",
+    multiple=True,
+    shell_complete=list_settings,
+    help="Values to take from lists: k=v1,v2. May be repeated.",
+)
 @option(
     "--delete-config",
     metavar="K,...",
@@ -52,63 +83,63 @@ _TYPES = ("topics", "clients", "users", "brokers", "broker-loggers", "ips", "cli
     help="Keys to remove. May be repeated.",
 )
 @option(
+    "--dry-run",
+    is_flag=True,
+    help="With --alter: have the changes judged, show old and new value of each key, change nothing.",
+)
+@option(
     "--entity-type",
-    type=click.Choice(_TYPES),
+    type=EntityType(_TYPES),
     multiple=True,
     section="Entities",
     help="Type of the entity. Repeats for the pair of a user and a client.",
 )
-@option(
-    "--entity-name", metavar="NAME", multiple=True, section="Entities", help="Name of the entity, one for each type."
-)
+@option("--entity-name", metavar="NAME", multiple=True, section="Entities", help="Name of the entity. May be repeated.")
 @option(
     "--entity-default",
     is_flag=True,
     section="Entities",
     help="The default entity of clients, users, brokers or ips, in place of --entity-name.",
 )
-@option("--topic", metavar="NAME", section="Entities", shell_complete=topic_names, help="A topic.")
-@option("--client", metavar="ID", section="Entities", help="A client id; with --user the pair.")
+@option("--topic", metavar="NAME", multiple=True, section="Entities", shell_complete=topic_names, help="A topic.")
+@option("--client", metavar="ID", multiple=True, section="Entities", help="A client id; with --user the pair.")
 @option("--client-defaults", is_flag=True, section="Entities", help="Default of all clients.")
-@option("--user", metavar="NAME", section="Entities", help="A user principal; with --client the pair.")
+@option("--user", metavar="NAME", multiple=True, section="Entities", help="A user principal; with --client the pair.")
 @option("--user-defaults", is_flag=True, section="Entities", help="Default of all users.")
-@option("--broker", metavar="ID", section="Entities", help="A broker.")
+@option("--broker", metavar="ID", multiple=True, section="Entities", help="A broker.")
 @option("--broker-defaults", is_flag=True, section="Entities", help="Default of all brokers.")
-@option("--broker-logger", metavar="ID", section="Entities", help="The log levels of a broker.")
-@option("--ip", metavar="ADDRESS", section="Entities", help="An IP address.")
+@option("--broker-logger", metavar="ID", multiple=True, section="Entities", help="The log levels of a broker.")
+@option("--ip", metavar="ADDRESS", multiple=True, section="Entities", help="An IP address.")
 @option("--ip-defaults", is_flag=True, section="Entities", help="Default of all IP addresses.")
-@option("--group", metavar="ID", section="Entities", shell_complete=group_names, help="A group.")
-@option("--client-metrics", metavar="NAME", section="Entities", help="A subscription to client metrics.")
+@option("--group", metavar="ID", multiple=True, section="Entities", shell_complete=group_names, help="A group.")
+@option("--client-metrics", metavar="NAME", multiple=True, section="Entities", help="A subscription to client metrics.")
 @option("--force", is_flag=True, hidden=True, help="Never had an effect.")
 @zookeeper_options
 @connection_options(controllers=True)
-@output_options((*FORMATS, "wide"))
+@output_options({"": "configs", "dry_run": "config-changes", "explain": "effective-quotas"})
 @click.pass_context
 def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
     """Change configs for topics, clients, users, brokers dynamically.
 
-    Also for broker loggers, IP addresses, groups and client metrics. SCRAM credentials of a user are set with
-    --add-config 'SCRAM-SHA-512=[iterations=8192,password=...]'.
+    Also for broker loggers, IP addresses, groups and client metrics. Options that name an entity repeat, for several
+    in one call. SCRAM credentials of a user are set with --add-config 'SCRAM-SHA-512=[iterations=8192,password=...]'.
     """
     from kafka_tools.commands import _config_alter
-    from kafka_tools.commands._config_entities import entities
-    from kafka_tools.output import kafka_text
+    from kafka_tools.commands._config_entities import targets
 
-    if not (given["describe"] or given["alter"]):
-        raise click.UsageError("Give one of --describe, --alter.", ctx=context)
-    chosen = entities(given, context.meta[ARGUMENTS], given["alter"])
+    _check_actions(context, given)
+    chosen = targets(given, context.meta[ARGUMENTS], given["alter"])
     changes = _changes(given)
-    if given["zookeeper"]:
-        return _through_zookeeper(connection, chosen, changes, output_format, given)
-    connection.check()
-    with connection.admin() as admin:
+    if changes:
+        _config_alter.check(chosen, changes)
+    with _place(connection, chosen, given) as place:
+        if given["explain"]:
+            return _explain(place, chosen, output_format)
+        if given["dry_run"]:
+            return _plan(place, chosen, changes, output_format)
         if given["alter"]:
-            _config_alter.apply(admin, chosen, *changes)
-            if output_format is None:
-                _run.emit(kafka_text.config_updated(chosen[0].type, chosen[0].name or ""))
-                if not given["describe"]:
-                    return 0
-        return _describe(admin, chosen, given["all"], output_format)
+            return _alter(place, chosen, changes, output_format, given)
+        return _show(_described(place, chosen, given, output_format), given["all"], output_format)
 
 
 def main() -> NoReturn:
@@ -116,68 +147,141 @@ def main() -> NoReturn:
     _run.main(command, "kafka-configs")
 
 
-def _changes(given: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """What to set and what to remove; UsageError when that does not go with the action."""
-    from kafka_tools.commands._config_changes import parse_added, parse_added_file, parse_deleted
+def _check_actions(context: click.Context, given: dict[str, Any]) -> None:
+    """A usage error for options that do not go together."""
+    if not (given["describe"] or given["alter"]):
+        raise click.UsageError("Give one of --describe, --alter.", ctx=context)
+    if not given["alter"]:
+        if given["dry_run"]:
+            raise UsageError("--dry-run goes with --alter")
+        if any(given[name] for name in _CHANGES):
+            spelled = ", ".join(f"--{name.replace('_', '-')}" for name in _CHANGES if given[name])
+            raise UsageError(f"{spelled} goes with --alter")
+    elif given["explain"]:
+        raise UsageError("--explain goes with --describe alone")
+    elif given["dry_run"] and given["describe"]:
+        raise UsageError("--dry-run changes nothing that --describe beside it could show: leave one of them out")
+
+
+def _changes(given: dict[str, Any]) -> list[ConfigChange]:
+    """What to set, remove, append and subtract; UsageError for what does not fit together."""
+    if not given["alter"]:
+        return []
+    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.commands._config_changes import (
+        parse_added_file,
+        parse_deleted,
+        parse_settings,
+        refuse_repeated,
+    )
     from kafka_tools.commands._options import read_text
 
-    asked = given["add_config"] or given["add_config_file"] or given["delete_config"]
-    if not given["alter"]:
-        if asked:
-            raise UsageError("--add-config, --add-config-file and --delete-config go with --alter")
-        return {}, []
-    if not asked:
+    if not any(given[name] for name in _CHANGES):
         raise UsageError(
             "At least one of --add-config, --add-config-file, or --delete-config must be specified with --alter"
         )
     if given["add_config"] and given["add_config_file"]:
         raise UsageError("Only one of --add-config or --add-config-file must be specified")
-    added: dict[str, str] = {}
+    changes: list[ConfigChange] = []
     if given["add_config"]:
-        added = parse_added(given["add_config"])
-    elif given["add_config_file"]:
+        changes += parse_settings(given["add_config"])
+    if given["add_config_file"]:
         place = given["add_config_file"]
         added = parse_added_file(read_text(place, "config file"), place)
+        changes += [ConfigChange(key, "set", value) for key, value in added.items()]
+    for text in given["append_config"]:
+        changes += parse_settings(text, "--append-config", "append")
+    for text in given["subtract_config"]:
+        changes += parse_settings(text, "--subtract-config", "subtract")
     deleted = parse_deleted(given["delete_config"])
-    both = sorted(added.keys() & set(deleted))
+    both = sorted({change.name for change in changes} & set(deleted))
     if both:
         raise UsageError(f"{', '.join(both)} cannot be added and deleted in one call")
-    return added, deleted
+    refuse_repeated(changes)
+    if not changes and not deleted:
+        raise UsageError(f"{given['add_config_file']}: there is no config in it")
+    return changes + [ConfigChange(key, "delete") for key in deleted]
 
 
-def _through_zookeeper(
-    connection: Connection,
-    chosen: list[Entity],
-    changes: tuple[dict[str, str], list[str]],
-    output_format: str | None,
-    given: dict[str, Any],
-) -> int:
+@contextmanager
+def _place(connection: Connection, chosen: list[Target], given: dict[str, Any]) -> Iterator[Place]:
+    """Where the configs are, for the ``with`` block."""
+    from kafka_tools.commands._config_places import BrokerPlace, ZooKeeperPlace
+
+    if not given["zookeeper"]:
+        connection.check()
+        with connection.admin() as admin:
+            yield BrokerPlace(admin)
+        return
     from kafka_tools.commands import _config_zookeeper
-    from kafka_tools.output import kafka_text
 
     if connection.is_given:
         raise UsageError("--zookeeper and --bootstrap-server exclude each other: give one of them")
     _config_zookeeper.check_types(chosen)
+    _run.note(DEPRECATED)
     places = given["zookeeper"], given["zk_tls_config_file"], given["zk_digest_file"]
     with open_configs(*places, connection.timeout_s) as configs:
-        if given["alter"]:
-            _config_zookeeper.apply(configs, chosen, *changes)
-            if output_format is None:
-                _run.emit(kafka_text.config_updated(chosen[0].type, chosen[0].name or ""))
-                if not given["describe"]:
-                    return 0
-        return _show(_config_zookeeper.describe(configs, chosen), given["all"], output_format)
+        yield ZooKeeperPlace(configs)
 
 
-def _describe(admin: AdminClient, chosen: list[Entity], show_all: bool, output_format: str | None) -> int:
-    from kafka_tools.commands import _config_rows
+def _alter(
+    place: Place, chosen: list[Target], changes: list[ConfigChange], output_format: str | None, given: dict[str, Any]
+) -> int:
+    """Make the changes; tell of each entity that was changed, or show what holds there now."""
+    from kafka_tools.commands._config_places import failures, warn_of_unknown
+    from kafka_tools.output import kafka_text
+    from kafka_tools.output.rows import Rows
 
-    return _show(_config_rows.describe(admin, chosen, show_all), show_all, output_format)
+    warning = warn_of_unknown(chosen, changes)
+    if warning:
+        _run.note(warning)
+    ended = place.alter(chosen, changes)
+    changed = [target for target in chosen if ended[target] is None]
+    result = Rows("configs", [])
+    if output_format is None:
+        for target in changed:
+            _run.emit(kafka_text.config_updated(target[0].type, target[0].name or ""))
+    if changed and (output_format is not None or given["describe"]):
+        result = _described(place, changed, given, output_format)
+    result = result._replace(errors=[*result.errors, *failures(ended, changes)])
+    return _show(result, given["all"], output_format)
+
+
+def _plan(place: Place, chosen: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
+    """Show what the changes would do."""
+    from kafka_tools.commands import _config_plan
+    from kafka_tools.commands._config_places import warn_of_unknown
+    from kafka_tools.output.rows import Rows
+
+    warning = warn_of_unknown(chosen, changes)
+    if warning:
+        _run.note(warning)
+    rows, errors = place.plan(chosen, changes)
+    if output_format is None:
+        _run.emit(_config_plan.as_text(rows))
+    return _run.finish(Rows("config-changes", rows, errors), output_format)
+
+
+def _explain(place: Place, chosen: list[Target], output_format: str | None) -> int:
+    """Show which level of quotas wins."""
+    from kafka_tools.commands import _config_explain
+    from kafka_tools.output.rows import Rows
+
+    _config_explain.check(chosen)
+    rows = _config_explain.explain(chosen, place.quotas_of)
+    if output_format is None:
+        _run.emit(_config_explain.as_text(rows))
+    return _run.finish(Rows("effective-quotas", rows), output_format)
+
+
+def _described(place: Place, chosen: list[Target], given: dict[str, Any], output_format: str | None) -> Rows:
+    documentation = given["documentation"] and output_format is not None
+    return place.describe(chosen, given["all"], documentation)
 
 
 def _show(result: Rows, show_all: bool, output_format: str | None) -> int:
+    """Print the configuration, in the form that is asked for, and what failed."""
     from kafka_tools.commands import _config_rows
-    from kafka_tools.output.rows import show
 
     if output_format is None:
         _run.emit(_config_rows.as_kafka_text(result, show_all))
@@ -185,6 +289,5 @@ def _show(result: Rows, show_all: bool, output_format: str | None) -> int:
         from kafka_tools.output.config_table import tables
 
         _run.emit(tables(result.rows))
-    else:
-        show(_config_rows.for_table(result) if output_format == "table" else result, output_format)
-    return _run.report_items(result.errors)
+        output_format = None
+    return _run.finish(result, output_format)

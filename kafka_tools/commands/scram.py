@@ -7,6 +7,8 @@ not stand on the command line, where ``ps`` shows it: it is asked for, or read f
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -26,8 +28,10 @@ from kafka_tools.commands._zookeeper import open_configs, zookeeper_options
 from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from kafka_tools.commands._config_entities import Entity
-    from kafka_tools.output.rows import Rows
+    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.commands._config_entities import Target
+    from kafka_tools.commands._config_places import Place
+    from kafka_tools.output.rows import ItemError, Rows
 
 
 @click.command(name="kafka-scram", cls=Command)
@@ -40,37 +44,45 @@ if TYPE_CHECKING:
 )
 @option("--describe", is_flag=True, section="Actions", help="Show which mechanisms users have, and the iterations.")
 @option("--delete", metavar="MECHANISM,...", section="Actions", help="Mechanisms whose credentials to remove.")
-@option("--username", metavar="NAME", help="The user; --describe without it shows all.")
+@option("--username", metavar="NAME", multiple=True, help="The user. May be repeated; --describe without it shows all.")
 @option(
     "--password-file",
     metavar="FILE",
     help="Where the password of --add is, but for a line end behind it; - reads standard input.",
 )
+@option("--dry-run", is_flag=True, help="With --add or --delete: check, show what would change, change nothing.")
 @zookeeper_options
 @connection_options()
-@output_options()
+@output_options(
+    {
+        "describe": "scram",
+        "add": "changed-scram",
+        "delete": "changed-scram",
+        "add dry_run": "config-changes",
+        "delete dry_run": "config-changes",
+    }
+)
 @click.pass_context
 def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
     """Add, show and delete the SCRAM credentials of users."""
     from kafka_tools.commands._config_entities import Entity
-    from kafka_tools.output import kafka_text
 
     action = one_of(context, "add", "describe", "delete")
-    only_with(context, action, {"password_file": ["add"]})
+    only_with(context, action, {"password_file": ["add"], "dry_run": ["add", "delete"]})
     if action != "describe" and not given["username"]:
         raise UsageError(f"--{action} needs --username")
     if given["zookeeper"] and connection.is_given:
         raise UsageError("--zookeeper and --bootstrap-server exclude each other: give one of them")
     if not given["zookeeper"] and not connection.is_given:
         raise UsageError("--bootstrap-server or --zookeeper is required", hint="for example localhost:9092")
-    added = _added(given["add"], given["password_file"]) if action == "add" else {}
-    deleted = _deleted(given["delete"]) if action == "delete" else []
-    user = Entity("users", given["username"])
-    result = _run_on(connection, given, user, added, deleted)
-    if output_format is None and action != "describe":
-        _run.emit(kafka_text.config_updated("users", given["username"]))
-        return 0
-    return _show(result, user, output_format)
+    changes = _changes(action, given)
+    users: list[Target] = [(Entity("users", name),) for name in dict.fromkeys(given["username"])]
+    with _place(connection, given) as place:
+        if given["dry_run"]:
+            return _plan(place, users, changes, output_format)
+        if changes:
+            return _change(place, users, changes, output_format)
+        return _show(_credentials(place, users), users, output_format)
 
 
 def main() -> NoReturn:
@@ -78,41 +90,95 @@ def main() -> NoReturn:
     _run.main(command, "kafka-scram")
 
 
-def _run_on(
-    connection: Connection, given: dict[str, Any], user: Entity, added: dict[str, str], deleted: list[str]
-) -> Rows:
-    """Change the user's credentials, if there is anything to change; the credentials there are then."""
-    if given["zookeeper"]:
-        from kafka_tools.commands import _config_zookeeper
+def _changes(action: str, given: dict[str, Any]) -> list[ConfigChange]:
+    """What to store or remove; none for --describe."""
+    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.commands._config_changes import parse_scram
 
+    if action == "add":
+        added = _added(given["add"], given["password_file"])
+        for mechanism, value in added.items():
+            parse_scram(mechanism, value)
+        return [ConfigChange(mechanism, "set", value) for mechanism, value in added.items()]
+    return [ConfigChange(mechanism, "delete") for mechanism in _deleted(given["delete"])] if action == "delete" else []
+
+
+@contextmanager
+def _place(connection: Connection, given: dict[str, Any]) -> Iterator[Place]:
+    """Where the credentials are, for the ``with`` block."""
+    from kafka_tools.commands._config_places import BrokerPlace, ZooKeeperPlace
+
+    if given["zookeeper"]:
         places = given["zookeeper"], given["zk_tls_config_file"], given["zk_digest_file"]
         with open_configs(*places, connection.timeout_s) as configs:
-            if added or deleted:
-                _config_zookeeper.apply(configs, [user], added, deleted)
-            return _config_zookeeper.describe(configs, [user])
-    from kafka_tools.commands import _config_alter, _config_rows
-
+            yield ZooKeeperPlace(configs)
+        return
     with connection.admin() as admin:
-        if added or deleted:
-            _config_alter.apply(admin, [user], added, deleted)
-        return _config_rows.credentials(admin, user.name)
+        yield BrokerPlace(admin)
 
 
-def _show(result: Rows, user: Entity, output_format: str | None) -> int:
-    from kafka_tools.output import kafka_text
-    from kafka_tools.output.rows import ItemError, Rows, show
+def _plan(place: Place, users: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
+    """Show what the changes would do."""
+    from kafka_tools.commands import _config_plan
+    from kafka_tools.output.rows import Rows
 
-    users = [row for row in result.rows if row["kind"] == "scram"]
-    errors = list(result.errors)
-    if user.name and not users and not errors:
-        errors.append(ItemError(user.name, None, f"user '{user.name}' has no SCRAM credentials"))
+    rows, errors = place.plan(users, changes)
     if output_format is None:
-        for row in users:
+        _run.emit(_config_plan.as_text(rows))
+    return _run.finish(Rows("config-changes", rows, errors), output_format)
+
+
+def _change(place: Place, users: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
+    """Make the changes; tell of each user that was changed."""
+    from kafka_tools.commands._config_places import failures
+    from kafka_tools.output import kafka_text
+    from kafka_tools.output.rows import Rows
+
+    ended = place.alter(users, changes)
+    changed = [user for user in users if ended[user] is None]
+    if output_format is None:
+        for user in changed:
+            _run.emit(kafka_text.config_updated("users", user[0].name or ""))
+    results = {"set": "stored", "delete": "deleted"}
+    rows = [
+        {"user": user[0].name, "mechanism": change.name, "result": results[change.operation]}
+        for user in changed
+        for change in changes
+    ]
+    return _run.finish(Rows("changed-scram", rows, failures(ended, changes)), output_format)
+
+
+def _credentials(place: Place, users: Sequence[Target]) -> Rows:
+    """The rows of users' credentials; of everybody's when nobody is named."""
+    from kafka_tools.commands._config_entities import Entity
+
+    described = place.describe(users or [(Entity("users", None),)], show_all=False, documentation=False)
+    return described._replace(rows=[row for row in described.rows if row["kind"] == "scram"])
+
+
+def _show(result: Rows, users: Sequence[Target], output_format: str | None) -> int:
+    from kafka_tools.output import kafka_text
+    from kafka_tools.output.rows import ItemError
+
+    found = {row["entity"]["user"] for row in result.rows}
+    errors = list(result.errors)
+    if not errors:
+        names = [user[0].name or "" for user in users]
+        errors = [
+            ItemError(name, None, f"user '{name}' has no SCRAM credentials") for name in names if name not in found
+        ]
+    if output_format is None:
+        for row in result.rows:
             _run.emit(kafka_text.scram_line(row["entity"]["user"], row["credentials"]))
-    else:
-        rows = [{"user": row["entity"]["user"], **each} for row in users for each in row["credentials"]]
-        show(Rows("scram", ("user", "mechanism", "iterations"), rows, errors), output_format)
-    return _run.report_items(errors)
+    return _run.finish(_flat(result, errors), output_format)
+
+
+def _flat(result: Rows, errors: Sequence[ItemError]) -> Rows:
+    """A row for each credential."""
+    from kafka_tools.output.rows import Rows
+
+    rows = [{"user": row["entity"]["user"], **each} for row in result.rows for each in row["credentials"]]
+    return Rows("scram", rows, errors)
 
 
 def _added(text: str, password_file: str | None) -> dict[str, str]:
@@ -143,11 +209,13 @@ def _deleted(text: str) -> list[str]:
 
 def _check_mechanisms(names: Any, place: str) -> None:
     from kafka_tools.commands._config_changes import SCRAM_MECHANISMS
+    from kafka_tools.commands._config_names import did_you_mean
 
     for name in names:
         if name not in SCRAM_MECHANISMS:
             raise UsageError(
-                f"{place}: '{name[:60]}' is no SCRAM mechanism: {' or '.join(SCRAM_MECHANISMS)} is expected"
+                f"{place}: '{name[:60]}' is no SCRAM mechanism: {' or '.join(SCRAM_MECHANISMS)} is expected",
+                hint=did_you_mean([name], SCRAM_MECHANISMS),
             )
 
 

@@ -1,17 +1,22 @@
 """The aligned table of KIP-248 for described configuration: ``kafka-configs -o wide``.
 
-A centred title per entity, then Name = Value, Sensitive, Read-only, Source; names to the right, values to the left,
-empty values as empty cells.
+A centred title per entity, then Name = Value, Sensitive, Read-only, Source, and beyond the KIP Type and Synonyms (where
+the value would come from otherwise); names to the right, values to the left, empty values as empty cells. A broker's
+documentation of a config, if it is asked for, is below its line.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from textwrap import wrap
+from typing import NamedTuple
 
 from kafka_tools.output.kafka_text import java_double
 from kafka_tools.output.rows import Row
 
-HEADINGS = ("Name", "Value", "Sensitive", "Read-only", "Source")
+HEADINGS = ("Name", "Value", "Sensitive", "Read-only", "Source", "Type", "Synonyms")
+_DOCUMENTATION_WIDTH = 100
 QUOTA_SOURCES = {
     ("user", "client-id"): "Client of user",
     ("user", None): "Default client of user",
@@ -45,22 +50,37 @@ def quota_source(entity: dict[str, str | None]) -> str:
     return f"Default {text}" if name is None else text.capitalize()
 
 
+class _Line(NamedTuple):
+    """One line of a table, and what is below it."""
+
+    cells: tuple[str, ...]
+    below: str | None = None
+
+
 def _table(entity: dict[str, str | None], rows: Sequence[Row]) -> str:
-    body = [cells for row in rows for cells in _body(row)]
-    widths = [max(len(cells[at]) for cells in [HEADINGS, *body]) for at in range(len(HEADINGS))]
-    lines = [_line(cells, widths, "   " if cells is HEADINGS else " = ") for cells in [HEADINGS, *body]]
-    width = sum(widths) + 3 + 2 * 3
-    return f"{_title(entity).center(width).rstrip()}\n" + "".join(f"{line}\n" for line in lines)
+    body = [line for row in rows for line in _body(row)]
+    # A column that nothing is in is left out: quotas have neither type nor synonyms.
+    used = [at for at in range(len(HEADINGS)) if at < 5 or any(line.cells[at] for line in body)]
+    widths = [max(len(cells[at]) for cells in [HEADINGS, *(line.cells for line in body)]) for at in used]
+    width = sum(widths) + 3 + 2 * (len(used) - 2)
+    text = f"{_title(entity).center(width).rstrip()}\n{_line([HEADINGS[at] for at in used], widths, '   ')}\n"
+    for line in body:
+        text += f"{_line([line.cells[at] for at in used], widths, ' = ')}\n"
+        if line.below:
+            margin = " " * (widths[0] + 3)
+            text += "".join(f"{margin}{part}\n" for part in wrap(_without_markup(line.below), _DOCUMENTATION_WIDTH))
+    return text
 
 
-def _body(row: Row) -> list[tuple[str, ...]]:
-    cells = [_cells(entry) for entry in row.get("configs", ())]
+def _body(row: Row) -> list[_Line]:
+    lines = [_Line(_cells(entry), entry.get("documentation")) for entry in row.get("configs", ())]
     if row["kind"] == "quota":
         source = quota_source(row["entity"])
-        cells += [(name, _number(value), "false", "false", source) for name, value in row["quotas"].items()]
+        for name, value in row["quotas"].items():
+            lines.append(_Line((name, _number(value), "false", "false", source, "", "")))
     for each in row.get("credentials", ()):
-        cells.append((each["mechanism"], f"iterations={each['iterations']}", "true", "false", "User"))
-    return cells
+        lines.append(_Line((each["mechanism"], f"iterations={each['iterations']}", "true", "false", "User", "", "")))
+    return lines
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], between: str) -> str:
@@ -72,7 +92,16 @@ def _line(cells: Sequence[str], widths: Sequence[int], between: str) -> str:
 def _cells(config: Row) -> tuple[str, ...]:
     value = "" if config["value"] is None else config["value"]
     flags = ("true" if config[key] else "false" for key in ("sensitive", "read_only"))
-    return (config["name"], value, *flags, source_text(config["source"]))
+    synonyms = ", ".join(
+        f"{source_text(each['source'])}: {each['name']}={'' if each['value'] is None else each['value']}"
+        for each in config["synonyms"]
+    )
+    return (config["name"], value, *flags, source_text(config["source"]), (config["type"] or "").lower(), synonyms)
+
+
+def _without_markup(text: str) -> str:
+    """Kafka's documentation is HTML in places: ``<code>`` and its like are left out."""
+    return re.sub(r"</?[a-zA-Z][^<>]{0,200}>", " ", text)
 
 
 def _number(value: float) -> str:

@@ -46,15 +46,23 @@ def _each(member: str) -> Callable[[Row], list[Row]]:
     return lines
 
 
-def _config_lines(row: Row) -> list[Row]:
-    """A line per config, quota or credential of an entity."""
-    entity: Mapping[str, str | None] = row["entity"]
+def _entity_cells(entity: Mapping[str, str | None]) -> Row:
+    """Type -> name of an entity of configs or quotas, as cells."""
     named = {kind: "(default)" if name is None else name for kind, name in entity.items()}
-    whose = {
-        "kind": row["kind"],
+    return {
         "entity": ", ".join(f"{kind} {name}" for kind, name in named.items()),
         "entity_name": "/".join(named.values()),
     }
+
+
+def _of_an_entity(row: Row) -> list[Row]:
+    """The row, with its entity as a text."""
+    return [row | _entity_cells(row["entity"])]
+
+
+def _config_lines(row: Row) -> list[Row]:
+    """A line per config, quota or credential of an entity."""
+    whose = {"kind": row["kind"], **_entity_cells(row["entity"])}
     entries = [dict(entry) for entry in row.get("configs", ())]
     entries += [{"name": name, "value": value} for name, value in row.get("quotas", {}).items()]
     entries += [
@@ -81,7 +89,15 @@ KINDS: Mapping[str, Kind] = {
     "changed-topics": _kind("topic result", "{topic}"),
     # kafka-configs, kafka-scram
     "configs": _kind(
-        "entity name value source sensitive read_only", "{entity_name}", more="kind synonyms", lines=_config_lines
+        "entity name value source sensitive read_only", "{entity_name}", more="kind type synonyms documentation",
+        lines=_config_lines,
+    ),
+    "config-changes": _kind(
+        "entity name operation old new changed", "{entity_name}", more="sensitive old_source new_source",
+        lines=_of_an_entity,
+    ),
+    "effective-quotas": _kind(
+        "entity quota value level source", "{entity_name}", more="set_on levels", lines=_of_an_entity
     ),
     "scram": _kind("user mechanism iterations", "{user}"),
     "changed-scram": _kind("user mechanism result", "{user}"),
@@ -118,8 +134,8 @@ KINDS: Mapping[str, Kind] = {
     "endpoints": _kind("id host port rack state endpoint_type", "{host}:{port}"),
     "unregistered-brokers": _kind("id result", "{id}"),
     # kafka-features
-    "features": _kind("feature supported_min supported_max finalized", "{feature}", more="finalized_level epoch"),
-    "changed-features": _kind("feature level result dry_run", "{feature}={level}"),
+    "features": _kind("feature supported_min supported_max finalized", "{feature}", more="supported_min_level supported_max_level finalized_level epoch"),
+    "changed-features": _kind("feature level result", "{feature}={level}"),
     "feature-levels": _kind("feature level", "{feature}={level}"),
     "feature-dependencies": _kind("feature level requires", "{feature}={level}"),
     # kafka-metadata-quorum
@@ -130,7 +146,7 @@ KINDS: Mapping[str, Kind] = {
     "quorum-replication": _kind(
         "node_id directory_id log_end_offset lag status", "{node_id}", more="last_fetch_ms last_caught_up_ms"
     ),
-    "changed-quorum": _kind("node_id directory_id result dry_run", "{node_id}", more="endpoints"),
+    "changed-quorum": _kind("node_id directory_id result", "{node_id}", more="endpoints"),
     # kafka-client-metrics
     "client-metrics-names": _kind("name", "{name}"),
     "client-metrics": _kind("name configs", "{name}"),

@@ -84,13 +84,18 @@ class ZooKeeperConfigs:
                 raise InputError(f"Invalid config(s): {','.join(missing)}", hint="no such config is set there")
             return {name: value for name, value in configs.items() if name not in deleted} | dict(added)
 
-        self._change(entity_path(entity), apply)
+        self.update(entity, apply)
 
-    def _change(self, path: str, apply: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    def update(self, entity: Entity, edit: Callable[[dict[str, str]], dict[str, str]]) -> None:
+        """Replace what is set for an entity by what ``edit`` makes of it; called again if others write meanwhile.
+
+        Nothing is changed when it raises. Raises StoreError.
+        """
+        path = entity_path(entity)
         node_path = f"{CONFIG_ROOT}/{path}"
         for _ in range(_ATTEMPTS):
             node = self._store.get(node_path)
-            configs = apply(decode_configs(node.data if node else None, node_path))
+            configs = edit(decode_configs(node.data if node else None, node_path))
             self._store.ensure(CHANGES)
             if node is None:
                 self._store.ensure(node_path.rpartition("/")[0])

@@ -9,13 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_tools.commands._config_changes import (
+    SCRAM_MECHANISMS,
+    USER_QUOTAS,
     parse_added,
     parse_added_file,
     parse_deleted,
     parse_quota,
     parse_scram,
+    parse_settings,
 )
-from kafka_tools.commands._config_entities import SHORT, SHORT_DEFAULTS, Entity, entities, names_in_order
+from kafka_tools.commands._config_entities import SHORT, SHORT_DEFAULTS, Entity, Target, names_in_order, targets
+from kafka_tools.commands._config_names import did_you_mean, unknown_names
 from kafka_tools.errors import KafkaToolsError, UsageError
 
 
@@ -110,27 +114,38 @@ def test_a_quota_is_a_number() -> None:
         parse_quota("producer_byte_rate", "fast")
 
 
-def named(*arguments: str, alter: bool = False, **given: Any) -> list[Entity]:
-    options: dict[str, Any] = {**dict.fromkeys(SHORT), **dict.fromkeys(SHORT_DEFAULTS, False), "entity_type": ()}
-    return entities(options | given, arguments, alter)
+def named(*arguments: str, alter: bool = False, **given: Any) -> list[Target]:
+    options: dict[str, Any] = {**dict.fromkeys(SHORT, ()), **dict.fromkeys(SHORT_DEFAULTS, False), "entity_type": ()}
+    return targets(options | given, arguments, alter)
 
 
 @pytest.mark.req("CFG-9", "CFG-45")
 def test_types_and_names_are_paired_in_the_order_of_the_command_line() -> None:
     arguments = ("--entity-type", "users", "--entity-default", "--entity-type", "clients", "--entity-name=app")
-    assert named(*arguments, entity_type=("users", "clients")) == [Entity("users", ""), Entity("clients", "app")]
+    assert named(*arguments, entity_type=("users", "clients")) == [(Entity("users", ""), Entity("clients", "app"))]
     assert names_in_order(["--entity-name", "a", "--entity-default", "--entity-name=b"]) == ["a", "", "b"]
 
 
 def test_short_forms_name_the_same_entities() -> None:
-    assert named(topic="t") == [Entity("topics", "t")]
-    assert named(user="alice", client="app") == [Entity("clients", "app"), Entity("users", "alice")]
-    assert named(user="alice", client_defaults=True) == [Entity("users", "alice"), Entity("clients", "")]
+    assert named(topic=("t",)) == [(Entity("topics", "t"),)]
+    assert named(user=("alice",), client=("app",)) == [(Entity("clients", "app"), Entity("users", "alice"))]
+    assert named(user=("alice",), client_defaults=True) == [(Entity("users", "alice"), Entity("clients", ""))]
+
+
+def test_names_repeat_and_those_of_users_and_clients_make_pairs() -> None:
+    both = [(Entity("topics", "a"),), (Entity("topics", "b"),)]
+    assert named(topic=("a", "b", "a")) == both
+    assert named("--entity-name", "a", "--entity-name", "b", entity_type=("topics",)) == both
+    assert named("--entity-name", "a", "--entity-name", "b", entity_type=("topics", "topics")) == both
+    assert named(user=("u", "v"), user_defaults=True) == [(Entity("users", name),) for name in ("u", "v", "")]
+    assert named(user=("u", "v"), client=("c", "d")) == [
+        (Entity("clients", client), Entity("users", user)) for client in ("c", "d") for user in ("u", "v")
+    ]
 
 
 @pytest.mark.req("CFG-23", "CFG-44")
 def test_describing_needs_no_name() -> None:
-    assert named(entity_type=("topics",)) == [Entity("topics", None)]
+    assert named(entity_type=("topics",)) == [(Entity("topics", None),)]
 
 
 @pytest.mark.parametrize(
@@ -139,10 +154,12 @@ def test_describing_needs_no_name() -> None:
         ((), {}),
         ((), {"entity_type": ("users", "users")}),
         ((), {"entity_type": ("users", "topics")}),
-        (("--entity-name", "x"), {"topic": "t"}),
+        (("--entity-name", "x"), {"topic": ("t",)}),
+        ((), {"topic": ("t",), "user": ("u",)}),
         ((), {"entity_type": ("topics",), "alter": True}),
+        (("--entity-name", "u"), {"entity_type": ("users", "clients"), "alter": True}),
         (("--entity-default",), {"entity_type": ("topics",)}),
-        (("--entity-name", "a", "--entity-name", "b"), {"entity_type": ("topics",)}),
+        (("--entity-name", "a", "--entity-name", "b", "--entity-name", "c"), {"entity_type": ("users", "clients")}),
         (("--entity-name", "one"), {"entity_type": ("brokers",)}),
         ((), {"entity_type": ("broker-loggers",)}),
     ],
@@ -150,3 +167,36 @@ def test_describing_needs_no_name() -> None:
 def test_entities_that_do_not_fit_are_usage_errors(arguments, given) -> None:
     with pytest.raises(UsageError):
         named(*arguments, **given)
+
+
+def settings(text: str, operation: str = "set") -> list[tuple[str, str, str | None]]:
+    return [(change.operation, change.name, change.value) for change in parse_settings(text, operation=operation)]
+
+
+def test_a_sign_before_the_equals_appends_to_a_list_or_takes_from_it() -> None:
+    assert settings("cleanup.policy+=compact,retention.ms=5,x-=[a,b]") == [
+        ("append", "cleanup.policy", "compact"),
+        ("set", "retention.ms", "5"),
+        ("subtract", "x", "a,b"),
+    ]
+    assert settings("k+=a,b, c ,l=1") == [("append", "k", "a,b,c"), ("set", "l", "1")]
+    assert settings("k=a,b,l=c", "subtract") == [("subtract", "k", "a,b"), ("subtract", "l", "c")]
+    assert settings("k=a+=b") == [("set", "k", "a+=b")]
+    for wrong in ("k+=", "k+=a,k=b", "+=a", "k=a,b"):
+        with pytest.raises(UsageError):
+            settings(wrong)
+
+
+@pytest.mark.req("CFG-19")
+def test_the_nearest_known_names_are_offered() -> None:
+    quotas = (*USER_QUOTAS, *SCRAM_MECHANISMS)
+    assert did_you_mean(["producer.byte.rate"], quotas) == "did you mean producer_byte_rate?"
+    assert did_you_mean(["scram-sha-265"], quotas) == "did you mean SCRAM-SHA-256 or SCRAM-SHA-512?"
+    assert did_you_mean(["something.else"], quotas) is None
+    unknown, known = unknown_names("topics", ["flush.massages", "retention.ms"])
+    assert unknown == ["flush.massages"]
+    assert did_you_mean(unknown, known) == "did you mean flush.messages?"
+    assert unknown_names("brokers", ["listener.name.internal.ssl.keystore.location", "log.cleaner.thraeds"])[0] == [
+        "log.cleaner.thraeds"
+    ]
+    assert unknown_names("users", ["anything"]) == ([], [])

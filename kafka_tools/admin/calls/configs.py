@@ -315,11 +315,12 @@ def merge_changes(
             kept.pop(change.name, None)
         else:
             now = kept.get(change.name, entries[change.name].value if change.name in entries else None)
-            kept[change.name] = _changed_list(now, change)
+            kept[change.name] = changed_list(now, change)
     return kept
 
 
-def _changed_list(now: str | None, change: ConfigChange) -> str:
+def changed_list(now: str | None, change: ConfigChange) -> str:
+    """A list after APPEND or SUBTRACT: what is there already is not added again, as brokers have it."""
     items = [item.strip() for item in (now or "").split(",") if item.strip()]
     given = [item.strip() for item in (change.value or "").split(",") if item.strip()]
     if change.operation == "append":

@@ -164,7 +164,7 @@ def effective(quotas: Quotas, user: str | None, client_id: str | None) -> dict[s
     For every quota the first level counts that has this quota; they are not combined.
     """
     found: dict[str, EffectiveQuota] = {}
-    for source, entity in enumerate(_candidates(user, client_id)):
+    for source, entity in enumerate(levels(user, client_id)):
         if entity is None:
             continue
         for name, value in quotas.get(entity, {}).items():
@@ -172,7 +172,7 @@ def effective(quotas: Quotas, user: str | None, client_id: str | None) -> dict[s
     return found
 
 
-def _candidates(user: str | None, client_id: str | None) -> tuple[QuotaEntity | None, ...]:
+def levels(user: str | None, client_id: str | None) -> tuple[QuotaEntity | None, ...]:
     """The entities of the eight levels, in order; None for a level that a default entity cannot have."""
     named_user, named_client = user is not None, client_id is not None
     return (

@@ -1,0 +1,126 @@
+"""Where configs are kept: behind a broker, or in the ZooKeeper of a cluster before 4.0. One interface for the command.
+
+``alter`` and ``plan`` do what can be done: what became of each target is a value, and ends as a line of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.commands import _config_alter, _config_rows
+from kafka_tools.commands._config_alter import OF_ONE_TARGET, Ended
+from kafka_tools.commands._config_entities import Target, target_text
+from kafka_tools.commands._config_names import did_you_mean, unknown_names
+from kafka_tools.output.rows import ItemError, Row, Rows
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.admin.calls.quotas import QuotaEntity
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.zookeeper.configs import ZooKeeperConfigs
+
+
+class Place(ABC):
+    """See the module; ``check`` raises UsageError for what this place cannot have at all."""
+
+    @abstractmethod
+    def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
+        """Make the changes, or with ``validate_only`` have them judged."""
+
+    @abstractmethod
+    def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
+        """What is set, as rows."""
+
+    @abstractmethod
+    def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
+        """What the changes would do to one target."""
+
+    @abstractmethod
+    def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
+        """The quotas of exactly one entity."""
+
+    def plan(self, targets: Sequence[Target], changes: Sequence[ConfigChange]) -> tuple[list[Row], list[ItemError]]:
+        """The rows of the targets whose changes are valid, and the errors of the others. Nothing is changed."""
+        rows: list[Row] = []
+        ended = self.alter(targets, changes, validate_only=True)
+        for target in targets:
+            if ended[target] is None:
+                try:
+                    rows += self.planned(target, changes)
+                except OF_ONE_TARGET as error:
+                    ended[target] = error
+        return rows, failures(ended, changes)
+
+
+class BrokerPlace(Place):
+    """Through a broker or a controller."""
+
+    def __init__(self, admin: AdminClient) -> None:
+        self._admin = admin
+
+    def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
+        return _config_alter.apply(self._admin, targets, changes, validate_only)
+
+    def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
+        return _config_rows.describe(self._admin, targets, show_all, documentation)
+
+    def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
+        return _config_rows.plan(self._admin, target, changes)
+
+    def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
+        from kafka_tools.admin.calls.quotas import DEFAULT, EXACT, QuotaFilter
+
+        wanted = [QuotaFilter(kind, DEFAULT if name is None else EXACT, name) for kind, name in entity]
+        return self._admin.describe_client_quotas(wanted, strict=True).get(entity, {})
+
+
+class ZooKeeperPlace(Place):
+    """In ZooKeeper's nodes."""
+
+    def __init__(self, configs: ZooKeeperConfigs) -> None:
+        self._configs = configs
+
+    def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
+        from kafka_tools.commands import _config_zookeeper
+
+        return _config_zookeeper.apply(self._configs, targets, changes, validate_only)
+
+    def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
+        from kafka_tools.commands import _config_zookeeper
+
+        return _config_zookeeper.describe(self._configs, targets)
+
+    def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
+        from kafka_tools.commands import _config_zookeeper
+
+        return _config_zookeeper.plan(self._configs, target, changes)
+
+    def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
+        from kafka_tools.commands import _config_zookeeper
+
+        return _config_zookeeper.quotas_of(self._configs, entity)
+
+
+def failures(ended: Ended, changes: Sequence[ConfigChange]) -> list[ItemError]:
+    """The targets that were not changed, with what to do about it: the error's hint, or the keys that may be meant."""
+    found = []
+    for target, error in ended.items():
+        if error is None:
+            continue
+        item = ItemError.of(target_text(target), error)
+        names = [change.name for change in changes]
+        hint = error.hint or (did_you_mean(*unknown_names(target[0].type, names)) if error.exit_status == 1 else None)
+        found.append(item._replace(message=f"{item.message} ({hint})") if hint else item)
+    return found
+
+
+def warn_of_unknown(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> str | None:
+    """A remark about broker configs that look misspelt: brokers take any name, since a plugin may read it."""
+    if targets[0][0].type != "brokers":
+        return None
+    unknown, known = unknown_names("brokers", [change.name for change in changes if change.operation != "delete"])
+    near = [(name, did_you_mean([name], known)) for name in unknown]
+    said = [f"{name} ({hint})" for name, hint in near if hint]
+    return f"warning: Kafka has no broker config {', '.join(said)}; brokers take any name" if said else None
