@@ -294,7 +294,7 @@ def test_throttled_connection_keeps_quiet_for_as_long_as_asked():
         assert SystemClock().monotonic_s() - start >= 0.25
 
 
-@pytest.mark.req("NET-10")
+@pytest.mark.req("NET-10", "EASY-5")
 def test_throttle_of_an_old_version_was_served_by_the_broker():
     def answer(request, version, state):
         return ListGroupsResponse(throttle_time_ms=60_000)

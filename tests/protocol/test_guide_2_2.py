@@ -10,8 +10,10 @@ import pytest
 
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec_source import is_inline
+from kafka_tools.protocol.messages.join_group import JoinGroupRequest
 from kafka_tools.protocol.releases import max_versions
 from kafka_tools.protocol.schema import Field, Struct
+from kafka_tools.protocol.stored.group_metadata import MemberMetadata
 
 RENAMED = {"ElectPreferredLeaders": "ElectLeaders"}
 RETRIABLE_SINCE = {9, 51}
@@ -1002,7 +1004,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.req("PROTO-23", "PROTO-24")
+@pytest.mark.req("PROTO-23", "PROTO-24", "EASY-5")
 @pytest.mark.parametrize(("key", "name", "oldest", "newest", "throttle"), APIS)
 def test_release_2_2_advertises_exactly_the_guides_keys_and_ranges(
     key: int, name: str, oldest: int, newest: int, throttle: str
@@ -1052,3 +1054,13 @@ def type_text(field: Field, version: int) -> str:
         return shape(field.item, version)
     nullable = version in field.nullable and field.kind in ("string", "bytes")
     return ("NULLABLE_" if nullable else "") + field.kind.upper()
+
+
+@pytest.mark.req("EASY-10")
+def test_timeouts_of_a_stored_member_stand_the_other_way_round_than_in_a_request() -> None:
+    def timeouts(cls: type[Struct], version: int) -> list[str]:
+        return [field.name for field in cls.FIELDS if "timeout" in field.name and is_inline(field, version)]
+
+    assert timeouts(MemberMetadata, 0) == ["session_timeout"]
+    assert timeouts(MemberMetadata, 1) == ["rebalance_timeout", "session_timeout"]
+    assert timeouts(JoinGroupRequest, 1) == ["session_timeout_ms", "rebalance_timeout_ms"]

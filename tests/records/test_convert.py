@@ -138,7 +138,7 @@ def test_the_first_batch_is_let_go_once_it_is_taken() -> None:
     assert conversion._first is None
 
 
-@pytest.mark.req("DC-7", "DC-8")
+@pytest.mark.req("DC-7", "DC-8", "EASY-12")
 @pytest.mark.parametrize("missing", [1, 5, 11, 12, 13, 1000, CHUNK_BYTES + 500])
 def test_what_is_missing_is_filled_with_a_batch_that_is_cut_off(missing: int) -> None:
     compressed = batch(1, 0, headers=True)

@@ -142,7 +142,7 @@ def test_a_log_cannot_be_cut_to_more_than_it_has(tmp_path: Path) -> None:
     segment.close()
 
 
-@pytest.mark.req("REC-12")
+@pytest.mark.req("REC-12", "EASY-13")
 def test_exactly_17_bytes_left_are_the_end(tmp_path: Path) -> None:
     header = b"\x00" * 8 + b"\x00\x00\x00\x01" + b"\x00" * 5  # a length that would be an error
     with log(tmp_path, BATCH + header) as segment:
