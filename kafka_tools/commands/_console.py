@@ -1,16 +1,17 @@
-"""What the console producer and the console consumer share: settings from options, the connection, being stopped."""
+"""What the console producer and the console consumer share: options, settings from them, connections, being stopped."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from kafka_tools.commands import _run
+from kafka_tools.commands._options import CONNECTION, OUTPUT, addresses, key_value, option
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +19,51 @@ if TYPE_CHECKING:
     from kafka_tools.net.exchange import Exchange
 
 TERMINATED = 128 + signal.SIGTERM
+
+
+def connection_options(client: str, *more_names: str) -> Callable[[Any], Any]:
+    """Add the options about connecting and diagnosis: a ``producer``'s or a ``consumer``'s.
+
+    ``more_names``: older names of ``--bootstrap-server``.
+    """
+    settings = {"metavar": "KEY=VALUE", "type": key_value, "multiple": True, "section": CONNECTION}
+    options = (
+        option(
+            "-b",
+            "--bootstrap-server",
+            "--bootstrap-servers",
+            *more_names,
+            "bootstrap_server",
+            metavar="HOST:PORT,...",
+            type=addresses,
+            section=CONNECTION,
+            help="Brokers to connect to first, for example localhost:9092.",
+        ),
+        option(
+            "--command-config",
+            metavar="FILE",
+            section=CONNECTION,
+            help=f"Properties file with the {client}'s settings.",
+        ),
+        option("--command-property", help=f"One setting of the {client}; wins over the file.", **settings),
+        option(
+            f"--{client}.config",
+            "old_config",
+            metavar="FILE",
+            section=CONNECTION,
+            help="Older name of --command-config.",
+        ),
+        option(f"--{client}-property", "old_properties", help="Older name of --command-property.", **settings),
+        option("--trace", is_flag=True, section=OUTPUT, help="Show each request and response on stderr."),
+        option("--debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr."),
+    )
+
+    def decorate(function: Any) -> Any:
+        for add in reversed(options):
+            function = add(function)
+        return function
+
+    return decorate
 
 
 def pick_renamed(options: Mapping[str, Any], name: str, old_name: str, old_option: str) -> Any:

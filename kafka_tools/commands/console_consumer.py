@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 import click
 
 from kafka_tools.commands import _run
-from kafka_tools.commands._options import CONNECTION, OUTPUT, Command, addresses, key_value, option
+from kafka_tools.commands._console import Signals, client_config, connection_options, open_exchange, pick_renamed
+from kafka_tools.commands._options import Command, key_value, option
 
 if TYPE_CHECKING:
     from kafka_tools.clients.consumer import Consumer
     from kafka_tools.clients.fetcher import ConsumedRecord
-    from kafka_tools.commands._console import Signals
     from kafka_tools.commands._record_text import Formatter
     from kafka_tools.errors import KafkaToolsError
     from kafka_tools.net.config import ClientConfig
@@ -107,44 +107,13 @@ FIRST_LOOK_S = 2.0
 )
 @option("--value-deserializer", metavar="CLASS", section=TEXT, help="How to read values, as --key-deserializer.")
 @option("--enable-systest-events", is_flag=True, section=TEXT, help="Print 'shutdown_complete' at the end.")
-@option(
-    "-b",
-    "--bootstrap-server",
-    "--bootstrap-servers",
-    "bootstrap_server",
-    metavar="HOST:PORT,...",
-    type=addresses,
-    section=CONNECTION,
-    help="Brokers to connect to first, for example localhost:9092.",
-)
-@option("--command-config", metavar="FILE", section=CONNECTION, help="Properties file with the consumer's settings.")
-@option(
-    "--command-property",
-    type=key_value,
-    multiple=True,
-    metavar="KEY=VALUE",
-    section=CONNECTION,
-    help="One setting of the consumer; wins over the file.",
-)
-@option("--consumer.config", "old_config", metavar="FILE", section=CONNECTION, help="Older name of --command-config.")
-@option(
-    "--consumer-property",
-    "old_properties",
-    type=key_value,
-    multiple=True,
-    metavar="KEY=VALUE",
-    section=CONNECTION,
-    help="Older name of --command-property.",
-)
-@option("--trace", is_flag=True, section=OUTPUT, help="Show each request and response on stderr.")
-@option("--debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr.")
+@connection_options("consumer")
 def command(**options: Any) -> int:
     """Print the records of topics.
 
     Reads until interrupted, or until --max-messages or --timeout-ms says stop; then 'Processed a total of N messages'
     is on stderr.
     """
-    from kafka_tools.commands._console import Signals, open_exchange, pick_renamed
     from kafka_tools.commands._record_text import make_formatter
 
     _check(options)
@@ -210,7 +179,6 @@ def _formatter_settings(options: Mapping[str, Any], properties: dict[str, str]) 
 
 
 def _config(options: Mapping[str, Any], file: str | None, properties: dict[str, str]) -> ClientConfig:
-    from kafka_tools.commands._console import client_config
 
     given = {"isolation.level": options["isolation_level"]} if options["isolation_level"] else {}
     reset = "earliest" if options["from_beginning"] else "latest"

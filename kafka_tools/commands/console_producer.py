@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kafka_tools.commands import _run
-from kafka_tools.commands._options import CONNECTION, OUTPUT, Command, addresses, key_value, option
+from kafka_tools.commands._console import Signals, client_config, connection_options, open_exchange, pick_renamed
+from kafka_tools.commands._options import Command, key_value, option
 
 if TYPE_CHECKING:
     from kafka_tools.clients.accumulator import PendingRecord
     from kafka_tools.clients.producer import Producer
-    from kafka_tools.commands._console import Signals
     from kafka_tools.commands._line_reader import LineReader
     from kafka_tools.errors import KafkaToolsError
     from kafka_tools.values import TopicPartition
@@ -135,45 +135,13 @@ _DEFAULTS = {
     section=READING,
     help="Kafka's own line reader is the only one there is here.",
 )
-@option(
-    "-b",
-    "--bootstrap-server",
-    "--bootstrap-servers",
-    "--broker-list",
-    "bootstrap_server",
-    metavar="HOST:PORT,...",
-    type=addresses,
-    section=CONNECTION,
-    help="Brokers to connect to first, for example localhost:9092.",
-)
-@option("--command-config", metavar="FILE", section=CONNECTION, help="Properties file with the producer's settings.")
-@option(
-    "--command-property",
-    type=key_value,
-    multiple=True,
-    metavar="KEY=VALUE",
-    section=CONNECTION,
-    help="One setting of the producer; wins over the file.",
-)
-@option("--producer.config", "old_config", metavar="FILE", section=CONNECTION, help="Older name of --command-config.")
-@option(
-    "--producer-property",
-    "old_properties",
-    type=key_value,
-    multiple=True,
-    metavar="KEY=VALUE",
-    section=CONNECTION,
-    help="Older name of --command-property.",
-)
-@option("--trace", is_flag=True, section=OUTPUT, help="Show each request and response on stderr.")
-@option("--debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr.")
+@connection_options("producer", "--broker-list")
 def command(**options: Any) -> int:
     """Write the lines of standard input to a topic, one record each.
 
     With --reader-property parse.key=true a line is KEY<tab>VALUE; with parse.headers=true the headers come first, as
     h1:v1,h2:v2<tab>.
     """
-    from kafka_tools.commands._console import Signals, client_config, open_exchange, pick_renamed
     from kafka_tools.commands._line_reader import LineReader
 
     if options["line_reader"] not in (JAVA_READER, "kafka.tools.ConsoleProducer$LineMessageReader"):
