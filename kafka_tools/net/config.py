@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kafka_tools.net.jaas import JaasEntry
 
 MASK = "***"
-SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 
 
 class Credentials(NamedTuple):
@@ -211,11 +211,14 @@ class ClientConfig:
                 raise ConfigError(f"{key} names Java code, which only Java clients can run; remove it")
         if self.uses_sasl:
             if self.sasl_mechanism not in SASL_MECHANISMS:
-                given = "" if "sasl.mechanism" in self.values else " (Kafka's default)"
                 raise ConfigError(
-                    f"sasl.mechanism: '{self.sasl_mechanism}'{given} is not supported; {', '.join(SASL_MECHANISMS)} are"
+                    f"sasl.mechanism: '{self.sasl_mechanism}' is not supported; {', '.join(SASL_MECHANISMS)} are"
                 )
             if self.sasl_mechanism == "OAUTHBEARER":
                 self.oauth_options()
+            elif self.sasl_mechanism == "GSSAPI":
+                from kafka_tools.net.sasl.kerberos import kerberos_login
+
+                kerberos_login(self)
             else:
                 self.credentials()

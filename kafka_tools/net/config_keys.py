@@ -63,6 +63,7 @@ TEXTS: dict[str, str] = {
     "client.id": "kafka-tools",
     "config.providers": "",
     "sasl.jaas.config": "",
+    "sasl.kerberos.service.name": "",
     "sasl.mechanism": "GSSAPI",
     "sasl.oauthbearer.client.credentials.client.id": "",
     "sasl.oauthbearer.client.credentials.client.secret": "",
@@ -101,7 +102,7 @@ JAVA_CLASSES = (
 """Settings that name Java code: nothing here can run it, so a connection that would need it is refused."""
 
 KNOWN_ELSEWHERE: frozenset[str] = frozenset(
-    # Java clients' own: metrics, providers of the JVM, Kerberos, and what of OAUTHBEARER only they do.
+    # Java clients' own: metrics, providers of the JVM, its ticket renewal, and what of OAUTHBEARER only they do.
     [
         "auto.include.jmx.reporter",
         "enable.metrics.push",
@@ -111,7 +112,6 @@ KNOWN_ELSEWHERE: frozenset[str] = frozenset(
         "metrics.sample.window.ms",
         "sasl.kerberos.kinit.cmd",
         "sasl.kerberos.min.time.before.relogin",
-        "sasl.kerberos.service.name",
         "sasl.kerberos.ticket.renew.jitter",
         "sasl.kerberos.ticket.renew.window.factor",
         "sasl.login.connect.timeout.ms",

@@ -109,7 +109,7 @@ class ConnectionPool:
             ClientSession(
                 client_id=self.config.client_id,
                 software_version=__version__,
-                sasl=self._sasl_exchange if self.config.uses_sasl else None,
+                sasl=(lambda: self._sasl_exchange(node.host)) if self.config.uses_sasl else None,
                 peer=str(node),
             ),
             tls=self._tls if self.config.uses_tls else None,
@@ -197,7 +197,7 @@ class ConnectionPool:
             self._tls_settings = tls.client_settings(self.config.values)
         return self._tls_settings
 
-    def _sasl_exchange(self) -> SaslExchange:
+    def _sasl_exchange(self, host: str) -> SaslExchange:
         mechanism = self.config.sasl_mechanism
         if mechanism == "OAUTHBEARER":
             from kafka_tools.net.sasl.oauth_tokens import Tokens
@@ -206,6 +206,10 @@ class ConnectionPool:
             if self._tokens is None:
                 self._tokens = Tokens(self.config, self.clock)
             return OAuthBearerClient(self._tokens.token())
+        if mechanism == "GSSAPI":
+            from kafka_tools.net.sasl.kerberos import KerberosClient, kerberos_login
+
+            return KerberosClient(kerberos_login(self.config), host)
         login = self.config.credentials()
         if mechanism == "PLAIN":
             from kafka_tools.net.sasl.plain import PlainClient

@@ -1,0 +1,183 @@
+"""SASL GSSAPI (RFC 4752): the client's half, over Kerberos tickets. The only module that imports gssapi, an extra.
+
+Settings are Java's: ``sasl.kerberos.service.name`` and the ``Krb5LoginModule`` line, read for what it means. Realm,
+KDC and host names are the business of the machine's ``krb5.conf``. Sources beside the RFC: Kafka's
+``SaslClientAuthenticator`` and ``KerberosLogin``; no security layer is used, as there.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.errors import AuthenticationFailed, ConfigError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+    from kafka_tools.net.config import ClientConfig
+
+MECHANISM = "GSSAPI"
+SERVICE_KEY = "sasl.kerberos.service.name"
+NO_LAYER = 1
+_NO_LAYER_CHOSEN = bytes([NO_LAYER, 0, 0, 0])
+_OTHERS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+_LOGIN_HINT = (
+    "check that klist shows a ticket (kinit gets one), or keyTab and principal in sasl.jaas.config; and that "
+    "the broker is addressed by the name in its principal"
+)
+
+
+class KerberosLogin(NamedTuple):
+    """Whose tickets are used, and the broker's service name. Paths are None for the machine's defaults."""
+
+    service: str
+    principal: str | None
+    keytab: str | None
+    use_ticket_cache: bool
+    ticket_cache: str | None
+
+
+def kerberos_login(config: ClientConfig) -> KerberosLogin:
+    """What settings and JAAS line say; without such a line, the ticket cache. Raises ConfigError."""
+    options = _module_options(config)
+    in_config, in_jaas = config[SERVICE_KEY].strip(), options.get("serviceName", "").strip()
+    if in_config and in_jaas and in_config != in_jaas:
+        raise ConfigError(
+            f"{SERVICE_KEY} is {in_config}, and serviceName in sasl.jaas.config is {in_jaas}: they must not differ"
+        )
+    service = in_config or in_jaas
+    if not service:
+        raise ConfigError(
+            f"sasl.mechanism is GSSAPI{_by_default(config)}, but {SERVICE_KEY} is not set",
+            hint="it is the first part of the brokers' principals, most often kafka; or set sasl.mechanism to another",
+        )
+    keytab = _plain_path(options.get("keyTab")) if _is_true(options, "useKeyTab") else None
+    if _is_true(options, "useKeyTab") and not keytab:
+        raise ConfigError("sasl.jaas.config: Krb5LoginModule has useKeyTab=true and no keyTab")
+    use_cache = _is_true(options, "useTicketCache") or not options
+    if keytab is None and not use_cache:
+        raise ConfigError(
+            "sasl.jaas.config: Krb5LoginModule has neither useKeyTab=true nor useTicketCache=true: it would ask for a "
+            "password, which is not supported",
+            hint='add useTicketCache=true and run kinit, or useKeyTab=true keyTab="/path" principal="name@REALM"',
+        )
+    if keytab is not None and not os.access(keytab, os.R_OK):
+        raise ConfigError(f"sasl.jaas.config: keyTab {keytab} is not there, or cannot be read by this user")
+    principal = options.get("principal", "").strip() or None
+    return KerberosLogin(service, principal, keytab, use_cache, _plain_path(options.get("ticketCache")))
+
+
+def _module_options(config: ClientConfig) -> dict[str, str]:
+    from kafka_tools.net.jaas import parse_jaas
+
+    text = config["sasl.jaas.config"]
+    if not text.strip():
+        return {}
+    entries = parse_jaas(text)
+    if len(entries) != 1 or entries[0].simple_name != "Krb5LoginModule":
+        raise ConfigError(
+            f"sasl.mechanism is GSSAPI{_by_default(config)}, but sasl.jaas.config is no Krb5LoginModule",
+            hint=f"set sasl.mechanism to that of the module: {', '.join(_OTHERS)}; or the line to "
+            "com.sun.security.auth.module.Krb5LoginModule required useTicketCache=true;",
+        )
+    return entries[0].options or {"useTicketCache": "false"}
+
+
+def _by_default(config: ClientConfig) -> str:
+    return "" if "sasl.mechanism" in config.values else " (Kafka's default)"
+
+
+def _is_true(options: dict[str, str], name: str) -> bool:
+    return options.get(name, "").strip().lower() == "true"
+
+
+def _plain_path(value: str | None) -> str | None:
+    """A path as Java has it, with or without ``FILE:``; None for none."""
+    value = (value or "").strip().removeprefix("FILE:")
+    return value or None
+
+
+class KerberosClient:
+    """Proves who we are to ``service@host``, and lets the broker prove the same. Then no security layer is agreed."""
+
+    mechanism = MECHANISM
+
+    def __init__(self, login: KerberosLogin, host: str) -> None:
+        """Raises ConfigError without the gssapi package, AuthenticationFailed without a ticket."""
+        self._gssapi = _gssapi()
+        self._peer = f"{login.service}@{host}"
+        self.done = False
+        api = self._gssapi
+        try:
+            target = api.Name(self._peer, api.NameType.hostbased_service)
+            self._context = api.SecurityContext(name=target, creds=_credentials(api, login), usage="initiate")
+        except api.exceptions.GSSError as error:
+            raise self._failed(error) from error
+
+    def step(self, challenge: bytes | None) -> bytes | None:
+        """The next message; None after the last. AuthenticationFailed when a ticket or the broker's proof is wrong."""
+        if self.done:
+            return None
+        try:
+            if not self._context.complete:
+                return bytes(self._context.step(challenge or None) or b"")
+            offer = bytes(self._context.unwrap(challenge or b"").message)
+            if len(offer) != 4 or not offer[0] & NO_LAYER:
+                raise AuthenticationFailed("GSSAPI: the broker asks for a security layer, which Kafka does not use")
+            # No name after it: the broker takes the ticket's.
+            answer = bytes(self._context.wrap(_NO_LAYER_CHOSEN, False).message)
+        except self._gssapi.exceptions.GSSError as error:
+            raise self._failed(error) from error
+        self.done = True
+        return answer
+
+    def __repr__(self) -> str:
+        return f"KerberosClient({self._peer}, {'done' if self.done else 'under way'})"
+
+    def _failed(self, error: Any) -> AuthenticationFailed:
+        return AuthenticationFailed(f"GSSAPI login at {self._peer} failed: {_text(error)}", hint=_LOGIN_HINT)
+
+
+def _gssapi() -> ModuleType:
+    try:
+        import gssapi
+        import gssapi.exceptions
+    except (ImportError, OSError) as error:
+        raise ConfigError(
+            "sasl.mechanism GSSAPI needs the Python package gssapi and the machine's Kerberos libraries",
+            hint="pip install 'kafka-operator-tools[kerberos]' (to be built it needs libkrb5-dev or krb5-devel)",
+        ) from error
+    module: ModuleType = gssapi
+    return module
+
+
+def _credentials(api: Any, login: KerberosLogin) -> Any:
+    """Tickets of the cache, else got with the keytab and kept in memory. Raises GSSError."""
+    name = api.Name(login.principal, api.NameType.kerberos_principal) if login.principal else None
+    if login.use_ticket_cache:
+        store = {"ccache": f"FILE:{login.ticket_cache}"} if login.ticket_cache else None
+        try:
+            found = api.Credentials(name=name, usage="initiate", store=store)
+            if found.lifetime != 0 or login.keytab is None:
+                return found
+        except api.exceptions.GSSError:
+            if login.keytab is None:
+                raise
+    memory = f"MEMORY:kafka-tools {login.principal} {login.keytab}"
+    try:
+        return api.Credentials(name=name, usage="initiate", store={"client_keytab": login.keytab, "ccache": memory})
+    except api.exceptions.GSSError:
+        # Of a keytab that lacks the principal this says only that there is no ticket; an acceptor's reading says more.
+        api.Credentials(name=name, usage="accept", store={"keytab": login.keytab})
+        raise
+
+
+def _text(error: Any) -> str:
+    """What Kerberos says of it: the mechanism's own words if there are some, else the general ones."""
+    for code, is_major in ((error.min_code, False), (error.maj_code, True)):
+        said = "; ".join(error.get_all_statuses(code, is_major)) if code else ""
+        if said and said != "Success":
+            return " ".join(said.split())
+    return "no reason given"

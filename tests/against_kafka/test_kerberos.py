@@ -1,0 +1,91 @@
+"""GSSAPI with real Kafka as the service and MIT's KDC: keytab and ticket cache, with and without TLS, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from kafka_tools.admin.client import AdminClient
+from kafka_tools.errors import AuthenticationFailed
+from kafka_tools.net.config import ClientConfig
+from tests.against_kafka.harness import SECURE, RealKafka, Setup
+from tests.net.kdc import REALM, Kdc, missing
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+MODULE = "com.sun.security.auth.module.Krb5LoginModule required"
+
+
+@pytest.fixture(scope="module")
+def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
+    with Kdc.start(tmp_path_factory.mktemp("kdc")) as kdc:
+        kdc.keytab("kafka/127.0.0.1")
+        kdc.keytab("alice")
+        kdc.add("bob", "bob-secret")
+        yield kdc
+
+
+@pytest.fixture(scope="module", params=["2.2.2", "3.9.2", "4.3.1"])
+def kafka(request: pytest.FixtureRequest, real_kafka: Callable[[Setup], RealKafka], kdc: Kdc) -> RealKafka:
+    """A broker that takes Kerberos tickets on both SASL listeners, and ends logins after three seconds on one."""
+    keytab = kdc.folder / "kafka-127.0.0.1.keytab"
+    login = f'{MODULE} useKeyTab=true storeKey=true keyTab="{keytab}" principal="kafka/127.0.0.1@{REALM}";'
+    lines = {"sasl.kerberos.service.name": "kafka", "sasl.enabled.mechanisms": "GSSAPI"}
+    for listener in ("sasl_plaintext", "sasl_ssl"):
+        lines[f"listener.name.{listener}.sasl.enabled.mechanisms"] = "GSSAPI"
+        lines[f"listener.name.{listener}.gssapi.sasl.jaas.config"] = login
+    lines["listener.name.sasl_ssl.gssapi.connections.max.reauth.ms"] = "3000"
+    setup = Setup(request.param, listeners=SECURE, properties=tuple(lines.items()))
+    # Kafka 2.2 asks the JVM for the realm by reflection, which Java 17 allows no more by itself.
+    exports = "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED"
+    java_options = (*setup.java_options, exports, f"-Djava.security.krb5.conf={kdc.config}")
+    return real_kafka(replace(setup, java_options=java_options))
+
+
+@pytest.fixture(autouse=True)
+def environment(kdc: Kdc, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in kdc.environment.items():
+        monkeypatch.setenv(name, value)
+
+
+def login(kafka: RealKafka, listener: str, jaas: str) -> ClientConfig:
+    values = kafka.client_properties(listener) | {
+        "sasl.mechanism": "GSSAPI",
+        "sasl.kerberos.service.name": "kafka",
+        "sasl.jaas.config": f"{MODULE} {jaas};",
+    }
+    return ClientConfig.load(kafka.bootstrap(listener), properties=values)
+
+
+def keytab(kdc: Kdc) -> str:
+    return f'useKeyTab=true keyTab="{kdc.folder / "alice.keytab"}" principal="alice@{REALM}"'
+
+
+@pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SASL_SSL"])
+@pytest.mark.parametrize("source", ["keytab", "ticket cache"])
+def test_a_ticket_is_a_way_in(kafka: RealKafka, kdc: Kdc, listener: str, source: str) -> None:
+    cache = f'useTicketCache=true ticketCache="{kdc.kinit("bob", "bob-secret")}"'
+    with AdminClient(login(kafka, listener, keytab(kdc) if source == "keytab" else cache), timeout_s=30) as admin:
+        assert admin.describe_cluster().cluster_id
+
+
+def test_no_ticket_is_said_in_one_line(kafka: RealKafka) -> None:
+    with AdminClient(login(kafka, "SASL_PLAINTEXT", "useTicketCache=true"), timeout_s=30) as admin:
+        with pytest.raises(AuthenticationFailed, match=r"GSSAPI login at kafka@127\.0\.0\.1 failed: ") as caught:
+            admin.describe_cluster()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_ticket_that_the_broker_cannot_read_is_refused_by_it(kafka: RealKafka, kdc: Kdc) -> None:
+    # The service's key changes behind the broker's back.
+    kdc.run("kadmin.local", "-r", REALM, "cpw", "-keepold", "-randkey", "kafka/127.0.0.1")
+    try:
+        cache = f'useTicketCache=true ticketCache="{kdc.kinit("bob", "bob-secret")}"'  # without old service tickets
+        with AdminClient(login(kafka, "SASL_PLAINTEXT", cache), timeout_s=30) as admin:
+            with pytest.raises(AuthenticationFailed, match=r"refused the login with GSSAPI"):
+                admin.describe_cluster()
+    finally:
+        kdc.run("kadmin.local", "-r", REALM, "ktadd", "-k", str(kdc.folder / "kafka-127.0.0.1.keytab"),
+                "-norandkey", "kafka/127.0.0.1")  # fmt: skip

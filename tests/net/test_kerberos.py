@@ -1,0 +1,196 @@
+"""GSSAPI: what settings mean, and the client's half against MIT's acceptor with tickets of a real KDC."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kafka_tools.errors import AuthenticationFailed, ConfigError
+from kafka_tools.net.config import ClientConfig
+from kafka_tools.net.sasl.kerberos import KerberosClient, KerberosLogin, kerberos_login
+from tests.net.kdc import REALM, Kdc, missing
+
+MODULE = "com.sun.security.auth.module.Krb5LoginModule required"
+needs_kdc = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+
+def config(jaas: str | None = None, service: str | None = "kafka", **more: str) -> ClientConfig:
+    values = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "GSSAPI", **more}
+    if jaas is not None:
+        values["sasl.jaas.config"] = f"{MODULE} {jaas};"
+    if service is not None:
+        values["sasl.kerberos.service.name"] = service
+    return ClientConfig(values)
+
+
+@pytest.mark.parametrize(
+    ("jaas", "expected"),
+    [
+        (None, KerberosLogin("kafka", None, None, True, None)),
+        ("useTicketCache=true", KerberosLogin("kafka", None, None, True, None)),
+        (
+            'useTicketCache=true ticketCache="/tmp/c" principal="a@R"',
+            KerberosLogin("kafka", "a@R", None, True, "/tmp/c"),
+        ),
+        (
+            'useKeyTab=true storeKey=true keyTab="FILE:/etc/passwd" principal="a@R"',
+            KerberosLogin("kafka", "a@R", "/etc/passwd", False, None),
+        ),
+        (
+            'useTicketCache=true useKeyTab=true keyTab="/etc/passwd" serviceName="kafka"',
+            KerberosLogin("kafka", None, "/etc/passwd", True, None),
+        ),
+    ],
+)
+def test_the_jaas_line_is_understood(jaas: str | None, expected: KerberosLogin) -> None:
+    assert kerberos_login(config(jaas)) == expected
+
+
+def test_the_service_may_stand_in_the_jaas_line() -> None:
+    assert kerberos_login(config('useTicketCache=true serviceName="broker"', None)).service == "broker"
+
+
+@pytest.mark.req("SASL-24")
+def test_two_service_names_that_differ_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"is kafka, and serviceName in sasl\.jaas\.config is other"):
+        config('useTicketCache=true serviceName="other"')
+
+
+@pytest.mark.req("SASL-19", "SASL-23")
+def test_a_password_is_not_asked_for() -> None:
+    with pytest.raises(ConfigError, match="would ask for a password, which is not supported") as caught:
+        config('principal="alice"')
+    assert "kinit" in str(caught.value.hint) and "keyTab" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"jaas": "useKeyTab=true"}, "useKeyTab=true and no keyTab"),
+        ({"service": None}, r"sasl\.kerberos\.service\.name is not set"),
+        ({"sasl.jaas.config": 'PlainLoginModule required username="a" password="planted";'}, "is no Krb5LoginModule"),
+        ({"jaas": 'useKeyTab=true keyTab="/no/such"'}, "keyTab /no/such is not there"),
+    ],
+)
+def test_what_is_missing_is_named(values: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        config(**values)
+    assert "planted" not in str(caught.value)
+
+
+def test_without_the_package_one_line_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name.startswith("gssapi"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ConfigError, match="needs the Python package gssapi") as caught:
+        KerberosClient(kerberos_login(config()), "broker")
+    assert "kafka-operator-tools[kerberos]" in str(caught.value.hint)
+
+
+@pytest.fixture(scope="module")
+def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
+    with Kdc.start(tmp_path_factory.mktemp("kdc")) as kdc:
+        kdc.keytab("kafka/127.0.0.1")
+        kdc.keytab("alice")
+        kdc.add("bob", "bob-secret")
+        yield kdc
+
+
+@pytest.fixture
+def kdc(realm: Kdc, monkeypatch: pytest.MonkeyPatch) -> Kdc:
+    for name, value in realm.environment.items():
+        monkeypatch.setenv(name, value)
+    return realm
+
+
+class Acceptor:
+    """MIT's side of a broker: the steps of RFC 4752, section 3.2. ``layers``: what it offers."""
+
+    def __init__(self, kdc: Kdc, layers: int = 1) -> None:
+        import gssapi
+
+        store = {"keytab": str(kdc.folder / "kafka-127.0.0.1.keytab")}
+        self.context = gssapi.SecurityContext(creds=gssapi.Credentials(usage="accept", store=store), usage="accept")
+        self.offer = bytes([layers, 0, 0, 0])
+        self.chosen = b""
+
+    def step(self, token: bytes) -> bytes:
+        if not self.context.complete:
+            return bytes(self.context.step(token) or b"")
+        if not self.chosen and token:
+            self.chosen = self.context.unwrap(token).message
+            return b""
+        return bytes(self.context.wrap(self.offer, False).message)
+
+
+def log_in(client: KerberosClient, acceptor: Acceptor) -> str:
+    challenge: bytes | None = None
+    for _ in range(6):
+        token = client.step(challenge)
+        if token is None:
+            break
+        challenge = acceptor.step(token)
+    assert client.done
+    assert acceptor.chosen == b"\x01\x00\x00\x00"
+    return str(acceptor.context.initiator_name)
+
+
+@needs_kdc
+def test_a_keytab_logs_in(kdc: Kdc) -> None:
+    jaas = f'useKeyTab=true keyTab="{kdc.folder / "alice.keytab"}" principal="alice@{REALM}"'
+    for _ in range(2):
+        client = KerberosClient(kerberos_login(config(jaas)), "127.0.0.1")
+        assert log_in(client, Acceptor(kdc)) == f"alice@{REALM}"
+        assert client.step(b"") is None
+
+
+@needs_kdc
+def test_a_ticket_cache_logs_in(kdc: Kdc, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = kdc.kinit("bob", "bob-secret")
+    named = kerberos_login(config(f'useTicketCache=true ticketCache="{cache}"'))
+    assert log_in(KerberosClient(named, "127.0.0.1"), Acceptor(kdc)) == f"bob@{REALM}"
+    monkeypatch.setenv("KRB5CCNAME", f"FILE:{cache}")
+    assert log_in(KerberosClient(kerberos_login(config()), "127.0.0.1"), Acceptor(kdc)) == f"bob@{REALM}"
+
+
+@needs_kdc
+def test_an_empty_cache_leaves_the_keytab(kdc: Kdc) -> None:
+    jaas = f'useTicketCache=true useKeyTab=true keyTab="{kdc.folder / "alice.keytab"}" principal="alice@{REALM}"'
+    assert log_in(KerberosClient(kerberos_login(config(jaas)), "127.0.0.1"), Acceptor(kdc)) == f"alice@{REALM}"
+
+
+@needs_kdc
+@pytest.mark.parametrize(
+    ("jaas", "host", "message"),
+    [
+        (None, "127.0.0.1", r"^GSSAPI login at kafka@127\.0\.0\.1 failed: .*([Cc]redentials|cache)"),
+        ('useKeyTab=true keyTab="{folder}/alice.keytab" principal="carol"', "127.0.0.1", r"carol"),
+        ('useKeyTab=true keyTab="{folder}/alice.keytab" principal="alice"', "elsewhere.test", r"Server .*not found"),
+    ],
+)
+def test_what_kerberos_lacks_is_one_line(kdc: Kdc, jaas: str | None, host: str, message: str) -> None:
+    login = kerberos_login(config(jaas and jaas.replace("{folder}", str(kdc.folder))))
+    with pytest.raises(AuthenticationFailed, match=message) as caught:
+        KerberosClient(login, host).step(None)
+    assert "\n" not in str(caught.value)
+    assert "klist" in str(caught.value.hint)
+
+
+@needs_kdc
+@pytest.mark.parametrize(("token", "layers"), [(b"rubbish", 1), (b"", 4)])
+def test_a_broker_that_says_something_else_is_refused(kdc: Kdc, token: bytes, layers: int) -> None:
+    jaas = f'useKeyTab=true keyTab="{kdc.folder / "alice.keytab"}" principal="alice@{REALM}"'
+    client, acceptor = KerberosClient(kerberos_login(config(jaas)), "127.0.0.1"), Acceptor(kdc, layers)
+    with pytest.raises(AuthenticationFailed, match="GSSAPI"):
+        challenge = acceptor.step(client.step(None) or b"")
+        client.step(token or challenge)
+        client.step(acceptor.step(b""))
+    assert not client.done
