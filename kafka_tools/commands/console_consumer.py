@@ -179,7 +179,6 @@ def _formatter_settings(options: Mapping[str, Any], properties: dict[str, str]) 
 
 
 def _config(options: Mapping[str, Any], file: str | None, properties: dict[str, str]) -> ClientConfig:
-
     given = {"isolation.level": options["isolation_level"]} if options["isolation_level"] else {}
     reset = "earliest" if options["from_beginning"] else "latest"
     defaults = {"client.id": "console-consumer", "isolation.level": "read_uncommitted", "auto.offset.reset": reset}
