@@ -1,6 +1,6 @@
 """One run of kafka-dump-log over its files: each file in order, what went wrong, how far it was read.
 
-Knows what to read and how to show it, no options. ``DumpOne`` is what a worker process does for one file.
+Knows what to read and how to show it, no options. ``Run.one`` is what a worker process does for one file.
 """
 
 from __future__ import annotations

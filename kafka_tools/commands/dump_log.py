@@ -17,24 +17,19 @@ import click
 
 from kafka_tools.commands import _run
 from kafka_tools.commands._options import OUTPUT, Command, option
-from kafka_tools.errors import KafkaToolsError, UsageError
+from kafka_tools.errors import KafkaToolsError
 
 if TYPE_CHECKING:
     from kafka_tools.commands._dump_output import Output
     from kafka_tools.commands._dump_run import Outcome, Reading, Report, Run
-    from kafka_tools.output.dump_decoders import Decoder
-    from kafka_tools.output.dump_endings import Ending, Sink
     from kafka_tools.output.dump_files import Notes
-    from kafka_tools.output.dump_select import Selection
 
 PROGRAM = "kafka-dump-log"
 WHAT = "What to read"
 CONTENT = "Contents"
 INDEXES = "Indexes and limits"
-STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 SCHEMA = "kafka-tools/dump-log/v1"
-INTERNAL = ("offsets", "transaction_log", "cluster_metadata", "remote_log_metadata", "share_group_state")
-"""The topics that have decoders, in the order in which Kafka's tool looks at the options."""
+_STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 _INT32 = click.IntRange(0, 0x7FFFFFFF)
 _BAR_FROM_BYTES = 64 * 1024 * 1024
 _MIB = 1 << 20
@@ -100,7 +95,7 @@ _MIB = 1 << 20
 @option(
     "--key-decoder-class",
     is_flag=False,
-    flag_value=STRING_DECODER,
+    flag_value=_STRING_DECODER,
     metavar="[NAME]",
     section=CONTENT,
     help="How keys are shown: org.apache.kafka.tools.api.StringDecoder (the default), .LongDecoder, .IntegerDecoder or "
@@ -109,7 +104,7 @@ _MIB = 1 << 20
 @option(
     "--value-decoder-class",
     is_flag=False,
-    flag_value=STRING_DECODER,
+    flag_value=_STRING_DECODER,
     metavar="[NAME]",
     section=CONTENT,
     help="How values are shown; as --key-decoder-class.",
@@ -196,11 +191,12 @@ def command(**given: Any) -> int:
     _check(given)
     # numpy starts a thread per core for algebra, which nothing here does: half of the time that its import takes.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from kafka_tools.commands._dump_given import readings_of, run_of
     from kafka_tools.commands._dump_output import open_output
     from kafka_tools.commands._dump_run import Report
 
-    run = _run_of(given)
-    readings = _readings(given)
+    run = run_of(given)
+    readings = readings_of(given)
     output = open_output(given["form"], SCHEMA)
     if given["follow"]:
         return _follow(run, output, readings, given["partition_dir"])
@@ -235,116 +231,6 @@ def _check(given: dict[str, Any]) -> None:
             raise click.UsageError("-o json is one document, which --follow never ends: use -o jsonl.")
         if given["jobs"] > 1:
             raise click.UsageError("--jobs does not go with --follow: segments are followed one after the other.")
-
-
-def _run_of(given: dict[str, Any]) -> Run:
-    """How things are shown and what is read, without the files."""
-    from kafka_tools.commands._dump_run import Run
-    from kafka_tools.output.dump_files import DumpOptions
-
-    internal = next((name for name in INTERNAL if given[f"{name}_decoder"]), None)
-    wants_contents = bool(
-        given["print_data_log"]
-        or given["key_decoder_class"]
-        or given["value_decoder_class"]
-        or given["key"] is not None
-        or internal
-    )
-    deep = given["deep_iteration"] or wants_contents
-    skip_metadata = given["skip_record_metadata"]
-    decoder = _decoder(internal, given) if wants_contents and (given["form"] is None or given["key"]) else None
-    options = DumpOptions(
-        given["verify_index_only"],
-        given["index_sanity_check"],
-        given["max_message_size"],
-        given["max_bytes"],
-        _selection(given, decoder if internal or given["key_decoder_class"] else None),
-    )
-    strict = not (given["form"] or given["summary"] or given["keep_going"] or given["partition_dir"] or given["follow"])
-
-    def make_ending(sink: Sink) -> Ending:
-        if given["summary"]:
-            from kafka_tools.output.dump_summary import SummaryEnding
-
-            return SummaryEnding(deep=deep)
-        if given["form"] is None:
-            from kafka_tools.output.dump_endings import TextEnding
-
-            return TextEnding(sink, decoder, deep=deep, skip_metadata=skip_metadata, strict=strict)
-        from kafka_tools.output.dump_json_ending import JsonEnding
-
-        bytes_as = given["bytes_as"] or "auto"
-        contents = _json_contents(internal, given, bytes_as) if wants_contents else None
-        return JsonEnding(sink, contents, bytes_as, deep=deep, skip_metadata=skip_metadata)
-
-    return Run(options, make_ending, strict=strict)
-
-
-def _decoder(internal: str | None, given: dict[str, Any]) -> Decoder:
-    """The first internal topic that was asked for, as in Kafka's tool; else decoders of keys and values."""
-    from kafka_tools.output import dump_decoders
-
-    if internal:
-        decoder: Decoder = getattr(dump_decoders, internal)()
-        return decoder
-    return dump_decoders.plain(
-        dump_decoders.field_decoder(given["key_decoder_class"] or STRING_DECODER),
-        dump_decoders.field_decoder(given["value_decoder_class"] or STRING_DECODER),
-    )
-
-
-def _json_contents(internal: str | None, given: dict[str, Any], bytes_as: str) -> Any:
-    from kafka_tools.output import dump_decoders, dump_json, dump_json_contents
-
-    field = dump_json.FIELDS[bytes_as]
-    if internal:
-        return dump_json_contents.internal(internal, field)
-    key, value = (given[name] or STRING_DECODER for name in ("key_decoder_class", "value_decoder_class"))
-    return dump_json_contents.plain(dump_decoders.field_decoder(key), dump_decoders.field_decoder(value), field)
-
-
-def _selection(given: dict[str, Any], decoder: Decoder | None) -> Selection | None:
-    """What --offsets, --time and --key ask for. ``decoder`` None: keys are compared as text."""
-    if given["offsets"] is None and given["times"] is None and given["key"] is None:
-        return None
-    from kafka_tools.clock import SystemClock
-    from kafka_tools.commands._dump_ranges import offset_range, time_range
-    from kafka_tools.output.dump_select import Selection, decoded_key, key_pattern
-
-    offsets = offset_range(given["offsets"]) if given["offsets"] is not None else (None, None)
-    times = time_range(given["times"], SystemClock().now_ms()) if given["times"] is not None else (None, None)
-    key = key_pattern(given["key"]) if given["key"] is not None else None
-    return Selection(*offsets, *times, key, decoded_key(decoder) if decoder is not None else None)
-
-
-def _readings(given: dict[str, Any]) -> list[Reading]:
-    """The files to read, each with the byte to begin at."""
-    from kafka_tools.commands._dump_run import Reading
-    from kafka_tools.output.dump_files import java_split
-
-    if given["partition_dir"] is not None:
-        from kafka_tools.commands._dump_inputs import whole_partition
-
-        paths = whole_partition(given["partition_dir"])
-    else:
-        from kafka_tools.commands._dump_inputs import files_of
-
-        paths = files_of(java_split(given["files"]))
-    readings = [Reading(path) for path in paths]
-    if given["from_position"] is not None:
-        from kafka_tools.commands._dump_inputs import begin_at
-        from kafka_tools.commands._dump_ranges import position
-
-        readings = [Reading(path, start) for path, start in begin_at(paths, position(given["from_position"]))]
-    if given["follow"]:
-        from kafka_tools.commands._dump_follow import logs_only
-
-        readings = logs_only(readings)
-        if not readings:
-            raise UsageError("--follow needs a log: none of the files ends in .log")
-        if given["partition_dir"] is None and len(readings) > 1:
-            raise UsageError("--follow takes one log, or --partition-dir")
-    return readings
 
 
 def _outcomes(run: Run, readings: list[Reading], jobs: int, output: Output) -> Iterator[tuple[Outcome, Notes]]:

@@ -22,11 +22,9 @@ from kafka_tools.records.control import NAMES, control_type, control_value
 from kafka_tools.records.record import Record
 from kafka_tools.records.text import java_text
 
-INTERNAL = ("offsets", "transaction_log", "cluster_metadata", "remote_log_metadata", "share_group_state")
-
 
 def internal(name: str, field: Field) -> Contents:
-    """Records of one of the internal topics in INTERNAL."""
+    """Records of an internal topic, by the name of its decoder in ``dump_decoders``."""
     if name == "cluster_metadata":
         from kafka_tools.protocol.stored import cluster_metadata
 
