@@ -71,12 +71,12 @@ def field_decoder(name: str) -> FieldDecoder:
             hint=f"give one of {', '.join(sorted(FIELD_DECODERS))}, or a Python one as module:attribute",
         )
     try:
-        found = importlib.import_module(module_name)
+        found: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"the decoder '{name}' cannot be loaded: {error}") from error
-    made: Any = found() if isinstance(found, type) else found
+        made = found() if isinstance(found, type) else found
+    except Exception as error:  # whatever a module of somebody else raises while it is imported
+        raise UsageError(f"the decoder '{name}' cannot be loaded: {type(error).__name__}: {error}") from error
     if not callable(made):
         raise UsageError(f"the decoder '{name}' cannot be called with bytes")
     decode: FieldDecoder = made
@@ -109,7 +109,8 @@ def plain(key_decoder: FieldDecoder, value_decoder: FieldDecoder) -> Decoder:
 
 def _field(decode: FieldDecoder, data: bytes, offset: int, what: str) -> str:
     try:
-        return str(decode(data))
+        shown = decode(data)
+        return java_text(bytes(shown)) if isinstance(shown, bytes | bytearray | memoryview) else str(shown)
     except Exception as error:
         raise LogError(f"the {what} at offset {offset} cannot be decoded: {error}") from error
 

@@ -326,14 +326,21 @@ def test_decoders_may_be_python(tmp_path: Path, log: str, monkeypatch: pytest.Mo
     (tmp_path / "shop_events.py").write_text(
         "def decode(data): return {'length': len(data)}\n"
         "class Upper:\n"
-        "    def __call__(self, data): return data.decode().upper()\n",
+        "    def __call__(self, data): return data.decode().upper()\n"
+        "class Needy:\n"
+        "    def __init__(self, schema): pass\n"
+        "def cut(data): return memoryview(data)[:3]\n",
         encoding="utf-8",
     )
+    (tmp_path / "broken_module.py").write_text("1 / 0", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     decoders = ("--key-decoder-class", "shop_events:Upper", "--value-decoder-class", "shop_events:decode")
     assert "key: KEY-3 payload: {'length': 7}" in run(*decoders, "--files", log)[1]
     found = objects(*decoders, "--offsets", "3", "--files", log)
     assert (found[0]["key"], found[0]["value"]) == ("KEY-3", {"length": 7})
-    for name in ("shop_events:missing", "no_such_module:x", "Unheard", "os:sep"):
+    assert "key: key payload" in run("--key-decoder-class", "shop_events:cut", "--files", log)[1]
+    for name in (
+        "shop_events:missing", "shop_events:Needy", "broken_module:x", "no_such_module:x", "Unheard", "os:sep"
+    ):  # fmt: skip
         status, _, stderr = run("--key-decoder-class", name, "--files", log)
         assert status == 2 and name in stderr[0]
