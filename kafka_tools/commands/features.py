@@ -39,6 +39,8 @@ def describe(node_id: int | None, connection: Connection, output_format: str | N
                 "supported_min": _feature_levels.level_text(name, low),
                 "supported_max": _feature_levels.level_text(name, high),
                 "finalized": _feature_levels.level_text(name, finalized),
+                "supported_min_level": low,
+                "supported_max_level": high,
                 "finalized_level": finalized,
                 "epoch": features.epoch,
             }
@@ -206,8 +208,7 @@ def _update(
             text = f"{could} {action} {name}{target}. {getattr(error, 'broker_message', None) or error}"
             errors.append(ItemError(name, ItemError.of(name, error).error, text))
             continue
-        result = "checked" if dry_run else f"{action}d"
-        rows.append({"feature": name, "level": levels[name], "result": result, "dry_run": dry_run})
+        rows.append({"feature": name, "level": levels[name], "result": "checked" if dry_run else f"{action}d"})
         if output_format is None:
             _run.emit(f"{name} {'can be' if dry_run else 'was'} {action}d{target}.\n")
     status = _run.finish(Rows("changed-features", rows, errors), output_format)

@@ -121,8 +121,7 @@ def _done(
         "node_id": node_id,
         "directory_id": uuid_text(directory_id),
         "endpoints": texts,
-        "result": "checked" if dry_run else result,
-        "dry_run": dry_run,
+        "result": "planned" if dry_run else result,
     }
     return _run.finish(Rows("changed-quorum", [row]), form)
 

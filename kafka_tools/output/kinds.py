@@ -134,7 +134,10 @@ KINDS: Mapping[str, Kind] = {
     "endpoints": _kind("id host port rack state endpoint_type", "{host}:{port}"),
     "unregistered-brokers": _kind("id result", "{id}"),
     # kafka-features
-    "features": _kind("feature supported_min supported_max finalized", "{feature}", more="supported_min_level supported_max_level finalized_level epoch"),
+    "features": _kind(
+        "feature supported_min supported_max finalized", "{feature}",
+        more="supported_min_level supported_max_level finalized_level epoch",
+    ),
     "changed-features": _kind("feature level result", "{feature}={level}"),
     "feature-levels": _kind("feature level", "{feature}={level}"),
     "feature-dependencies": _kind("feature level requires", "{feature}={level}"),

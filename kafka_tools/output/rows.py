@@ -108,10 +108,14 @@ def _show_lines(result: Rows, form: str, out: TextIO) -> None:
 
         write_tsv(kind.wide, lines, out)
     elif form == "name":
-        names = (kind.name.format_map(line) for line in lines)
-        out.writelines(f"{one_line(name)}\n" for name in dict.fromkeys(names))
+        names = dict.fromkeys(_name(kind.name, line) for line in lines)
+        out.writelines(f"{one_line(name)}\n" for name in names if name)
     else:
         raise ValueError(form)
+
+
+def _name(template: str, line: Row) -> str:
+    return template.format_map({key: "" if value is None else value for key, value in line.items()})
 
 
 def show_table(columns: Sequence[str], lines: Sequence[Row], out: TextIO) -> None:

@@ -1,0 +1,172 @@
+"""One command line for everything that commands print with ``-o``, and command lines of which items fail.
+
+``test_contract.py`` runs each in every form, and checks that no command, and no kind of rows, is missing here.
+``{n}`` is a number that differs from run to run, for lines that change something.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.calls.features import Features
+from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
+from kafka_tools.admin.calls.tokens import DelegationToken, parse_principal
+from kafka_tools.admin.outcomes import Outcome, Outcomes
+
+OWN_FORMS = {
+    "dump-log": "json and jsonl of its own, schemas/dump-log.v1.schema.json: files are not rows",
+    "audit": "table, and json of its own, schemas/audit.v1.schema.json",
+    "console-producer": "reads records",
+    "console-consumer": "prints records, as --formatter says",
+    "broker": "runs until it is stopped",
+    "tour": "shows the other commands",
+    "completion": "prints a script for a shell",
+}
+"""Commands without the forms of ``-o``, and why."""
+
+
+class Case(NamedTuple):
+    """A command line: ``command`` as under kafka-tools, ``given`` the key of its ``OutputOption.kinds``.
+
+    ``before``: what has to be done first. ``failed``: how many items fail. ``rows``: whether there are any.
+    ``instead``: methods of AdminClient -> what they do, for what the bundled broker does not serve.
+    """
+
+    command: str
+    arguments: str
+    given: str = ""
+    before: Sequence[str] = ()
+    failed: int = 0
+    rows: bool = True
+    offline: bool = False
+    instead: Mapping[str, Callable[..., Any]] = {}
+
+    @property
+    def title(self) -> str:
+        return f"{self.command} {self.arguments}".strip()
+
+
+_DIRECTORY = uuid.UUID("f1ba5a58-8bbd-4a2c-bdc0-8a8ee5ab6ad2")
+_REPLICA = QuorumReplica(1, _DIRECTORY, 100, 1_760_000_000_000, 1_760_000_000_000)
+_QUORUM = QuorumDescription(
+    1, 4, 99, (_REPLICA, QuorumReplica(2, None, 90, None, None)), (QuorumReplica(3, None, 80, None, None),),
+    {1: (QuorumEndpoint("CONTROLLER", "localhost", 9093),)},
+)  # fmt: skip
+_USER = parse_principal("User:alice")
+_TOKEN = DelegationToken(
+    "token-1", b"hmac", _USER, None, 1_760_000_000_000, 1_760_086_400_000, 1_760_604_800_000, (_USER,)
+)
+_FEATURES = Features({"metadata.version": (7, 30), "kraft.version": (0, 1)}, {"metadata.version": (30, 30)}, 8)
+
+
+def _always(value: Any) -> Callable[..., Any]:
+    return lambda *_, **__: value
+
+
+def _updated(_: Any, updates: Mapping[str, Any], **__: Any) -> Outcomes[str, None]:
+    return Outcomes((name, Outcome[None](None)) for name in updates)
+
+
+_QUORUM_CALLS = {"describe_quorum": _always(_QUORUM), "add_voter": _always(None), "remove_voter": _always(None)}
+_TOKEN_CALLS = {
+    "create_delegation_token": _always(_TOKEN),
+    "describe_delegation_tokens": _always([_TOKEN]),
+    "renew_delegation_token": _always(1_760_090_000_000),
+    "expire_delegation_token": _always(1_760_000_000_000),
+}
+_FEATURE_CALLS = {"describe_features": _always(_FEATURES), "update_features": _updated}
+
+_ACL = "--allow-principal User:alice --operation Read --topic acl-{n}"
+_MAKE_TOPIC = "topics --create --topic made-{n} --partitions 2"
+_MAKE_GROUP = "consumer-groups --reset-offsets --group group-{n} --topic orders --to-earliest --execute"
+_ALICE = (
+    "scram --add SCRAM-SHA-256=[password=secret] --username alice",
+    "configs --alter --user alice --add-config producer_byte_rate=1024",
+)
+
+CASES = (
+    Case("topics", "--list", "list"),
+    Case("topics", "--describe", "describe"),
+    Case("topics", "--describe --topics-with-overrides", "describe"),
+    Case("topics", "--create --topic new-{n}", "create"),
+    Case("topics", "--alter --topic made-{n} --partitions 3", "alter", [_MAKE_TOPIC]),
+    Case("topics", "--delete --topic made-{n}", "delete", [_MAKE_TOPIC]),
+    Case("configs", "--describe --topic orders --topic made-{n}", "", [_MAKE_TOPIC]),
+    Case("configs", "--describe --entity-type users", "", _ALICE),
+    Case("configs", "--alter --topic orders --add-config flush.ms=1{n}", ""),
+    Case("configs", "--alter --dry-run --topic orders --add-config flush.ms=5 --delete-config retention.ms", "dry_run"),
+    Case("configs", "--describe --explain --user alice --client app", "explain", _ALICE),
+    Case("scram", "--describe", "describe", _ALICE),
+    Case("scram", "--add SCRAM-SHA-256=[password=secret] --username user-{n}", "add"),
+    Case("scram", "--add SCRAM-SHA-256=[password=secret] --username user-{n} --dry-run", "add dry_run"),
+    Case("scram", "--delete SCRAM-SHA-256 --username alice", "delete", _ALICE),
+    Case("scram", "--delete SCRAM-SHA-256 --username alice --dry-run", "delete dry_run", _ALICE),
+    Case("acls", "--list", "list", [f"acls --add {_ACL}"]),
+    Case("acls", f"--add {_ACL}", "add"),
+    Case("acls", f"--remove --force {_ACL}", "remove", [f"acls --add {_ACL}"]),
+    Case("delegation-tokens", "--create --max-life-time-period -1", "create", instead=_TOKEN_CALLS),
+    Case("delegation-tokens", "--describe", "describe", instead=_TOKEN_CALLS),
+    Case("delegation-tokens", "--renew --hmac aG1hYw== --renew-time-period -1", "renew", instead=_TOKEN_CALLS),
+    Case("delegation-tokens", "--expire --hmac aG1hYw== --expiry-time-period -1", "expire", instead=_TOKEN_CALLS),
+    Case("consumer-groups", "--list", "list", [_MAKE_GROUP]),
+    Case("consumer-groups", "--describe --group live", "describe"),
+    Case("consumer-groups", "--describe --group live --members", "describe members"),
+    Case("consumer-groups", "--describe --group live --state", "describe state"),
+    Case("consumer-groups", "--delete --group group-{n}", "delete", [_MAKE_GROUP]),
+    Case("consumer-groups", "--reset-offsets --group g --topic orders --to-latest --dry-run", "reset_offsets"),
+    Case("consumer-groups", "--delete-offsets --group group-{n} --topic orders", "delete_offsets", [_MAKE_GROUP]),
+    Case("delete-records", "--offset-json-file offsets.json"),
+    Case("broker-api-versions", ""),
+    Case("cluster cluster-id", ""),
+    Case("cluster list-endpoints", ""),
+    Case("cluster unregister", "--id 3", instead={"unregister_broker": _always(None)}),
+    Case("features describe", "", instead=_FEATURE_CALLS),
+    Case("features upgrade", "--feature metadata.version=30", instead=_FEATURE_CALLS),
+    Case("features downgrade", "--feature metadata.version=29 --dry-run", instead=_FEATURE_CALLS),
+    Case("features disable", "--feature kraft.version", instead=_FEATURE_CALLS),
+    Case("features version-mapping", "", offline=True),
+    Case(
+        "features feature-dependencies", "--feature eligible.leader.replicas.version=1 --feature group.version=1",
+        offline=True,
+    ),
+    Case("metadata-quorum describe", "--status", "status", instead=_QUORUM_CALLS),
+    Case("metadata-quorum describe", "--replication", "replication", instead=_QUORUM_CALLS),
+    Case("metadata-quorum add-controller", "--command-config controller.properties --dry-run", offline=True),
+    Case(
+        "metadata-quorum remove-controller", "--controller-id 1 --controller-directory-id 8bpaWIu9SiydwIqO5atq0g",
+        instead=_QUORUM_CALLS,
+    ),
+    Case("client-metrics", "--list", "list"),
+    Case("client-metrics", "--describe --name latency", "describe"),
+    Case("client-metrics", "--alter --name metrics-{n} --interval 1000", "alter"),
+    Case(
+        "client-metrics", "--delete --name metrics-{n}", "delete",
+        ["client-metrics --alter --name metrics-{n} --interval 1000"],
+    ),
+)  # fmt: skip
+
+FAILING = (
+    Case("topics", "--create --topic orders", "create", failed=1, rows=False),
+    Case("topics", "--describe --topic no-such-topic", "describe", failed=1, rows=False),
+    Case("topics", "--delete --topic no-such-topic", "delete", failed=1, rows=False),
+    Case("topics", "--alter --topic made-{n}|orders --partitions 2", "alter", [_MAKE_TOPIC], failed=2, rows=False),
+    Case("consumer-groups", "--describe --group live --group no-such-group", "describe", failed=1),
+    Case("consumer-groups", "--delete --group no-such-group --group group-{n}", "delete", [_MAKE_GROUP], failed=1),
+    Case(
+        "consumer-groups", "--delete-offsets --group live --topic no-such-topic", "delete_offsets", failed=1, rows=False
+    ),
+    Case("delete-records", "--offset-json-file beyond.json", failed=1),
+    Case("delete-records", "--offset-json-file no-such-file.json", failed=1, rows=False),
+    Case("configs", "--describe --topic orders --topic no-such-topic", "", failed=1),
+    Case("configs", "--alter --topic orders --topic no-such-topic --add-config flush.ms=2", "", failed=1),
+    Case("configs", "--alter --topic orders --add-config no.such.setting=2", "", failed=1, rows=False),
+    Case("scram", "--describe --username nobody --username alice", "describe", _ALICE, failed=1),
+    Case("scram", "--delete SCRAM-SHA-512 --username alice", "delete", _ALICE, failed=1, rows=False),
+    Case("client-metrics", "--describe --name no-such-name", "describe", failed=1, rows=False),
+    Case("cluster unregister", "--id 3", failed=1, rows=False),
+    Case("metadata-quorum describe", "--status", "status", failed=1, rows=False),
+    Case("features upgrade", "--feature metadata.version=30", failed=1, rows=False),
+    Case("features feature-dependencies", "--feature no.such.feature=1", failed=1, rows=False, offline=True),
+)
