@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.groups import MemberDescription as MemberDescription
     from kafka_tools.admin.calls.log_dirs import LogDirDescription as LogDirDescription
     from kafka_tools.admin.calls.log_dirs import ReplicaInfo as ReplicaInfo
+    from kafka_tools.admin.calls.log_dirs import ReplicaLogDirs as ReplicaLogDirs
     from kafka_tools.admin.calls.log_dirs import ReplicaPlace as ReplicaPlace
     from kafka_tools.admin.calls.members import MemberIdentity as MemberIdentity
     from kafka_tools.admin.calls.offsets import CommittedOffset as CommittedOffset
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.scram import ScramDeletion as ScramDeletion
     from kafka_tools.admin.calls.scram import ScramUpsertion as ScramUpsertion
     from kafka_tools.admin.calls.share_groups import ShareOffset as ShareOffset
+    from kafka_tools.admin.calls.streams_groups import StreamsGroupDescription as StreamsGroupDescription
     from kafka_tools.admin.calls.tokens import DelegationToken as DelegationToken
     from kafka_tools.admin.calls.tokens import Principal as Principal
     from kafka_tools.admin.calls.topics import CreatedTopic as CreatedTopic
@@ -89,6 +91,7 @@ __getattr__, __dir__ = lazy_names(
             "log_dirs": (
                 "LogDirDescription",
                 "ReplicaInfo",
+                "ReplicaLogDirs",
                 "ReplicaPlace",
             ),
             "members": ("MemberIdentity",),
@@ -116,6 +119,7 @@ __getattr__, __dir__ = lazy_names(
                 "ScramUpsertion",
             ),
             "share_groups": ("ShareOffset",),
+            "streams_groups": ("StreamsGroupDescription",),
             "tokens": (
                 "DelegationToken",
                 "Principal",

@@ -81,12 +81,13 @@ class Progress(Generic[K, V]):
         else:
             self.refuse(key, broker_error(code, message or None))
 
-    def settle(self, key: K, code: int, message: str | None, value: V) -> None:
+    def settle(self, key: K, code: int, message: str | None, value: V, retry_on_quota_violation: bool = True) -> None:
         """The rule for changes: only what the controller surely has not done is tried again.
 
         A change that timed out on the broker may still happen; trying again would report that it exists already.
         """
-        if code in (error_codes.NONE, error_codes.NOT_CONTROLLER, error_codes.THROTTLING_QUOTA_EXCEEDED):
+        over_quota = code == error_codes.THROTTLING_QUOTA_EXCEEDED and retry_on_quota_violation
+        if over_quota or code in (error_codes.NONE, error_codes.NOT_CONTROLLER):
             self.take(key, code, message, value)
         else:
             self.failed[key] = broker_error(code, message or None)

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.admin.calls.acls import AclBinding, AclFilter, operations_of
+from kafka_tools.admin.calls.acls import AclBinding, AclFilter
 from kafka_tools.admin.calls.configs import ConfigChange, ConfigEntry, ConfigResource, merge_changes
 from kafka_tools.admin.calls.groups import decode_assignment
 from kafka_tools.admin.calls.members import REASON, MemberIdentity
 from kafka_tools.admin.calls.offsets import EARLIEST_LOCAL, LATEST, MAX_TIMESTAMP
+from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.calls.quotas import SOURCES, effective, quota_entity
 from kafka_tools.admin.calls.share_groups import ShareOffset
 from kafka_tools.admin.calls.tokens import parse_hmac, parse_principal

@@ -1,7 +1,6 @@
 """Access control lists: describe, create, delete (KIP-140; pattern types KIP-290).
 
-Names of types, operations and permissions are Kafka's. ``operations_of`` reads the bit field of authorised operations
-(KIP-430).
+Names of types, operations and permissions are Kafka's.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from kafka_tools.admin.calls.permissions import OPERATIONS
 from kafka_tools.admin.driver import ALL, Call, Progress
 from kafka_tools.admin.lookups import AnyNode
 from kafka_tools.admin.outcomes import Outcome
@@ -29,23 +29,6 @@ RESOURCE_TYPES = {
     "USER": 7,
 }
 PATTERN_TYPES = {"ANY": 1, "MATCH": 2, "LITERAL": 3, "PREFIXED": 4}
-OPERATIONS = {
-    "ANY": 1,
-    "ALL": 2,
-    "READ": 3,
-    "WRITE": 4,
-    "CREATE": 5,
-    "DELETE": 6,
-    "ALTER": 7,
-    "DESCRIBE": 8,
-    "CLUSTER_ACTION": 9,
-    "DESCRIBE_CONFIGS": 10,
-    "ALTER_CONFIGS": 11,
-    "IDEMPOTENT_WRITE": 12,
-    "CREATE_TOKENS": 13,
-    "DESCRIBE_TOKENS": 14,
-    "TWO_PHASE_COMMIT": 15,
-}
 PERMISSIONS = {"ANY": 1, "DENY": 2, "ALLOW": 3}
 CLUSTER_NAME = "kafka-cluster"
 
@@ -87,13 +70,6 @@ def id_of(table: Mapping[str, int], word: str, what: str) -> int:
 
 def _word(table: Mapping[str, int], id: int) -> str:
     return next((word for word, number in table.items() if number == id), "UNKNOWN")
-
-
-def operations_of(bits: int) -> tuple[str, ...] | None:
-    """The operations in a bit field of authorised operations; None where the broker did not tell."""
-    if bits == -(2**31):
-        return None
-    return tuple(word for word, number in OPERATIONS.items() if bits >> number & 1)
 
 
 def _filter_fields(pattern: AclFilter, versions: NodeVersions, request: type[Request]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.driver import ALL, Call, Progress
 from kafka_tools.admin.lookups import AnyNode, Itself
 from kafka_tools.admin.metadata import BROKERS, CONTROLLERS
@@ -27,7 +28,8 @@ class ClusterDescription(NamedTuple):
     controller: Node | None
     nodes: tuple[Node, ...]
     fenced: frozenset[int] = frozenset()
-    authorized_operations: int | None = None
+    authorized_operations: tuple[str, ...] | None = None
+    """What the principal may do with the cluster, by ACL operation; None unless asked for (2.3)."""
 
 
 class DescribeCluster(Call[str, ClusterDescription]):
@@ -35,10 +37,13 @@ class DescribeCluster(Call[str, ClusterDescription]):
 
     name = "describe cluster"
 
-    def __init__(self, *, controllers: bool, include_fenced_brokers: bool) -> None:
+    def __init__(
+        self, *, controllers: bool, include_fenced_brokers: bool, include_authorized_operations: bool = False
+    ) -> None:
         self.lookup = AnyNode()
         self._controllers = controllers
         self._fenced = include_fenced_brokers
+        self._operations = include_authorized_operations
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
@@ -46,11 +51,17 @@ class DescribeCluster(Call[str, ClusterDescription]):
         if self._fenced:
             versions.require(DescribeClusterRequest, 2, "showing fenced brokers")
         if not versions.has(DescribeClusterRequest) and not self._controllers:
-            return MetadataRequest(topics=[])
+            if self._operations:
+                versions.require(MetadataRequest, 8, "telling the authorized operations of the cluster")
+            return MetadataRequest(topics=[], include_cluster_authorized_operations=self._operations)
         if self._controllers:
             versions.require(DescribeClusterRequest, 1, "describing controllers")
         kind = CONTROLLERS if self._controllers else BROKERS
-        return DescribeClusterRequest(endpoint_type=kind, include_fenced_brokers=self._fenced)
+        return DescribeClusterRequest(
+            endpoint_type=kind,
+            include_fenced_brokers=self._fenced,
+            include_cluster_authorized_operations=self._operations,
+        )
 
     def interpret(
         self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, ClusterDescription]
@@ -67,13 +78,12 @@ class DescribeCluster(Call[str, ClusterDescription]):
             nodes[id] = Node(id, item.host, item.port, item.rack)
             if not from_metadata and item.is_fenced:
                 fenced.add(id)
-        operations = response.cluster_authorized_operations
         progress.completed[ALL] = ClusterDescription(
             response.cluster_id,
             nodes.get(response.controller_id),
             tuple(nodes[id] for id in sorted(nodes)),
             frozenset(fenced),
-            operations if operations != -(2**31) else None,
+            operations_of(response.cluster_authorized_operations),
         )
 
 

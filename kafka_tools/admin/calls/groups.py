@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.driver import Call, Progress
 from kafka_tools.admin.lookups import Coordinator, Itself
 from kafka_tools.clock import Deadline
@@ -66,6 +67,8 @@ class GroupDescription(NamedTuple):
     members: tuple[MemberDescription, ...]
     group_epoch: int | None = None
     assignment_epoch: int | None = None
+    authorized_operations: tuple[str, ...] | None = None
+    """What the principal may do with the group, by ACL operation; None unless asked for (2.3)."""
 
     @property
     def is_simple(self) -> bool:
@@ -73,14 +76,15 @@ class GroupDescription(NamedTuple):
 
 
 class ListGroups(Call[Node, list[GroupListing]]):
-    """Node -> the groups it coordinates, limited to states and types if any are given."""
+    """Node -> the groups it coordinates, limited to states, types and protocol types if any are given."""
 
     name = "list groups"
 
-    def __init__(self, states: Sequence[str], types: Sequence[str]) -> None:
+    def __init__(self, states: Sequence[str], types: Sequence[str], protocol_types: Sequence[str] = ()) -> None:
         self.lookup = Itself()
         self._states = states
         self._types = types
+        self._protocol_types = protocol_types
 
     def build(self, keys: list[Node], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
@@ -106,6 +110,7 @@ class ListGroups(Call[Node, list[GroupListing]]):
                 item.group_type.lower() if version >= 5 else None,
             )
             for item in response.groups
+            if not self._protocol_types or item.protocol_type in self._protocol_types
         ]
         for key in keys:
             if response.error_code == error_codes.NONE:
@@ -120,13 +125,16 @@ class DescribeClassicGroups(Call[str, GroupDescription]):
 
     name = "describe groups"
 
-    def __init__(self) -> None:
+    def __init__(self, include_authorized_operations: bool = False) -> None:
         self.lookup = Coordinator()
+        self._operations = include_authorized_operations
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
 
-        return DescribeGroupsRequest(groups=keys)
+        if self._operations:
+            versions.require(DescribeGroupsRequest, 3, "telling the authorized operations of groups")
+        return DescribeGroupsRequest(groups=keys, include_authorized_operations=self._operations)
 
     def interpret(
         self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, GroupDescription]
@@ -153,7 +161,14 @@ class DescribeClassicGroups(Call[str, GroupDescription]):
             progress.failed[item.group_id] = error
             return
         progress.completed[item.group_id] = GroupDescription(
-            item.group_id, CLASSIC, item.protocol_type, item.protocol_data, item.group_state, node, members
+            item.group_id,
+            CLASSIC,
+            item.protocol_type,
+            item.protocol_data,
+            item.group_state,
+            node,
+            members,
+            authorized_operations=operations_of(item.authorized_operations),
         )
 
 
@@ -185,14 +200,15 @@ class DescribeConsumerGroups(Call[str, GroupDescription]):
 
     name = "describe consumer groups"
 
-    def __init__(self) -> None:
+    def __init__(self, include_authorized_operations: bool = False) -> None:
         self.lookup = Coordinator()
+        self._operations = include_authorized_operations
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 
         versions.require(ConsumerGroupDescribeRequest, 0, "describing groups of the new protocol")
-        return ConsumerGroupDescribeRequest(group_ids=keys)
+        return ConsumerGroupDescribeRequest(group_ids=keys, include_authorized_operations=self._operations)
 
     def interpret(
         self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, GroupDescription]
@@ -213,6 +229,7 @@ class DescribeConsumerGroups(Call[str, GroupDescription]):
                 members,
                 item.group_epoch,
                 item.assignment_epoch,
+                operations_of(item.authorized_operations),
             )
 
 

@@ -107,6 +107,64 @@ def _log_dir(item: Any, version: int) -> Outcome[LogDirDescription]:
     )
 
 
+class ReplicaLogDirs(NamedTuple):
+    """Where a replica is: paths, and how far each log lags (``ReplicaInfo``). None: the broker holds no such log."""
+
+    current: str | None
+    current_lag: int | None
+    future: str | None
+    future_lag: int | None
+
+
+class DescribeReplicaLogDirs(Call[ReplicaPlace, ReplicaLogDirs]):
+    """Replica -> its directories, from its broker's answer to DescribeLogDirs."""
+
+    name = "describe replica log dirs"
+
+    def __init__(self) -> None:
+        self.lookup = GivenNode(_broker_of)
+
+    def build(self, keys: list[ReplicaPlace], versions: NodeVersions, deadline: Deadline) -> Request:
+        partitions = [key.topic_partition for key in keys]
+        return DescribeLogDirs(partitions).build([keys[0].broker_id], versions, deadline)
+
+    def interpret(
+        self,
+        keys: list[ReplicaPlace],
+        response: Any,
+        version: int,
+        node: Node,
+        progress: Progress[ReplicaPlace, ReplicaLogDirs],
+    ) -> None:
+        broker_id = keys[0].broker_id
+        told: Progress[int, LogDirs] = Progress()
+        DescribeLogDirs(None).interpret([broker_id], response, version, node, told)
+        for key in keys:
+            if broker_id in told.completed:
+                self._take(key, told.completed[broker_id], progress)
+            elif broker_id in told.again:
+                progress.again[key] = told.again[broker_id]
+            else:
+                progress.failed[key] = told.failed[broker_id]
+
+    @staticmethod
+    def _take(key: ReplicaPlace, dirs: LogDirs, progress: Progress[ReplicaPlace, ReplicaLogDirs]) -> None:
+        found = ReplicaLogDirs(None, None, None, None)
+        for path, outcome in dirs.items():
+            if outcome.value is None:
+                continue  # an offline directory does not say what it holds
+            replica = outcome.value.replicas.get(key.topic_partition)
+            if replica is not None and replica.is_future:
+                found = found._replace(future=path, future_lag=replica.offset_lag)
+            elif replica is not None:
+                found = found._replace(current=path, current_lag=replica.offset_lag)
+        offline = [outcome.error for outcome in dirs.values() if outcome.error is not None]
+        if found.current is None and offline:
+            progress.failed[key] = offline[0]  # it may be in that one
+        else:
+            progress.completed[key] = found
+
+
 class AlterReplicaLogDirs(Call[ReplicaPlace, None]):
     """Replica -> the absolute path of the log directory of its broker that it shall move to."""
 

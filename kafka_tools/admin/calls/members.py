@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.admin.driver import Call, Progress
 from kafka_tools.admin.lookups import Coordinator
@@ -13,6 +13,9 @@ from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.groups import GroupDescription
 
 REASON = "member was removed by an admin"
 
@@ -25,6 +28,14 @@ class MemberIdentity(NamedTuple):
 
     def __str__(self) -> str:
         return self.instance_id or self.member_id
+
+
+def everyone(group: GroupDescription) -> list[MemberIdentity]:
+    """Every member of a group: static ones by instance id, which outlives a restart, the others by member id."""
+    return [
+        MemberIdentity(instance_id=member.instance_id) if member.instance_id else MemberIdentity(member.member_id)
+        for member in group.members
+    ]
 
 
 class RemoveMembers(Call[str, Outcomes[MemberIdentity, None]]):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.admin.calls.groups import GroupDescription, MemberDescription, not_found, partitions_of
+from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.driver import Call, Progress
 from kafka_tools.admin.lookups import Coordinator
@@ -33,14 +34,15 @@ class DescribeShareGroups(Call[str, GroupDescription]):
 
     name = "describe share groups"
 
-    def __init__(self) -> None:
+    def __init__(self, include_authorized_operations: bool = False) -> None:
         self.lookup = Coordinator()
+        self._operations = include_authorized_operations
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 
         versions.require(ShareGroupDescribeRequest, 0, "describing share groups")
-        return ShareGroupDescribeRequest(group_ids=keys)
+        return ShareGroupDescribeRequest(group_ids=keys, include_authorized_operations=self._operations)
 
     def interpret(
         self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, GroupDescription]
@@ -76,6 +78,7 @@ class DescribeShareGroups(Call[str, GroupDescription]):
                 members,
                 item.group_epoch,
                 item.assignment_epoch,
+                operations_of(item.authorized_operations),
             )
 
 

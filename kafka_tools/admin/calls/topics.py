@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.driver import ALL, Call, KeysRefused, Progress
 from kafka_tools.admin.lookups import AnyNode, Controller
 from kafka_tools.clock import Deadline
@@ -25,7 +26,6 @@ TopicKey = str | uuid.UUID
 DEFAULT = -1
 """Partitions or replication factor as the cluster's own setting says."""
 PAGE_PARTITIONS = 2000
-UNKNOWN_OPERATIONS = -(2**31)
 
 
 class TopicListing(NamedTuple):
@@ -56,6 +56,8 @@ class TopicDescription(NamedTuple):
     topic_id: uuid.UUID
     is_internal: bool
     partitions: tuple[PartitionDescription, ...]
+    authorized_operations: tuple[str, ...] | None = None
+    """What the principal may do with the topic, by ACL operation; None where the broker does not tell."""
 
 
 class NewTopic(NamedTuple):
@@ -113,8 +115,9 @@ class DescribeTopics(Call[TopicKey, TopicDescription]):
 
     name = "describe topics"
 
-    def __init__(self) -> None:
+    def __init__(self, include_authorized_operations: bool = False) -> None:
         self.lookup = AnyNode()
+        self._operations = include_authorized_operations
 
     def build(self, keys: list[TopicKey], versions: NodeVersions, deadline: Deadline) -> Request:
         refuse_empty_names(keys)
@@ -122,7 +125,11 @@ class DescribeTopics(Call[TopicKey, TopicDescription]):
             versions.require(MetadataRequest, 12, "finding topics by id")
         Topic = MetadataRequest.RequestTopic
         topics = [Topic(name=key) if isinstance(key, str) else Topic(name=None, topic_id=key) for key in keys]
-        return MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+        if self._operations:
+            versions.require(MetadataRequest, 8, "telling the authorized operations of topics")
+        return MetadataRequest(
+            topics=topics, allow_auto_topic_creation=False, include_topic_authorized_operations=self._operations
+        )
 
     def interpret(
         self,
@@ -184,7 +191,8 @@ def take_topic(
         progress.refuse(key, error)
         return
     ordered = tuple(sorted(partitions, key=lambda item: item.partition))
-    progress.completed[key] = TopicDescription(topic.name, topic.topic_id, topic.is_internal, ordered)
+    operations = operations_of(topic.topic_authorized_operations)
+    progress.completed[key] = TopicDescription(topic.name, topic.topic_id, topic.is_internal, ordered, operations)
 
 
 def not_found(key: TopicKey) -> str:
@@ -235,10 +243,13 @@ class CreateTopics(Call[str, CreatedTopic]):
 
     name = "create topics"
 
-    def __init__(self, topics: Mapping[str, NewTopic], validate_only: bool) -> None:
+    def __init__(
+        self, topics: Mapping[str, NewTopic], validate_only: bool, retry_on_quota_violation: bool = True
+    ) -> None:
         self.lookup = Controller()
         self._topics = topics
         self._validate_only = validate_only
+        self._retry_quota = retry_on_quota_violation
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
@@ -269,7 +280,7 @@ class CreateTopics(Call[str, CreatedTopic]):
             configs = None if item.configs is None else {config.name: config.value for config in item.configs}
             told = configs if version >= 5 and item.topic_config_error_code == error_codes.NONE else None
             created = CreatedTopic(item.name, item.topic_id, item.num_partitions, item.replication_factor, told)
-            progress.settle(item.name, item.error_code, item.error_message, created)
+            progress.settle(item.name, item.error_code, item.error_message, created, self._retry_quota)
 
 
 def _creatable(topic: NewTopic) -> Any:
@@ -294,8 +305,9 @@ class DeleteTopics(Call[TopicKey, None]):
 
     name = "delete topics"
 
-    def __init__(self) -> None:
+    def __init__(self, retry_on_quota_violation: bool = True) -> None:
         self.lookup = Controller()
+        self._retry_quota = retry_on_quota_violation
 
     def build(self, keys: list[TopicKey], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -317,7 +329,8 @@ class DeleteTopics(Call[TopicKey, None]):
         for item in response.responses:
             key = item.topic_id if item.topic_id != ZERO_UUID and item.topic_id in keys else item.name
             unknown = item.error_code in (error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
-            progress.settle(key, item.error_code, not_found(key) if unknown else item.error_message, None)
+            text = not_found(key) if unknown else item.error_message
+            progress.settle(key, item.error_code, text, None, self._retry_quota)
 
 
 class CreatePartitions(Call[str, None]):
@@ -325,10 +338,13 @@ class CreatePartitions(Call[str, None]):
 
     name = "create partitions"
 
-    def __init__(self, wanted: Mapping[str, NewPartitions], validate_only: bool) -> None:
+    def __init__(
+        self, wanted: Mapping[str, NewPartitions], validate_only: bool, retry_on_quota_violation: bool = True
+    ) -> None:
         self.lookup = Controller()
         self._wanted = wanted
         self._validate_only = validate_only
+        self._retry_quota = retry_on_quota_violation
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
@@ -350,4 +366,4 @@ class CreatePartitions(Call[str, None]):
         for item in response.results:
             unknown = item.error_code == error_codes.UNKNOWN_TOPIC_OR_PARTITION
             text = not_found(item.name) if unknown else item.error_message
-            progress.settle(item.name, item.error_code, text, None)
+            progress.settle(item.name, item.error_code, text, None, self._retry_quota)

@@ -14,7 +14,7 @@ from kafka_tools.values import Node, TopicPartition
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.cluster import ClusterDescription
     from kafka_tools.admin.calls.features import Features, FeatureUpdate
-    from kafka_tools.admin.calls.log_dirs import LogDirs, ReplicaPlace
+    from kafka_tools.admin.calls.log_dirs import LogDirs, ReplicaLogDirs, ReplicaPlace
     from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint
     from kafka_tools.admin.calls.transactions import (
         AbortSpec,
@@ -29,12 +29,21 @@ class ClusterOperations(Connected):
     """See the module."""
 
     def describe_cluster(
-        self, *, include_fenced_brokers: bool = False, timeout_s: float | None = None, deadline: Deadline | None = None
+        self,
+        *,
+        include_fenced_brokers: bool = False,
+        include_authorized_operations: bool = False,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
     ) -> ClusterDescription:
         """Cluster id, controller and nodes: brokers, or controllers with bootstrap controllers."""
         from kafka_tools.admin.calls.cluster import DescribeCluster
 
-        call = DescribeCluster(controllers=self.config.is_controllers, include_fenced_brokers=include_fenced_brokers)
+        call = DescribeCluster(
+            controllers=self.config.is_controllers,
+            include_fenced_brokers=include_fenced_brokers,
+            include_authorized_operations=include_authorized_operations,
+        )
         return self.ask(call, timeout_s, deadline)
 
     def nodes(self, *, timeout_s: float | None = None, deadline: Deadline | None = None) -> list[Node]:
@@ -66,6 +75,14 @@ class ClusterOperations(Connected):
         deadline = deadline or self.deadline(timeout_s)
         ids = [node.id for node in self.nodes(deadline=deadline)] if broker_ids is None else broker_ids
         return self.run(DescribeLogDirs(partitions), ids, deadline=deadline)
+
+    def describe_replica_log_dirs(
+        self, replicas: Iterable[ReplicaPlace], *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> Outcomes[ReplicaPlace, ReplicaLogDirs]:
+        """Replica -> the directory it is in, and the one it moves to."""
+        from kafka_tools.admin.calls.log_dirs import DescribeReplicaLogDirs
+
+        return self.run(DescribeReplicaLogDirs(), replicas, timeout_s, deadline)
 
     def alter_replica_log_dirs(
         self,
@@ -138,6 +155,12 @@ class ClusterOperations(Connected):
         from kafka_tools.admin.calls.transactions import FenceProducers
 
         return self.run(FenceProducers(), transactional_ids, timeout_s, deadline)
+
+    def terminate_transaction(
+        self, transactional_id: str, *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> None:
+        """End the transaction that a transactional id has open, even a prepared one (KIP-939), by fencing it."""
+        self.fence_producers([transactional_id], timeout_s=timeout_s, deadline=deadline)[transactional_id].get()
 
     # features and quorum
 

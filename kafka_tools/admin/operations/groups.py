@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.members import MemberIdentity
     from kafka_tools.admin.calls.offsets import CommittedOffset
     from kafka_tools.admin.calls.share_groups import ShareOffset
+    from kafka_tools.admin.calls.streams_groups import StreamsGroupDescription
 
 
 class GroupOperations(ClusterOperations):
@@ -31,14 +32,18 @@ class GroupOperations(ClusterOperations):
         states: Sequence[str] = (),
         types: Sequence[str] = (),
         *,
+        protocol_types: Sequence[str] = (),
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Listing[GroupListing]:
-        """The groups of every broker, by id; ``errors`` of the result says which brokers could not tell theirs."""
+        """The groups of every broker, by id; ``errors`` of the result says which brokers could not tell theirs.
+
+        States need 2.6, types other than classic 3.8; protocol types ("consumer", "connect", "") are sorted out here.
+        """
         from kafka_tools.admin.calls.groups import ListGroups
 
         deadline = deadline or self.deadline(timeout_s)
-        outcomes = self.run(ListGroups(states, types), self.nodes(deadline=deadline), deadline=deadline)
+        outcomes = self.run(ListGroups(states, types, protocol_types), self.nodes(deadline=deadline), deadline=deadline)
         failures = list(outcomes.failures().values())
         if failures and len(failures) == len(outcomes):
             raise failures[0]
@@ -46,7 +51,12 @@ class GroupOperations(ClusterOperations):
         return Listing((groups[group_id] for group_id in sorted(groups)), failures)
 
     def describe_groups(
-        self, group_ids: Iterable[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self,
+        group_ids: Iterable[str],
+        *,
+        include_authorized_operations: bool = False,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
     ) -> Outcomes[str, GroupDescription]:
         """Group -> members and state, of the new and of the classic protocol."""
         from kafka_tools.admin.calls.groups import DescribeClassicGroups, DescribeConsumerGroups
@@ -56,15 +66,43 @@ class GroupOperations(ClusterOperations):
         deadline = deadline or self.deadline(timeout_s)
         found: dict[str, Outcome[GroupDescription]] = {}
         if keys and versions_of(self.cluster, deadline).has(ConsumerGroupDescribeRequest):
-            outcomes = self.run(DescribeConsumerGroups(), keys, deadline=deadline)
+            call = DescribeConsumerGroups(include_authorized_operations)
+            outcomes = self.run(call, keys, deadline=deadline)
             found = {key: outcome for key, outcome in outcomes.items() if not _is_other_kind(outcome)}
-        rest = self.run(DescribeClassicGroups(), [key for key in keys if key not in found], deadline=deadline)
+        others = [key for key in keys if key not in found]
+        rest = self.run(DescribeClassicGroups(include_authorized_operations), others, deadline=deadline)
         return Outcomes((key, found[key] if key in found else rest[key]) for key in keys)
+
+    def describe_classic_groups(
+        self,
+        group_ids: Iterable[str],
+        *,
+        include_authorized_operations: bool = False,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[str, GroupDescription]:
+        """Group -> members and state, of the classic protocol only (consumers, Connect workers and others)."""
+        from kafka_tools.admin.calls.groups import DescribeClassicGroups
+
+        return self.run(DescribeClassicGroups(include_authorized_operations), group_ids, timeout_s, deadline)
+
+    def describe_streams_groups(
+        self,
+        group_ids: Iterable[str],
+        *,
+        include_authorized_operations: bool = False,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[str, StreamsGroupDescription]:
+        """Streams group -> topology, tasks of its members, and state (4.1)."""
+        from kafka_tools.admin.calls.streams_groups import DescribeStreamsGroups
+
+        return self.run(DescribeStreamsGroups(include_authorized_operations), group_ids, timeout_s, deadline)
 
     def delete_groups(
         self, group_ids: Iterable[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[str, None]:
-        """Delete groups without members, with their offsets."""
+        """Delete groups of any kind that have no members, with their offsets."""
         from kafka_tools.admin.calls.groups import DeleteGroups
 
         return self.run(DeleteGroups(), group_ids, timeout_s, deadline)
@@ -72,15 +110,18 @@ class GroupOperations(ClusterOperations):
     def remove_members(
         self,
         group_id: str,
-        members: Sequence[MemberIdentity],
+        members: Sequence[MemberIdentity] | None,
         *,
         reason: str | None = None,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[MemberIdentity, None]:
-        """Make members leave their group; static ones are named by instance id (2.4)."""
-        from kafka_tools.admin.calls.members import REASON, RemoveMembers
+        """Make members leave their group, all of them for None; static ones are named by instance id (2.4)."""
+        from kafka_tools.admin.calls.members import REASON, RemoveMembers, everyone
 
+        deadline = deadline or self.deadline(timeout_s)
+        if members is None:
+            members = everyone(self.describe_groups([group_id], deadline=deadline)[group_id].get())
         if not members:
             return Outcomes(())
         return self.ask_group(RemoveMembers(group_id, members, reason or REASON), group_id, timeout_s, deadline)
@@ -88,12 +129,17 @@ class GroupOperations(ClusterOperations):
     # share groups
 
     def describe_share_groups(
-        self, group_ids: Iterable[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self,
+        group_ids: Iterable[str],
+        *,
+        include_authorized_operations: bool = False,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
     ) -> Outcomes[str, GroupDescription]:
         """Share group -> members and state (4.1)."""
         from kafka_tools.admin.calls.share_groups import DescribeShareGroups
 
-        return self.run(DescribeShareGroups(), group_ids, timeout_s, deadline)
+        return self.run(DescribeShareGroups(include_authorized_operations), group_ids, timeout_s, deadline)
 
     def list_share_group_offsets(
         self,

@@ -40,6 +40,7 @@ class TopicOperations(Connected):
         topics: Iterable[TopicKey],
         *,
         page_size: int | None = None,
+        include_authorized_operations: bool = False,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicKey, TopicDescription]:
@@ -51,11 +52,12 @@ class TopicOperations(Connected):
         deadline = deadline or self.deadline(timeout_s)
         names = [key for key in keys if isinstance(key, str) and key]
         if not names or not versions_of(self.cluster, deadline).has(DescribeTopicPartitionsRequest):
-            return self.run(DescribeTopics(), keys, deadline=deadline)
+            return self.run(DescribeTopics(include_authorized_operations), keys, deadline=deadline)
         from kafka_tools.admin.topic_pages import describe_by_pages
 
         found = describe_by_pages(names, page_size or PAGE_PARTITIONS, self.cluster, deadline)
-        rest = self.run(DescribeTopics(), [key for key in keys if key not in found], deadline=deadline)
+        others = [key for key in keys if key not in found]
+        rest = self.run(DescribeTopics(include_authorized_operations), others, deadline=deadline)
         return Outcomes((key, found[key] if key in found else rest[key]) for key in keys)
 
     def create_topics(
@@ -63,35 +65,43 @@ class TopicOperations(Connected):
         topics: Sequence[NewTopic],
         *,
         validate_only: bool = False,
+        retry_on_quota_violation: bool = True,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[str, CreatedTopic]:
-        """Name -> what was created."""
+        """Name -> what was created. A broker that is asked for too many changes is asked again (KIP-599), or not."""
         from kafka_tools.admin.calls.topics import CreateTopics, by_name
 
         named = by_name(topics)
-        return self.run(CreateTopics(named, validate_only), named, timeout_s, deadline)
+        return self.run(CreateTopics(named, validate_only, retry_on_quota_violation), named, timeout_s, deadline)
 
     def delete_topics(
-        self, topics: Iterable[TopicKey], *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self,
+        topics: Iterable[TopicKey],
+        *,
+        retry_on_quota_violation: bool = True,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
     ) -> Outcomes[TopicKey, None]:
         """Topics by name, or by id (2.8)."""
         from kafka_tools.admin.calls.topics import DeleteTopics
 
-        return self.run(DeleteTopics(), topics, timeout_s, deadline)
+        return self.run(DeleteTopics(retry_on_quota_violation), topics, timeout_s, deadline)
 
     def create_partitions(
         self,
         wanted: Mapping[str, NewPartitions],
         *,
         validate_only: bool = False,
+        retry_on_quota_violation: bool = True,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[str, None]:
         """Raise topics to a total number of partitions."""
         from kafka_tools.admin.calls.topics import CreatePartitions
 
-        return self.run(CreatePartitions(wanted, validate_only), wanted, timeout_s, deadline)
+        call = CreatePartitions(wanted, validate_only, retry_on_quota_violation)
+        return self.run(call, wanted, timeout_s, deadline)
 
     # records and offsets
 

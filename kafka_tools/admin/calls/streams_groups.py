@@ -1,0 +1,173 @@
+"""Kafka Streams groups (KIP-1071): describe. What they committed is asked for and changed as of any other group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.calls.groups import not_found
+from kafka_tools.admin.calls.permissions import operations_of
+from kafka_tools.admin.driver import Call, Progress
+from kafka_tools.admin.lookups import Coordinator
+from kafka_tools.clock import Deadline
+from kafka_tools.net.broker_errors import error_of
+from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node
+
+Tasks = dict[str, tuple[int, ...]]
+"""Subtopology -> the numbers of its tasks, which are those of partitions."""
+
+
+class StreamsAssignment(NamedTuple):
+    """The tasks of a member, by subtopology."""
+
+    active: Tasks
+    standby: Tasks
+    warmup: Tasks
+
+
+class StreamsMember(NamedTuple):
+    """One member. ``process_id`` is shared by the members of one application instance; ``user_endpoint`` is (host,
+    port) where it answers interactive queries. Task offsets and ends: (subtopology, partition) -> offset."""
+
+    member_id: str
+    instance_id: str | None
+    rack: str | None
+    client_id: str
+    host: str
+    epoch: int
+    topology_epoch: int
+    process_id: str
+    user_endpoint: tuple[str, int] | None
+    client_tags: dict[str, str]
+    task_offsets: dict[tuple[str, int], int]
+    task_end_offsets: dict[tuple[str, int], int]
+    assignment: StreamsAssignment
+    target_assignment: StreamsAssignment
+    is_classic: bool
+
+
+class StreamsTopic(NamedTuple):
+    """An internal topic that a subtopology wants; 0 partitions where that follows from its sources."""
+
+    name: str
+    partitions: int
+    replication_factor: int
+    configs: dict[str, str]
+
+
+class Subtopology(NamedTuple):
+    """A part of the application's topology that runs as one task per partition."""
+
+    subtopology_id: str
+    source_topics: tuple[str, ...]
+    repartition_sink_topics: tuple[str, ...]
+    state_changelog_topics: tuple[StreamsTopic, ...]
+    repartition_source_topics: tuple[StreamsTopic, ...]
+
+
+class StreamsGroupDescription(NamedTuple):
+    """One group. ``topology_epoch`` is None and ``subtopologies`` empty until a member has told the topology."""
+
+    group_id: str
+    state: str
+    coordinator: Node
+    group_epoch: int
+    assignment_epoch: int
+    topology_epoch: int | None
+    subtopologies: tuple[Subtopology, ...]
+    members: tuple[StreamsMember, ...]
+    authorized_operations: tuple[str, ...] | None
+
+
+class DescribeStreamsGroups(Call[str, StreamsGroupDescription]):
+    """Group -> description (4.1)."""
+
+    name = "describe streams groups"
+
+    def __init__(self, include_authorized_operations: bool = False) -> None:
+        self.lookup = Coordinator()
+        self._operations = include_authorized_operations
+
+    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
+
+        versions.require(StreamsGroupDescribeRequest, 0, "describing streams groups")
+        return StreamsGroupDescribeRequest(group_ids=keys, include_authorized_operations=self._operations)
+
+    def interpret(
+        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, StreamsGroupDescription]
+    ) -> None:
+        for item in response.groups:
+            error = error_of(item.error_code, item.error_message)
+            if error is not None and error.code.code == error_codes.GROUP_ID_NOT_FOUND:
+                progress.failed[item.group_id] = not_found(item.group_id)
+            elif error is not None:
+                progress.refuse(item.group_id, error)
+            else:
+                progress.completed[item.group_id] = _group(item, node)
+
+
+def _group(item: Any, node: Node) -> StreamsGroupDescription:
+    topology = item.topology
+    return StreamsGroupDescription(
+        item.group_id,
+        item.group_state,
+        node,
+        item.group_epoch,
+        item.assignment_epoch,
+        None if topology is None else topology.epoch,
+        () if topology is None else tuple(_subtopology(part) for part in topology.subtopologies or ()),
+        tuple(_member(member) for member in item.members),
+        operations_of(item.authorized_operations),
+    )
+
+
+def _subtopology(item: Any) -> Subtopology:
+    return Subtopology(
+        item.subtopology_id,
+        tuple(item.source_topics),
+        tuple(item.repartition_sink_topics),
+        tuple(_topic(topic) for topic in item.state_changelog_topics),
+        tuple(_topic(topic) for topic in item.repartition_source_topics),
+    )
+
+
+def _topic(item: Any) -> StreamsTopic:
+    configs = {config.key: config.value for config in item.topic_configs}
+    return StreamsTopic(item.name, item.partitions, item.replication_factor, configs)
+
+
+def _member(item: Any) -> StreamsMember:
+    endpoint = item.user_endpoint
+    return StreamsMember(
+        item.member_id,
+        item.instance_id,
+        item.rack_id,
+        item.client_id,
+        item.client_host,
+        item.member_epoch,
+        item.topology_epoch,
+        item.process_id,
+        None if endpoint is None else (endpoint.host, endpoint.port),
+        {tag.key: tag.value for tag in item.client_tags},
+        _offsets(item.task_offsets),
+        _offsets(item.task_end_offsets),
+        _assignment(item.assignment),
+        _assignment(item.target_assignment),
+        item.is_classic,
+    )
+
+
+def _offsets(items: Sequence[Any]) -> dict[tuple[str, int], int]:
+    return {(item.subtopology_id, item.partition): item.offset for item in items}
+
+
+def _assignment(item: Any) -> StreamsAssignment:
+    return StreamsAssignment(_tasks(item.active_tasks), _tasks(item.standby_tasks), _tasks(item.warmup_tasks))
+
+
+def _tasks(items: Sequence[Any]) -> Tasks:
+    return {item.subtopology_id: tuple(sorted(item.partitions)) for item in items}
