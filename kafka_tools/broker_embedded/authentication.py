@@ -1,4 +1,4 @@
-"""Who a client is: SASL on a connection, and the name in a TLS certificate.
+"""Who a client is that logs in: SASL on a connection.
 
 The dialogue is that of Kafka's ``SaslServerAuthenticator`` (KIP-43, KIP-152): ApiVersions and SaslHandshake
 first, then tokens, in SaslAuthenticate requests or, after a handshake of v0, bare. Mechanisms: PLAIN with
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.delegation_tokens import parts_of
 from kafka_tools.errors import AuthenticationFailed, ConfigError
@@ -189,18 +189,6 @@ def listener_values(properties: Mapping[str, str], listener: str) -> dict[str, s
     prefix = f"listener.name.{listener.lower()}."
     own = {key[len(prefix) :]: value for key, value in properties.items() if key.lower().startswith(prefix)}
     return {**properties, **own}
-
-
-def tls_principal(certificate: Mapping[str, Any] | None) -> str:
-    """``User:`` and the distinguished name of a client's certificate, as Kafka's default mapper gives it."""
-    if not certificate or not certificate.get("subject"):
-        return ANONYMOUS
-    names = {
-        "commonName": "CN", "organizationalUnitName": "OU", "organizationName": "O", "localityName": "L",
-        "stateOrProvinceName": "ST", "countryName": "C",
-    }  # fmt: skip
-    parts = [f"{names.get(key, key)}={value}" for relative in certificate["subject"] for key, value in relative]
-    return "User:" + ",".join(reversed(parts))
 
 
 def _plain_users(values: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:

@@ -242,6 +242,11 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
             raise _bad_request(f"Error parsing configuration property '{_PER_IP}': '{entry}' is not host:connections")
     for name in dynamic.THREAD_POOLS & values.keys():
         _check_pool(name, values[name], store.broker.integer(name))
+    if resource:
+        try:
+            store.check_running(wanted)
+        except ConfigError as error:
+            raise _bad_request(str(error)) from error
 
 
 def _is_per_broker_listener(name: str) -> bool:

@@ -224,6 +224,16 @@ class ConfigStore:
             (self.static_properties(), STATIC_SOURCE),
         ]
 
+    def broker_properties(self, own: Mapping[str, str] | None = None) -> dict[str, str]:
+        """All that is written for this broker, as one; ``own`` stands for what is set for it alone."""
+        dynamic = self.dynamic(BROKER, self.node_name) if own is None else own
+        return {**self.static_properties(), **self.dynamic(BROKER, ""), **dynamic}
+
+    def check_running(self, own: Mapping[str, str]) -> None:
+        """ConfigError if what runs could not do with these configs of this broker."""
+        if self._core.check_broker_config is not None:
+            self._core.check_broker_config(self.broker_properties(own))
+
     def static_properties(self) -> Mapping[str, str]:
         """server.properties; the broker's id stands there under both of its names, as in Kafka."""
         return {**self._core.properties, "node.id": self.node_name, "broker.id": self.node_name}

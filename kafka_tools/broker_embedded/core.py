@@ -77,6 +77,8 @@ class Core:
         self.authorizer: Authorizer | None = None
         self.on_broker_config: Callable[[], None] | None = None
         """Called after a broker config was changed, by the listeners if there are any."""
+        self.check_broker_config: Callable[[Mapping[str, str]], None] | None = None
+        """Asked, by all configs as they would be, before a broker config is changed; ConfigError refuses."""
         self.timers = Timers(clock)
         self.purgatory = Purgatory(self.timers)
         self._appliers: dict[type[Stored], list[Callable[[Any], None]]] = {}

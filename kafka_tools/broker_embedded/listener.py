@@ -11,18 +11,20 @@ import asyncio
 import logging
 import socket
 from collections import deque
+from collections.abc import Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from kafka_tools.broker_embedded.connection_limits import ConnectionLimits
 from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection
-from kafka_tools.errors import ConfigError, WireError
+from kafka_tools.broker_embedded.doorkeeper import Doorkeeper
+from kafka_tools.errors import ConfigError, InputError, WireError
 from kafka_tools.protocol.frames import FrameReader
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.authentication import ListenerSecurity
     from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.endpoints import Endpoint
+    from kafka_tools.broker_embedded.listener_tls import ListenerTls
     from kafka_tools.broker_embedded.purgatory import Parked
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,7 @@ _WAITING_REQUESTS = 64
 """Requests of one connection that may wait; beyond that it is not read from until they are served."""
 
 _IDLE_CHECK_MS = 10_000
+_STORE_CHECK_MS = 10_000
 
 _DRAIN_STEPS, _DRAIN_STEP_S = 100, 0.01
 """How long a stop waits for clients to take the answers that are already written: a second at most."""
@@ -53,6 +56,8 @@ class ClientConnection(asyncio.Protocol):
         self._reading = True
         self._counted = False
         self._transport: Any = None
+        self.certificate_principal = "User:ANONYMOUS"
+        """Who the client's certificate names, on listeners with TLS alone."""
         self.connection: Connection | None = None
         self.last_used_s = 0.0
 
@@ -69,10 +74,8 @@ class ClientConnection(asyncio.Protocol):
         security = self._server.security.get(self._endpoint.name)
         if security is not None:
             self.connection.login = security.login()
-        elif self._endpoint.has_tls:
-            from kafka_tools.broker_embedded.authentication import tls_principal
-
-            self.connection.principal = tls_principal(transport.get_extra_info("peercert"))
+        else:
+            self.connection.principal = self.certificate_principal
         self.last_used_s = self._core.clock.monotonic_s()
         self._server.connections.add(self)
         self._server.doorkeeper.arrived(self)
@@ -203,60 +206,43 @@ class ClientConnection(asyncio.Protocol):
         return self._parked is None and not self._frames
 
 
-class Doorkeeper:
-    """Lets connections in as ``ConnectionLimits`` allow: now, later or not at all."""
+class TlsArrival(asyncio.Protocol):
+    """A socket on its way to be a ``ClientConnection``: the TLS handshake, with the stores that hold now."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, endpoint: Endpoint, tls: ListenerTls) -> None:
         self._server = server
-        self._timers = server.core.timers
-        self._limits = ConnectionLimits(
-            server.core, {endpoint.name: endpoint.protocol for endpoint in server.endpoints}
-        )
-        self._waiting: deque[ClientConnection] = deque()
-        """Those for whom there is no room yet, in the order they came."""
+        self._endpoint = endpoint
+        self._tls = tls
 
-    def arrived(self, connection: ClientConnection) -> None:
-        delay_ms = self._limits.arrival_delay_ms(connection.listener)
-        if not delay_ms:
-            self._admit(connection)
-            return
-        connection.hold()
-        self._timers.call_later(delay_ms, lambda: self._admit(connection))
+    def connection_made(self, transport: Any) -> None:
+        transport.pause_reading()  # the first bytes are for the handshake
+        task = self._server.loop.create_task(self._shake_hands(transport))
+        self._server.handshakes.add(task)
+        task.add_done_callback(self._server.handshakes.discard)
 
-    def _admit(self, connection: ClientConnection) -> None:
-        if not connection.is_open:
+    async def _shake_hands(self, transport: Any) -> None:
+        peer = transport.get_extra_info("peername")
+        connection = ClientConnection(self._server, self._endpoint)
+        try:
+            secured = await self._server.loop.start_tls(transport, connection, self._tls.context, server_side=True)
+        except OSError as error:
+            log.warning("TLS handshake with %s failed: %s", peer, getattr(error, "reason", None) or error)
+            transport.abort()
             return
-        if not self._limits.has_room(connection.listener):
-            connection.hold()
-            self._waiting.append(connection)
-            return
-        refusal_ms = self._limits.refusal_ms(connection.ip)
-        if refusal_ms is None:
-            self._limits.opened(connection.listener, connection.ip)
-            connection.let_in()
-            self._end_one_if_too_many()
-            return
-        log.info("refusing a connection from %s: too many or too fast", connection.ip)
-        connection.hold()
-        self._timers.call_later(refusal_ms, connection.close)
-
-    def _end_one_if_too_many(self) -> None:
-        spared = self._limits.spared_listener()
-        if spared is None:
-            return
-        others = [other for other in self._server.connections if other.is_counted and other.listener != spared]
-        if others:
-            min(others, key=lambda other: other.last_used_s).close()
-
-    def left(self, connection: ClientConnection) -> None:
-        """A connection that was let in has ended."""
-        self._limits.closed(connection.listener, connection.ip)
-        self.admit_waiting()
-
-    def admit_waiting(self) -> None:
-        """Ask again for everybody who waits for room."""
-        for connection in [self._waiting.popleft() for _ in range(len(self._waiting))]:
-            self._admit(connection)
+        except asyncio.CancelledError:
+            transport.abort()
+            raise
+        if secured is None:
+            return  # the client went away meanwhile
+        if not self._endpoint.has_sasl:
+            certificate = secured.get_extra_info("ssl_object").getpeercert(True)
+            try:
+                connection.certificate_principal = self._tls.principal(certificate)
+            except InputError as error:
+                log.warning("closing the connection from %s: %s", peer, error)
+                secured.abort()
+                return
+        connection.connection_made(secured)
 
 
 class Server:
@@ -269,7 +255,11 @@ class Server:
         self.connections: set[ClientConnection] = set()
         self.numbers = count()
         self.max_frame_bytes = core.configs.broker.integer("socket.request.max.bytes")
+        properties = core.configs.broker_properties()
         self.security = _security(core, endpoints)
+        self.tls = _tls(endpoints, properties)
+        self.handshakes: set[asyncio.Task[None]] = set()
+        self._settings_due = False
         self.bound: list[Endpoint] = []
         """The endpoints with the ports that they got."""
         self._servers: list[asyncio.Server] = []
@@ -281,12 +271,11 @@ class Server:
         for endpoint in self.endpoints:
             try:
                 server = await self.loop.create_server(
-                    lambda endpoint=endpoint: ClientConnection(self, endpoint),
+                    lambda endpoint=endpoint: self._arrival(endpoint),
                     endpoint.host or None,
                     endpoint.port,
                     family=socket.AF_INET if endpoint.host == "localhost" else socket.AF_UNSPEC,
                     backlog=512,
-                    ssl=self._tls(endpoint),
                     start_serving=False,
                 )
             except OSError as error:
@@ -305,26 +294,51 @@ class Server:
         for server in self._servers:
             await server.start_serving()
         self.core.timers.on_earlier = self._arm
-        self.core.on_broker_config = self.doorkeeper.admit_waiting
+        self.core.on_broker_config = self._config_changed
+        self.core.check_broker_config = self._check_config
         self._close_idle()
+        self._check_stores()
         self._arm()
 
-    def _tls(self, endpoint: Endpoint) -> Any:
-        """The TLS context of a listener, None without TLS. Raises ConfigError for files that cannot be used."""
-        if not endpoint.has_tls:
-            return None
-        from kafka_tools.broker_embedded.authentication import listener_values
-        from kafka_tools.net.tls import server_settings
+    def _arrival(self, endpoint: Endpoint) -> asyncio.Protocol:
+        tls = self.tls.get(endpoint.name)
+        return ClientConnection(self, endpoint) if tls is None else TlsArrival(self, endpoint, tls)
 
-        return server_settings(listener_values(self.core.properties, endpoint.name)).context
+    def _config_changed(self) -> None:
+        """After each changed config: limits now, key stores once the whole change is in."""
+        self.doorkeeper.admit_waiting()
+        if self.tls and not self._settings_due:
+            self._settings_due = True
+            self.loop.call_soon(self._take_settings)
+
+    def _check_config(self, properties: Mapping[str, str]) -> None:
+        for tls in self.tls.values():
+            tls.check(properties)
+
+    def _take_settings(self) -> None:
+        self._settings_due = False
+        properties = self.core.configs.broker_properties()
+        for tls in self.tls.values():
+            try:
+                tls.update(properties)
+            except ConfigError as error:
+                log.error("Reconfiguration of SSL keystore/truststore failed, the old ones stay in use: %s", error)
+
+    def _check_stores(self) -> None:
+        """Look whether the files of key and trust stores have changed."""
+        if self.tls:
+            self._take_settings()
+            self.core.timers.call_later(_STORE_CHECK_MS, self._check_stores)
 
     async def stop(self) -> None:
         """Close listeners and connections; answers already written are sent."""
-        self.core.timers.on_earlier = self.core.on_broker_config = None
+        self.core.timers.on_earlier = self.core.on_broker_config = self.core.check_broker_config = None
         if self._alarm:
             self._alarm.cancel()
         for server in self._servers:
             server.close()
+        for handshake in list(self.handshakes):
+            handshake.cancel()
         for connection in list(self.connections):
             connection.close()
         for _ in range(_DRAIN_STEPS):
@@ -373,3 +387,12 @@ def _security(core: Core, endpoints: list[Endpoint]) -> dict[str, ListenerSecuri
     from kafka_tools.broker_embedded.authentication import ListenerSecurity  # plaintext listeners start without it
 
     return {endpoint.name: ListenerSecurity(core, endpoint) for endpoint in endpoints if endpoint.has_sasl}
+
+
+def _tls(endpoints: list[Endpoint], properties: Mapping[str, str]) -> dict[str, ListenerTls]:
+    """The TLS side of each listener that has one, by name. Raises ConfigError for files that cannot be used."""
+    if not any(endpoint.has_tls for endpoint in endpoints):
+        return {}
+    from kafka_tools.broker_embedded.listener_tls import ListenerTls
+
+    return {endpoint.name: ListenerTls(endpoint, properties) for endpoint in endpoints if endpoint.has_tls}

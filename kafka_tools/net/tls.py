@@ -24,14 +24,26 @@ from kafka_tools.net.key_stores import (
     read_trust_store,
 )
 
-_PROTOCOLS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+_END = "-----END CERTIFICATE-----"
+_TLS_1_2, _TLS_1_3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
+_PROTOCOLS = {"TLSv1.2": _TLS_1_2, "TLSv1.3": _TLS_1_3}
+_OLD_PROTOCOLS = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
+"""May stand in a setting that an older client shares; they are not spoken here."""
+_TLS_1_3_SUITES = frozenset(
+    ["TLS_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_CCM_SHA256"]
+)
 
 
 class TlsSettings(NamedTuple):
-    """A context that is ready for connections; ``server_side`` for a listener's."""
+    """A context that is ready for connections; ``server_side`` for a listener's.
+
+    ``suites``: the TLS 1.3 suites that are allowed, empty for all. OpenSSL's list of suites is that of older versions,
+    so these are checked once a connection has chosen one.
+    """
 
     context: ssl.SSLContext
     server_side: bool = False
+    suites: frozenset[str] = frozenset()
 
 
 def client_settings(values: Mapping[str, str]) -> TlsSettings:
@@ -46,11 +58,11 @@ def client_settings(values: Mapping[str, str]) -> TlsSettings:
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)
     else:
         _trust(context, trusted)
-    _set_up(context, values)
+    suites = _set_up(context, values)
     material = _key_material(values)
     if material is not None:
         _load_chain(context, material)
-    return TlsSettings(context)
+    return TlsSettings(context, suites=suites)
 
 
 def server_settings(values: Mapping[str, str]) -> TlsSettings:
@@ -74,6 +86,17 @@ def server_settings(values: Mapping[str, str]) -> TlsSettings:
     return TlsSettings(context, server_side=True)
 
 
+def own_certificate(values: Mapping[str, str]) -> bytes:
+    """The certificate, in DER, that ``ssl.keystore.*`` settings show to peers; ConfigError when there is none."""
+    material = _key_material(values)
+    if material is None:
+        raise ConfigError("ssl.keystore.location is not set, nor ssl.keystore.key")
+    try:
+        return ssl.PEM_cert_to_DER_cert(material.chain[: material.chain.index(_END) + len(_END)])
+    except ValueError as error:
+        raise ConfigError("the key store holds a certificate that cannot be read") from error
+
+
 class TlsStream:
     """TLS over a connected, non-blocking socket. Raises BlockingIOError where a socket would.
 
@@ -83,6 +106,7 @@ class TlsStream:
     def __init__(self, sock: socket.socket, settings: TlsSettings, host: str, peer: str) -> None:
         self.peer = peer
         self.wants_write = False
+        self._suites = settings.suites
         # Java sends no server name for an address; Python checks the certificate against it either way.
         self.socket = settings.context.wrap_socket(
             sock,
@@ -107,7 +131,15 @@ class TlsStream:
             raise TlsFailed(
                 f"TLS handshake with {self.peer} failed: the peer closed the connection", hint=_NOT_TLS
             ) from error
+        if self._suites and self.chosen[0] == "TLSv1.3" and self.chosen[1] not in self._suites:
+            raise TlsFailed(f"TLS: {self.peer} chose {self.chosen[1]}, which ssl.cipher.suites does not name")
         return True
+
+    @property
+    def chosen(self) -> tuple[str, str]:
+        """Protocol version and suite of a complete handshake, as in ("TLSv1.3", "TLS_AES_256_GCM_SHA384")."""
+        cipher = self.socket.cipher()
+        return self.socket.version() or "", cipher[0] if cipher else ""
 
     def read(self, size: int) -> bytes:
         try:
@@ -158,22 +190,31 @@ def failure(error: ssl.SSLError, peer: str) -> TlsFailed:
     return TlsFailed(f"TLS with {peer} failed: {reason}")
 
 
-def _set_up(context: ssl.SSLContext, values: Mapping[str, str]) -> None:
+def _set_up(context: ssl.SSLContext, values: Mapping[str, str]) -> frozenset[str]:
+    """Protocol versions and suites; the result is the TLS 1.3 suites that are allowed, empty for all of them."""
     names = [name.strip() for name in values.get("ssl.enabled.protocols", "TLSv1.2,TLSv1.3").split(",")]
-    versions = sorted(_PROTOCOLS[name] for name in names if name in _PROTOCOLS)
-    if not versions:
-        raise ConfigError(f"ssl.enabled.protocols: TLSv1.2 or TLSv1.3 is expected, not {', '.join(names)}")
-    context.minimum_version, context.maximum_version = versions[0], versions[-1]
+    if any(name not in _PROTOCOLS and name not in _OLD_PROTOCOLS for name in names):
+        raise ConfigError(f"ssl.enabled.protocols: TLSv1.2 and TLSv1.3 may stand there, not {', '.join(names)}")
+    versions = {_PROTOCOLS[name] for name in names if name in _PROTOCOLS}
     # Java trusts exactly the certificates in its store, be they authorities or not.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     suites = [name.strip() for name in values.get("ssl.cipher.suites", "").split(",") if name.strip()]
-    # TLS 1.3 suites cannot be chosen through OpenSSL's list; all of them are sound.
     older = [_openssl_name(name) for name in suites if "_WITH_" in name]
-    if older:
-        try:
-            context.set_ciphers(":".join(older))
-        except ssl.SSLError as error:
-            raise ConfigError("ssl.cipher.suites: none of these suites is available here") from error
+    newer = frozenset(suites) & _TLS_1_3_SUITES
+    if suites:
+        if older:
+            try:
+                context.set_ciphers(":".join(older))
+            except ssl.SSLError:
+                older = []
+        if not older and not newer:
+            raise ConfigError("ssl.cipher.suites: none of these suites is available here")
+        versions &= {version for version, of in ((_TLS_1_2, older), (_TLS_1_3, newer)) if of}
+    if not versions:
+        why = "leaves no version" if suites else "TLSv1.2 or TLSv1.3 is expected"
+        raise ConfigError(f"ssl.enabled.protocols {', '.join(names)}: {why}{' for ssl.cipher.suites' if suites else ''}")
+    context.minimum_version, context.maximum_version = min(versions), max(versions)
+    return newer
 
 
 def _openssl_name(suite: str) -> str:

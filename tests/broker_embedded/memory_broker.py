@@ -50,6 +50,7 @@ class MemoryCore(Core):
         self.store = store
         self.clock = clock
         self.authorizer = None
+        self.check_broker_config = None
         self.timers = Timers(clock)
         self.purgatory = Purgatory(self.timers)
         self._appliers = {}

@@ -1,0 +1,303 @@
+"""TLS of the bundled broker's listeners: client certificates, principals, stores that change while it runs."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
+
+from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.endpoints import Endpoint
+from kafka_tools.broker_embedded.listener_tls import ListenerTls
+from kafka_tools.clock import Deadline, SystemClock
+from kafka_tools.errors import ConfigError
+from kafka_tools.net.config import ClientConfig
+from kafka_tools.net.exchange import Exchange
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
+from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from kafka_tools.protocol.messages.metadata import MetadataRequest
+from tests.broker_embedded.wire_client import WireClient
+
+BROKER = 4
+NAMES = {"common_name": "broker", "organization_name": "acme", "organization_unit_name": "kafka"}
+PASSWORD = "store secret"
+
+
+class Folder:
+    """Authorities, certificates and stores in a folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.authority = trustme.CA()
+        self.key = self.write("server.pem", self.issued())
+        self.trust = self.write("trust.pem", self.authority.cert_pem.bytes())
+
+    def issued(self, *hosts: str, authority: trustme.CA | None = None, **names: str) -> bytes:
+        certificate = (authority or self.authority).issue_cert(*(hosts or ("localhost",)), **{**NAMES, **names})
+        return certificate.private_key_and_cert_chain_pem.bytes()
+
+    def write(self, name: str, data: bytes) -> str:
+        """Written anew under a name that then has a new modification time; returns the path."""
+        path = self.path / name
+        before = path.stat().st_mtime_ns if path.exists() else None
+        path.write_bytes(data)
+        if before is not None:
+            os.utime(path, ns=(before + 1_000_000_000, before + 1_000_000_000))
+        return str(path)
+
+    def client(self, *, cn: str | None = None, authority: trustme.CA | None = None) -> ssl.SSLContext:
+        """A client that trusts the authority and, with a name, shows a certificate of ``authority``."""
+        context = ssl.create_default_context()
+        self.authority.configure_trust(context)
+        if cn is not None:
+            issued = (authority or self.authority).issue_cert(
+                "client", common_name=cn, organization_name="acme", organization_unit_name="u, v"
+            )
+            issued.configure_cert(context)
+        return context
+
+    def settings(self, **more: str) -> dict[str, str]:
+        values = {"ssl.keystore.location": self.key, "ssl.truststore.location": self.trust}
+        return {**values, **{key.replace("_", "."): value for key, value in more.items()}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+@contextmanager
+def running(listener: str = "SSL", **settings: str) -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker(listeners=f"{listener}://127.0.0.1:0", config=settings) as broker:
+        yield broker
+
+
+def principals(broker: EmbeddedBroker) -> list[str]:
+    """Who has asked since this call."""
+    seen: list[str] = []
+
+    def remember(principal: str, *rest: str) -> bool:
+        seen.append(principal)
+        return True
+
+    def watch(core: Any) -> None:
+        core.authorizer = remember
+
+    broker.call(watch)
+    return seen
+
+
+def asks(broker: EmbeddedBroker, context: ssl.SSLContext) -> bool:
+    """Whether a client gets an answer."""
+    try:
+        with WireClient(broker.bootstrap_servers, tls=context) as client:
+            return bool(client.call(DescribeClusterRequest(), 0).error_code == codes.NONE)
+    except (ssl.SSLError, ConnectionError):
+        return False
+
+
+def shown(broker: EmbeddedBroker) -> bytes:
+    """The certificate that the broker shows to a new client."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with WireClient(broker.bootstrap_servers, tls=context) as client:
+        return bytes(client._socket.getpeercert(True))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("mode", "bare", "known", "stranger"),
+    [("none", True, True, True), ("requested", True, True, False), ("required", False, True, False)],
+)
+def test_who_is_let_in(folder: Folder, mode: str, bare: bool, known: bool, stranger: bool) -> None:
+    with running(**folder.settings(ssl_client_auth=mode)) as broker:
+        seen = principals(broker)
+        assert asks(broker, folder.client()) is bare
+        assert asks(broker, folder.client(cn="alice")) is known
+        assert asks(broker, folder.client(cn="mallory", authority=trustme.CA())) is stranger
+    alice = "User:ANONYMOUS" if mode == "none" else "User:CN=alice,OU=u\\, v,O=acme"
+    assert alice in seen
+    assert not any("mallory" in principal for principal in seen)
+
+
+def test_principals_by_rules_and_super_users_by_name(folder: Folder) -> None:
+    settings = folder.settings(
+        ssl_client_auth="required",
+        authorizer_class_name="org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        super_users="User:root;User:CN=dba,OU=u\\, v,O=acme",
+    )
+    rules = "RULE:^CN=Admin.*$/root/, RULE:^CN=(stranger).*$/$1/L, RULE:^CN=dba.*$/$0/"
+    settings["listener.name.ssl.ssl.principal.mapping.rules"] = rules
+
+    def may(broker: EmbeddedBroker, cn: str) -> bool:
+        with WireClient(broker.bootstrap_servers, tls=folder.client(cn=cn)) as client:
+            return bool(client.call(DescribeClusterRequest(), 0).error_code == codes.NONE)
+
+    with running(**settings) as broker:
+        assert may(broker, "Admin 1") and may(broker, "dba")
+        assert not may(broker, "stranger")
+        assert not asks(broker, folder.client(cn="nobody")), "no rule applies"
+
+
+def test_stores_of_every_form(folder: Folder) -> None:
+    pem = Path(folder.key).read_bytes()
+    certificates = x509.load_pem_x509_certificates(pem)
+    store = pkcs12.serialize_key_and_certificates(
+        b"broker", load_pem_private_key(pem, None), certificates[0], None, BestAvailableEncryption(PASSWORD.encode())
+    )
+    authority = x509.load_pem_x509_certificate(folder.authority.cert_pem.bytes())
+    trust = pkcs12.serialize_java_truststore(
+        [pkcs12.PKCS12Certificate(authority, b"ca")], BestAvailableEncryption(PASSWORD.encode())
+    )
+    settings = {
+        "ssl.keystore.location": folder.write("key.p12", store), "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.password": PASSWORD, "ssl.truststore.location": folder.write("trust.p12", trust),
+        "ssl.truststore.type": "PKCS12", "ssl.truststore.password": PASSWORD, "ssl.client.auth": "required",
+    }  # fmt: skip
+    with running(**settings) as broker:
+        assert asks(broker, folder.client(cn="alice")) and not asks(broker, folder.client())
+
+
+def test_jks_stores() -> None:
+    jks = Path(__file__).parents[1] / "net" / "jks"
+    settings = {
+        "ssl.keystore.location": str(jks / "key.jks"), "ssl.keystore.password": "stores-are-secret",
+        "ssl.key.password": "key-is-secret", "ssl.truststore.location": str(jks / "trust.jks"),
+        "ssl.truststore.password": "stores-are-secret",
+    }  # fmt: skip
+    with running(**settings, **{"ssl.client.auth": "required"}) as broker:
+        values = {"bootstrap.servers": broker.bootstrap_servers, "security.protocol": "SSL", **settings}
+        with Exchange(ClientConfig(values)) as client:
+            deadline = Deadline(SystemClock(), 60)
+            node = client.bootstrap(deadline)
+            assert client.call(node, MetadataRequest(topics=[]), deadline).brokers
+
+
+def test_a_listener_with_sasl_asks_for_certificates_only_by_its_own_setting(folder: Folder) -> None:
+    sasl = {"sasl.enabled.mechanisms": "SCRAM-SHA-256"}
+    asked = folder.settings(ssl_client_auth="required")
+    with running("SASL_SSL", **sasl, **asked) as broker:
+        with WireClient(broker.bootstrap_servers, tls=folder.client()):
+            pass
+    own = ListenerTls(Endpoint("IN", "SASL_SSL", "", 0), {**asked, "listener.name.in.ssl.client.auth": "required"})
+    assert own.context.verify_mode == ssl.CERT_REQUIRED
+
+
+def test_a_client_that_speaks_no_tls_stops_nobody(folder: Folder, caplog: pytest.LogCaptureFixture) -> None:
+    with running(**folder.settings()) as broker:
+        with WireClient(broker.bootstrap_servers) as plain:
+            plain.send(DescribeClusterRequest(), 0)
+            assert plain.closed_by_broker
+        with WireClient(broker.bootstrap_servers):
+            assert asks(broker, folder.client()), "one that says nothing holds nobody up"
+    assert "TLS handshake with" in caplog.text
+
+
+# New stores
+
+
+def alter(broker: EmbeddedBroker, context: ssl.SSLContext, *, only: bool = False, **values: str) -> tuple[int, str]:
+    """Set configs of the SSL listener; error code and text."""
+    Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    configs = [
+        Resource.AlterableConfig(name=f"listener.name.ssl.{key.replace('_', '.')}", config_operation=0, value=value)
+        for key, value in values.items()
+    ]
+    resource = Resource(resource_type=BROKER, resource_name="1", configs=configs)
+    with WireClient(broker.bootstrap_servers, tls=context) as client:
+        request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=only)
+        (result,) = client.call(request, 1).responses
+        return result.error_code, result.error_message or ""
+
+
+@pytest.mark.req("SSL-1", "SSL-8")
+def test_new_stores_come_by_their_configs_together(folder: Folder) -> None:
+    """A new authority for both stores: settings are taken together, for new connections, and kept over a restart."""
+    listener_settings = {f"listener.name.ssl.{key}": value for key, value in folder.settings().items()}
+    with running(**listener_settings, **{"ssl.client.auth": "required"}) as broker:
+        old_client = folder.client(cn="alice")
+        with WireClient(broker.bootstrap_servers, tls=old_client) as before:
+            other = trustme.CA()
+            new = {
+                "ssl_keystore_location": folder.write("new.pem", folder.issued(authority=other)),
+                "ssl_truststore_location": folder.write("new-trust.pem", other.cert_pem.bytes()),
+            }
+            assert alter(broker, old_client, only=True, **new) == (codes.NONE, "")
+            assert asks(broker, old_client), "trying is not doing"
+            assert alter(broker, old_client, **new) == (codes.NONE, "")
+            assert before.call(DescribeClusterRequest(), 0).error_code == codes.NONE, "who is in stays in"
+            assert not asks(broker, old_client)
+            new_client = ssl.create_default_context()
+            other.configure_trust(new_client)
+            other.issue_cert("c", common_name="alice").configure_cert(new_client)
+            assert asks(broker, new_client)
+        broker.restart()
+        assert asks(broker, new_client) and not asks(broker, old_client)
+
+
+@pytest.mark.req("SSL-4", "SSL-6", "SSL-7")
+def test_stores_that_cannot_be_are_refused_and_change_nothing(folder: Folder) -> None:
+    with running(**folder.settings()) as broker:
+        client, before = folder.client(), shown(broker)
+        wrong = {
+            "No such file": str(folder.path / "absent.pem"),
+            "neither PEM text": folder.write("empty.pem", b""),
+            "DistinguishedName does not match": folder.write("dn.pem", folder.issued(common_name="other")),
+            "SubjectAltNames do not match": folder.write("san.pem", folder.issued("other.example.org")),
+        }
+        for why, path in wrong.items():
+            code, text = alter(broker, client, ssl_keystore_location=path)
+            assert code == codes.INVALID_REQUEST and why in text, text
+            assert "Validation of dynamic config update of SSLFactory failed" in text
+        assert shown(broker) == before and asks(broker, client)
+
+
+def test_more_names_are_no_fault_and_changes_may_be_allowed(folder: Folder) -> None:
+    with running(**folder.settings()) as broker:
+        wider = folder.write("wider.pem", folder.issued("localhost", "kafka.example.org"))
+        assert alter(broker, folder.client(), ssl_keystore_location=wider) == (codes.NONE, "")
+    allowed = folder.settings(ssl_allow_dn_changes="true", ssl_allow_san_changes="true")
+    with running(**allowed) as broker:
+        other = folder.write("other.pem", folder.issued("localhost", "x.example.org", common_name="other"))
+        assert alter(broker, folder.client(), ssl_keystore_location=other) == (codes.NONE, "")
+        less = folder.write("less.pem", folder.issued("localhost", common_name="third"))
+        assert alter(broker, folder.client(), ssl_keystore_location=less) == (codes.NONE, "")
+
+
+@pytest.mark.req("SSL-2")
+def test_setting_a_path_again_reads_a_file_that_changed(folder: Folder) -> None:
+    with running(**folder.settings()) as broker:
+        before = shown(broker)
+        folder.write("server.pem", folder.issued())
+        assert alter(broker, folder.client(), ssl_keystore_location=folder.key) == (codes.NONE, "")
+        after = shown(broker)
+        assert after != before
+        assert alter(broker, folder.client(), ssl_keystore_location=folder.key) == (codes.NONE, "")
+        assert shown(broker) == after
+
+
+def test_files_that_change_are_noticed(folder: Folder, caplog: pytest.LogCaptureFixture) -> None:
+    tls = ListenerTls(Endpoint("SSL", "SSL", "", 0), folder.settings())
+    first = tls.context
+    assert not tls.update(folder.settings()) and tls.context is first
+    folder.write("server.pem", folder.issued())
+    assert tls.update(folder.settings()) and tls.context is not first
+    second = tls.context
+    folder.write("trust.pem", b"half a fi")
+    with pytest.raises(ConfigError, match="neither PEM text"):
+        tls.update(folder.settings())
+    assert tls.context is second
+
+
+def test_a_trust_store_cannot_be_added(folder: Folder) -> None:
+    tls = ListenerTls(Endpoint("SSL", "SSL", "", 0), {"ssl.keystore.location": folder.key})
+    with pytest.raises(ConfigError, match="Cannot add SSL truststore to an existing listener"):
+        tls.check(folder.settings())
