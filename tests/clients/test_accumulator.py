@@ -33,6 +33,7 @@ def take(accumulator: Accumulator, now_s: float = 100.0) -> ProducerBatch:
     return batch
 
 
+@pytest.mark.req("DESIGN-7")
 def test_records_share_a_batch_until_it_is_full() -> None:
     acc = accumulator()
     assert not append(acc, "a" * 50)[1]
@@ -49,6 +50,7 @@ def test_a_record_larger_than_a_batch_has_one_of_its_own() -> None:
     assert [values(take(acc)) for _ in range(3)] == [[b"a"], [b"b" * 500], [b"c"]]
 
 
+@pytest.mark.req("DESIGN-7")
 def test_a_batch_waits_for_linger_unless_full_or_in_a_hurry() -> None:
     acc = accumulator()
     append(acc, "a", now_s=1.0)

@@ -175,12 +175,15 @@ def values(consumer: Consumer, timeout_s: float = 5.0) -> list[bytes | None]:
 # Reading and positions
 
 
+@pytest.mark.req("DESIGN-9")
 def test_assigned_partition_is_read_from_where_it_was_sought(make: Make, broker: Broker) -> None:
     consumer = make()
     consumer.assign([T0])
     consumer.seek(T0, 1)
     assert values(consumer) == [b"b", b"c"]
     assert consumer.position(T0) == 3
+    consumer.seek(T0, 0)
+    assert values(consumer) == [b"a", b"b", b"c"]
 
 
 @pytest.mark.parametrize(("policy", "found"), [("earliest", [b"a", b"b", b"c"]), ("latest", [])])
@@ -224,7 +227,7 @@ def test_seek_to_the_ends_is_looked_up_when_needed(make: Make, broker: Broker, c
     assert consumer.position(T0) == 3
 
 
-@pytest.mark.req("CONS-6", "CONS-25", "CONS-28")
+@pytest.mark.req("CONS-6", "CONS-13", "CONS-25", "CONS-28")
 def test_misuse_is_refused_in_kafkas_words(make: Make, broker: Broker) -> None:
     consumer = make(group_id="g")
     with pytest.raises(InputError, match="Timeout must not be negative"):
@@ -386,6 +389,33 @@ def test_time_limits_say_what_was_not_done(make: Make, broker: Broker, cluster: 
         other.position(T0, timeout_s=0.5)
 
 
+@pytest.mark.req("CONS-41")
+def test_waiting_for_a_retry_ends_with_the_time_limit(make: Make, broker: Broker, clock: ManualClock) -> None:
+    broker.codes[OffsetFetchRequest] = [error_codes.COORDINATOR_LOAD_IN_PROGRESS] * 100
+    consumer = make(group_id="g", retry_backoff_ms="100")
+    before_s = clock.monotonic_s()
+    with pytest.raises(DeadlineExceeded, match="Timeout of 250ms expired before the last committed offset"):
+        consumer.committed([T0], timeout_s=0.25)
+    assert clock.monotonic_s() - before_s == pytest.approx(0.25)
+
+
+@pytest.mark.req("CONS-30")
+@pytest.mark.parametrize(("level", "asked"), [("read_committed", 1), ("read_uncommitted", 0)])
+def test_the_end_is_the_last_stable_offset_for_readers_of_committed_records(
+    make: Make, broker: Broker, cluster: FakeCluster, level: str, asked: int
+) -> None:
+    broker.logs[T0].clear()
+    consumer = make(isolation_level=level)
+    # Nothing was ever written.
+    assert consumer.end_offsets([T0]) == {T0: 0}
+    consumer.assign([T0])
+    consumer.seek_to_end()
+    assert consumer.position(T0) == 0
+    requests = cluster.requests(ListOffsetsRequest)
+    assert len(requests) == 2
+    assert {request.isolation_level for request in requests} == {asked}
+
+
 @pytest.mark.req("CONS-11")
 def test_positions_are_committed_at_the_interval(make: Make, broker: Broker, clock: ManualClock) -> None:
     consumer = make(group_id="g", auto_offset_reset="earliest", auto_commit_interval_ms="1000")
@@ -444,6 +474,16 @@ def test_closed_consumer_refuses_everything(make: Make, broker: Broker) -> None:
     ):
         with pytest.raises(KafkaToolsError, match=r"This consumer has already been closed\."):
             call()
+
+
+@pytest.mark.req("CONS-26")
+def test_what_is_never_right_is_said_before_that_the_consumer_is_closed(make: Make, broker: Broker) -> None:
+    consumer = make(group_id="g")
+    consumer.close()
+    with pytest.raises(InputError, match="seek offset must not be a negative number"):
+        consumer.seek(T0, -1)
+    with pytest.raises(InputError, match="The target time cannot be negative"):
+        consumer.offsets_for_times({T0: -5})
 
 
 @pytest.mark.req("CONS-21")
@@ -587,7 +627,7 @@ def config(servers: str, **values: str) -> ClientConfig:
     )
 
 
-@pytest.mark.req("CONS-37")
+@pytest.mark.req("CONS-37", "DESIGN-31")
 def test_two_members_share_the_partitions_and_the_second_takes_over(servers: str) -> None:
     with Producer(config(servers)) as producer:
         for number in range(100):

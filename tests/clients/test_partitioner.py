@@ -25,6 +25,7 @@ def test_hash_is_that_of_kafkas_java_client(data: bytes, hashed: int) -> None:
     assert murmur2(data) == hashed & 0xFFFFFFFF
 
 
+@pytest.mark.req("DESIGN-6")
 def test_key_goes_to_the_partition_of_the_positive_hash() -> None:
     assert partition_for_key(b"21", 7) == (-973932308 & 0x7FFFFFFF) % 7
     assert partition_for_key(b"", 1) == 0
@@ -38,6 +39,7 @@ def test_every_key_length_hashes_like_kafka_python() -> None:
         assert murmur2(data) == theirs(data) & 0xFFFFFFFF
 
 
+@pytest.mark.req("DESIGN-6")
 def test_records_without_key_stick_until_about_a_batch_is_written() -> None:
     sticky = StickyPartitioner(100, Random(1))
     first = [sticky.choose([0, 1, 2], 50) for _ in range(2)]

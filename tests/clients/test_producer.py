@@ -157,6 +157,7 @@ def test_zstd_needs_a_broker_that_knows_it(make: Callable[..., Producer], log: L
         make(compression_type="zstd").send("t", b"1").result()
 
 
+@pytest.mark.req("DESIGN-6")
 def test_each_leader_gets_one_request_with_its_partitions(make: Callable[..., Producer], cluster: FakeCluster) -> None:
     cluster.topic("t", partitions=4)
     cluster.leaders[TopicPartition("t", 3)] = 2
