@@ -80,6 +80,8 @@ class LogSum:
 
     def __init__(self) -> None:
         self.batches = self.records = self.control_batches = self.transactional_batches = 0
+        self.damaged_batches = 0
+        """Batches whose CRC is wrong: nothing that their headers say is added up."""
         self.size_bytes = 0
         self.first_offset: int | None = None
         self.last_offset: int | None = None
@@ -100,10 +102,11 @@ class LogSum:
         self.key_bytes = self.value_bytes = 0
 
     def batch(self, view: BatchView) -> None:
+        """A batch whose CRC is right."""
         base_offset, record_count = opened(view)
         records = record_count or 0
         if base_offset is not None and not 0 <= records <= view.last_offset - base_offset + 1:
-            records = 0  # a damaged header; its CRC is a finding
+            records = 0  # no Kafka writes such a count
         self.batches += 1
         self.records += records
         self.size_bytes += view.size_bytes
@@ -182,7 +185,7 @@ class LogSum:
     def add(self, later: LogSum) -> None:
         """Add the log that follows this one."""
         for name in (
-            *("batches", "records", "control_batches", "transactional_batches", "size_bytes"),
+            *("batches", "damaged_batches", "records", "control_batches", "transactional_batches", "size_bytes"),
             *("committed", "aborted", "key_bytes", "value_bytes"),
         ):
             setattr(self, name, getattr(self, name) + getattr(later, name))
@@ -219,6 +222,7 @@ class LogSum:
             everything.add(codec)
         return {
             "batches": self.batches,
+            "damaged_batches": self.damaged_batches,
             "records": self.records,
             "control_batches": self.control_batches,
             "transactional_batches": self.transactional_batches,
@@ -315,6 +319,8 @@ class SummaryEnding:
     def __init__(self, *, deep: bool) -> None:
         self.deep = deep
         self._file = FileSum()
+        self._sound = True
+        """Whether the CRC of the last batch was right."""
 
     def take(self) -> FileSum:
         """The sum of the file that was dumped last."""
@@ -331,7 +337,11 @@ class SummaryEnding:
 
     def batch(self, view: BatchView, crc_ok: bool) -> str:
         assert self._file.log is not None
-        self._file.log.batch(view)
+        self._sound = crc_ok
+        if crc_ok:
+            self._file.log.batch(view)
+        else:
+            self._file.log.damaged_batches += 1
         return ""
 
     def broken_batch(self, view: BatchView) -> str:
@@ -348,7 +358,7 @@ class SummaryEnding:
         pass
 
     def record(self, view: BatchView, record: Record) -> None:
-        if not view.is_control and self._file.log is not None:
+        if self._sound and not view.is_control and self._file.log is not None:
             self._file.log.record(record)
 
     def window(

@@ -31,6 +31,7 @@ def _log_lines(log: LogSum) -> list[tuple[str, str]]:
     for count, word in ((log.control_batches, "control"), (log.transactional_batches, "transactional")):
         if count:
             batches.append(f"{count} {word}")
+    damaged = f"; {log.damaged_batches} more with a wrong CRC are not added up" if log.damaged_batches else ""
     records = [str(log.records)]
     if log.records and log.first_offset is not None:
         records.append(f"offsets {log.first_offset} to {log.last_offset}")
@@ -41,7 +42,7 @@ def _log_lines(log: LogSum) -> list[tuple[str, str]]:
         sizes = f"{_size(log.size_bytes)} in batches, {_size(document['uncompressed_bytes'])} uncompressed"
         sizes += f", ratio {document['ratio']:.2f}" if document["ratio"] is not None else ""
     return [
-        ("batches", ", ".join(batches)),
+        ("batches", ", ".join(batches) + damaged),
         ("records", ", ".join(records)),
         ("bytes", sizes),
         ("codecs", "; ".join(_codec(name, row) for name, row in document["codecs"].items())),

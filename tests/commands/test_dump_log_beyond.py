@@ -14,6 +14,7 @@ from kafka_tools.commands._dump_ranges import Position, offset_range, position, 
 from kafka_tools.commands.dump_log import PROGRAM
 from kafka_tools.errors import UsageError
 from kafka_tools.output import dump_walk
+from kafka_tools.records.crc32c import crc32c
 from tests.commands.dump_runs import batch, log_of, objects, run
 from tests.corpus.golden import files
 
@@ -250,11 +251,31 @@ def test_a_summary_adds_up(way: str, tmp_path: Path, log: str, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("count", [-5, 2_000_000_000])
-def test_a_damaged_count_is_not_added_up(count: int, tmp_path: Path) -> None:
-    broken = bytearray(batch(0))
-    broken[57:61] = count.to_bytes(4, "big", signed=True)
-    path = log_of(tmp_path, bytes(broken) + batch(5))
+def test_a_count_that_cannot_be_is_not_added_up(count: int, tmp_path: Path) -> None:
+    liar = bytearray(batch(0))
+    liar[57:61] = count.to_bytes(4, "big", signed=True)
+    liar[17:21] = crc32c(liar[21:]).to_bytes(4, "big")
+    path = log_of(tmp_path, bytes(liar) + batch(5))
     assert objects("--summary", "--files", str(path), of="summary")[0]["log"]["records"] == 5
+
+
+@pytest.mark.parametrize("place", [24, 30, 40, 45, 50, 60, 70])
+@pytest.mark.parametrize("deep", [(), ("--deep-iteration",)])
+def test_what_a_batch_with_a_wrong_crc_says_is_not_added_up(deep: tuple[str, ...], place: int, tmp_path: Path) -> None:
+    """A flipped bit in its header would make up producers, times and offsets."""
+    broken = bytearray(batch(5))
+    broken[place] ^= 0x40
+    path = log_of(tmp_path, batch(0) + bytes(broken) + batch(10))
+    arguments = ("--summary", *deep, "--files", str(path))
+    found = objects(*arguments, of="summary")[0]["log"]
+    other = tmp_path / "sound"
+    other.mkdir()
+    sound = objects("--summary", *deep, "--files", str(log_of(other, batch(0) + batch(10))), of="summary")[0]["log"]
+    assert found.pop("damaged_batches") == 1 and sound.pop("damaged_batches") == 0
+    assert found == sound
+    text = run(*arguments)[1]
+    assert "  batches:      2 (magic 2); 1 more with a wrong CRC are not added up\n" in text
+    assert "  findings:     crc-mismatch 1" in text
 
 
 def test_open_transactions_are_those_of_kafkas_own_snapshot() -> None:
