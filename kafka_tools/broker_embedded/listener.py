@@ -56,6 +56,8 @@ class ClientConnection(asyncio.Protocol):
         self._reading = True
         self._counted = False
         self._transport: Any = None
+        self._early = b""
+        """What came before the connection was let in: a client may speak right behind its TLS handshake."""
         self.certificate_principal = "User:ANONYMOUS"
         """Who the client's certificate names, on listeners with TLS alone."""
         self.connection: Connection | None = None
@@ -109,8 +111,14 @@ class ClientConnection(asyncio.Protocol):
         if not self._reading:
             self._reading = True
             self._transport.resume_reading()
+        early, self._early = self._early, b""
+        if early:
+            self.data_received(early)
 
     def data_received(self, data: bytes) -> None:
+        if not self._counted:
+            self._early += data
+            return
         self.last_used_s = self._core.clock.monotonic_s()
         try:
             self._frames.extend(self._reader.feed(data))
@@ -242,7 +250,8 @@ class TlsArrival(asyncio.Protocol):
                 log.warning("closing the connection from %s: %s", peer, error)
                 secured.abort()
                 return
-        connection.connection_made(secured)
+        if not secured.is_closing():
+            connection.connection_made(secured)
 
 
 class Server:
