@@ -185,10 +185,10 @@ def report_notes(notes: Notes) -> int:
     """Damage and gaps to stderr; the exit status."""
     from kafka_tools.output.dump_text import gaps
 
-    damage = [finding for finding in notes.findings if finding.is_damage]
-    for finding in damage[:_MOST_LINES]:
+    told = [finding for finding in notes.findings if finding.is_damage or finding.kind == "skipped"]
+    for finding in told[:_MOST_LINES]:
         _run.complain(PROGRAM, str(finding))
-    left = max(0, len(damage) - _MOST_LINES) + notes.unlisted
+    left = max(0, len(told) - _MOST_LINES) + notes.unlisted
     for path, pairs in notes.gaps.items():
         _run.note(gaps(path, pairs.items()).rstrip("\n"))
     if left > 0:
