@@ -40,7 +40,7 @@ REPLICA = ReplicaPlace("t", 0, 1)
 
 
 class Operation(NamedTuple):
-    """``since``: the oldest release whose brokers can do it. ``asks``: who answers."""
+    """``since``: the oldest release whose brokers can do it, in ZooKeeper mode before 4.0. ``asks``: who answers."""
 
     call: Callable[[AdminClient], Any]
     asks: str
@@ -64,7 +64,7 @@ OPERATIONS: dict[str, Operation] = {
         lambda admin: admin.alter_configs_incremental({TOPIC: [ConfigChange("a", "set", "1")]}), ANY
     ),
     "replace_configs": Operation(lambda admin: admin.replace_configs({TOPIC: {"a": "1"}}), ANY),
-    "list_config_resources": Operation(lambda admin: admin.list_config_resources(["client-metrics"]), ANY, "3.7"),
+    "list_config_resources": Operation(lambda admin: admin.list_config_resources(["client-metrics"]), ANY, "4.0"),
     "describe_client_quotas": Operation(lambda admin: admin.describe_client_quotas(), ANY, "2.6"),
     "describe_quotas": Operation(lambda admin: admin.describe_quotas("u", "c"), ANY, "2.6"),
     "alter_client_quotas": Operation(
@@ -115,12 +115,12 @@ OPERATIONS: dict[str, Operation] = {
     "alter_replica_log_dirs": Operation(lambda admin: admin.alter_replica_log_dirs({REPLICA: "/d"}), NODE),
     "list_transactions": Operation(lambda admin: admin.list_transactions(), NODE, "3.0"),
     "describe_transactions": Operation(lambda admin: admin.describe_transactions(["x"]), COORDINATOR, "3.0"),
-    "describe_producers": Operation(lambda admin: admin.describe_producers([T0]), LEADER, "3.0"),
+    "describe_producers": Operation(lambda admin: admin.describe_producers([T0]), LEADER, "2.8"),
     "abort_transactions": Operation(lambda admin: admin.abort_transactions({T0: AbortSpec(1, 1, 1)}), LEADER),
     "fence_producers": Operation(lambda admin: admin.fence_producers(["x"]), COORDINATOR),
     "terminate_transaction": Operation(lambda admin: admin.terminate_transaction("x"), COORDINATOR),
     "describe_features": Operation(lambda admin: admin.describe_features(), ANY, "2.4"),
-    "update_features": Operation(lambda admin: admin.update_features({"f": FeatureUpdate(1)}), CONTROLLER, "3.3"),
+    "update_features": Operation(lambda admin: admin.update_features({"f": FeatureUpdate(1)}), CONTROLLER, "2.7"),
     "describe_quorum": Operation(lambda admin: admin.describe_quorum(), ANY, "4.0"),
     "add_voter": Operation(
         lambda admin: admin.add_voter(1, DIRECTORY, [QuorumEndpoint("C", "h", 1)]), ANY, "4.0"

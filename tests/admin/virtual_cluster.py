@@ -1,0 +1,132 @@
+"""A cluster in virtual time that answers everything with success, until a test puts a fault in the way."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kafka_tools.admin.client import AdminClient
+from kafka_tools.net.config import ClientConfig
+from kafka_tools.protocol.error_reply import error_reply
+from kafka_tools.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_tools.protocol.releases import max_versions
+from kafka_tools.values import ZERO_UUID, TopicPartition
+from tests.admin.operations import ABOUT_THE_CLUSTER, LOOKUPS
+from tests.net.virtual import VirtualNetwork, VirtualNode
+
+T0 = TopicPartition("t", 0)
+Fault = Callable[[Any, int, VirtualNode], Any]
+"""(request, version, node) -> a reply, or None for the truth."""
+
+
+class VirtualCluster:
+    """Nodes 1 to ``size``; node ``owner`` leads t-0 and is controller and coordinator of all."""
+
+    def __init__(self, size: int = 3, release: str | None = None, without: tuple[int, ...] = ()) -> None:
+        self.owner = 1
+        self.fault: Fault = lambda request, version, node: None
+        self.log: list[tuple[float, int, Any, int]] = []
+        """(when, node id, request, version), without the first ApiVersions of a connection."""
+        versions = dict(max_versions(release)) if release is not None else None
+        self.nodes = [VirtualNode(id, self._answer, versions) for id in range(1, size + 1)]
+        for node in self.nodes:
+            for key in without:
+                node.versions.pop(key, None)
+        self.network = VirtualNetwork(self.nodes)
+
+    @contextlib.contextmanager
+    def admin(self, timeout_s: float = 30.0, **settings: Any) -> Iterator[AdminClient]:
+        """An admin client, in virtual time."""
+        values = {"bootstrap.servers": self.bootstrap}
+        values |= {key.replace("_", "."): str(value) for key, value in settings.items()}
+        with self.network.patched(), AdminClient(ClientConfig(values), timeout_s=timeout_s) as client:
+            yield client
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(f"{node.host}:{node.port}" for node in self.nodes)
+
+    def sent(self, name: str) -> list[tuple[float, int, Any, int]]:
+        """The requests of an operation itself, without those that found out whom to ask."""
+        own = name in ABOUT_THE_CLUSTER
+        return [item for item in self.log if own or not isinstance(item[2], LOOKUPS)]
+
+    def is_own(self, name: str, request: Any) -> bool:
+        return name in ABOUT_THE_CLUSTER or not isinstance(request, LOOKUPS)
+
+    def _answer(self, request: Any, version: int, node: VirtualNode) -> Any:
+        self.log.append((self.network.clock.monotonic_s(), node.id, request, version))
+        reply = self.fault(request, version, node)
+        return self.truth(request, version) if reply is None else reply
+
+    def truth(self, request: Any, version: int) -> Any:
+        """What a sound cluster says."""
+        if isinstance(request, ApiVersionsRequest):
+            return None
+        if isinstance(request, MetadataRequest):
+            return self._metadata(request)
+        if isinstance(request, DescribeClusterRequest):
+            Broker = DescribeClusterResponse.Broker
+            brokers = [Broker(broker_id=node.id, host=node.host, port=node.port) for node in self.nodes]
+            return DescribeClusterResponse(cluster_id="virtual", controller_id=self.owner, brokers=brokers)
+        if isinstance(request, FindCoordinatorRequest):
+            node = self.nodes[self.owner - 1]
+            place = {"node_id": node.id, "host": node.host, "port": node.port}
+            if version < 4:
+                return FindCoordinatorResponse(**place)
+            Coordinator = FindCoordinatorResponse.Coordinator
+            return FindCoordinatorResponse(
+                coordinators=[Coordinator(key=key, **place) for key in request.coordinator_keys]
+            )
+        if isinstance(request, DescribeLogDirsRequest):
+            return DescribeLogDirsResponse(results=[DescribeLogDirsResponse.Result(log_dir="/d")])
+        if isinstance(request, AlterPartitionReassignmentsRequest):
+            return _reassigned(request)
+        if isinstance(request, DescribeQuorumRequest):
+            return _quorum()
+        return error_reply(request, version, 0)
+
+    def _metadata(self, request: Any) -> MetadataResponse:
+        Broker, Topic = MetadataResponse.ResponseBroker, MetadataResponse.ResponseTopic
+        partition = Topic.ResponsePartition(
+            partition_index=0, leader_id=self.owner, replica_nodes=[self.owner], isr_nodes=[self.owner]
+        )
+        wanted = [("t", ZERO_UUID)] if request.topics is None else [(row.name, row.topic_id) for row in request.topics]
+        return MetadataResponse(
+            brokers=[Broker(node_id=node.id, host=node.host, port=node.port) for node in self.nodes],
+            cluster_id="virtual",
+            controller_id=self.owner,
+            topics=[Topic(name=name or "t", topic_id=id, partitions=[partition]) for name, id in wanted],
+        )
+
+
+def _reassigned(request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
+    Topic = AlterPartitionReassignmentsResponse.ReassignableTopicResponse
+    return AlterPartitionReassignmentsResponse(
+        responses=[
+            Topic(
+                name=topic.name,
+                partitions=[
+                    Topic.ReassignablePartitionResponse(partition_index=item.partition_index)
+                    for item in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _quorum() -> DescribeQuorumResponse:
+    Topic = DescribeQuorumResponse.TopicData
+    partition = Topic.PartitionData(partition_index=0, leader_id=1)
+    return DescribeQuorumResponse(topics=[Topic(topic_name="__cluster_metadata", partitions=[partition])])
