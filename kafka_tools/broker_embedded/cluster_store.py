@@ -12,9 +12,16 @@ from typing import Protocol
 
 from kafka_tools.protocol.schema import Stored
 
+LEADER_EPOCH = 1
+"""Epoch of every change: there is one controller, and it is never elected anew."""
+
 
 class ClusterStore(Protocol):
     """An append-only list of metadata records that survives the process."""
+
+    @property
+    def end_offset(self) -> int:
+        """How many records there are: the offset of the next one."""
 
     def append(self, records: Sequence[Stored]) -> None:
         """Keep the records as one change: all of them or none; returns once they would survive ``kill -9``."""
@@ -31,6 +38,10 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.records: list[Stored] = []
+
+    @property
+    def end_offset(self) -> int:
+        return len(self.records)
 
     def append(self, records: Sequence[Stored]) -> None:
         self.records.extend(records)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from kafka_tools.broker_embedded.cluster_store import LEADER_EPOCH
 from kafka_tools.clock import Clock
 from kafka_tools.errors import LogError, WireError
 from kafka_tools.protocol.codec import decode_prefix, encode_into
@@ -33,10 +34,15 @@ class LocalStore:
             os.path.join(data_dir, DIRECTORY), LogConfig(delete=False, segment_ms=2**63 - 1), clock, clean=clean
         )
 
+    @property
+    def end_offset(self) -> int:
+        return self._log.log_end_offset
+
     def append(self, records: Sequence[Stored]) -> None:
         now_ms = self._clock.now_ms()
-        batch = build_batch([(now_ms, None, encode_record(record), ()) for record in records], leader_epoch=1)
-        self._log.append(bytearray(batch), leader_epoch=1, from_client=False)
+        rows = [(now_ms, None, encode_record(record), ()) for record in records]
+        batch = build_batch(rows, leader_epoch=LEADER_EPOCH)
+        self._log.append(bytearray(batch), leader_epoch=LEADER_EPOCH, from_client=False)
 
     def replay(self) -> Iterator[Stored]:
         for view in self._log.walk():

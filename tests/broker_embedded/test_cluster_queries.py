@@ -13,6 +13,7 @@ from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
 from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
 from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kafka_tools.protocol.messages.describe_producers import DescribeProducersRequest
+from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kafka_tools.protocol.messages.elect_leaders import ElectLeadersRequest
 from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from tests.broker_embedded.disk_broker import DiskBroker
@@ -117,3 +118,25 @@ def test_without_an_authorizer_acls_are_security_disabled(broker: DiskBroker, ve
                     operation=1, permission_type=1)  # fmt: skip
     deleted = broker.call(DeleteAclsRequest(filters=[wanted]), version).filter_results
     assert [result.error_code for result in deleted] == [54]
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_the_quorum_is_this_broker_and_its_metadata_log(broker: DiskBroker, version: int) -> None:
+    Topic = DescribeQuorumRequest.TopicData
+    rows = [Topic.PartitionData(partition_index=0), Topic.PartitionData(partition_index=1)]
+    request = DescribeQuorumRequest(topics=[Topic(topic_name="__cluster_metadata", partitions=rows)])
+    (topic,) = broker.call(request, version).topics
+    first, second = topic.partitions
+    assert second.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+    assert (first.error_code, first.leader_id, first.leader_epoch) == (0, broker.core.cluster.node_id, 1)
+    (leader,) = first.current_voters
+    assert (leader.replica_id, leader.log_end_offset) == (first.leader_id, first.high_watermark)
+    if version >= 1:
+        assert leader.last_fetch_timestamp == leader.last_caught_up_timestamp == broker.clock.now_ms()
+    # The log grows by what changes: a topic with two partitions is three records.
+    broker.create("more", 2)
+    ((after, _),) = (row.partitions for row in broker.call(request, version).topics)
+    assert after.high_watermark == first.high_watermark + 3
+    broker.restart()
+    ((again, _),) = (row.partitions for row in broker.call(request, version).topics)
+    assert again.high_watermark >= after.high_watermark
