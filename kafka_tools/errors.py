@@ -11,9 +11,13 @@ from typing import Any
 
 
 class KafkaToolsError(Exception):
-    """Anything the product reports on purpose; commands exit with ``exit_status``."""
+    """Anything the product reports on purpose; commands exit with ``exit_status``.
+
+    ``item``: what failed, where a call is about one thing and who raises or passes the error on knows it.
+    """
 
     exit_status = 1
+    item: str | None = None
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)

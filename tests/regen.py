@@ -7,7 +7,7 @@ nothing is written and the exit status is 1 if a file would change. ``TARGETS`` 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -17,6 +17,8 @@ import click
 ROOT = Path(__file__).resolve().parent.parent
 HELP_BEGINS = "<!-- help: written by python -m tests.regen help -->"
 HELP_ENDS = "<!-- end of help -->"
+KINDS_BEGIN = "<!-- kinds: written by python -m tests.regen kinds -->"
+KINDS_END = "<!-- end of kinds -->"
 
 
 def protocol_index() -> dict[Path, str]:
@@ -79,10 +81,39 @@ def help_text(command: click.Command, program: str) -> str:
     return text
 
 
+def kinds_of_rows() -> dict[Path, str]:
+    """``docs/output.md``: what each command prints, with its schema and what ``-o name`` prints of it."""
+    from kafka_tools.cli import COMMANDS, SCRIPTS, load
+    from kafka_tools.output.kinds import KINDS
+
+    lines = ["| command | rows | a name is |", "| --- | --- | --- |"]
+    for name in COMMANDS:
+        program = f"kafka-{name}" if name in SCRIPTS else f"kafka-tools {name}"
+        for path, command in _leaves(load(name), program):
+            for parameter in command.params:
+                for given, kind in getattr(parameter, "kinds", {}).items():
+                    options = "".join(f" --{option.replace('_', '-')}" for option in given.split())
+                    shape = KINDS[kind].name
+                    lines.append(f"| `{path}{options}` | [{kind}](../schemas/{kind}.v1.schema.json) | `{shape}` |")
+    page = ROOT / "docs" / "output.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition(KINDS_BEGIN)
+    table = "\n".join(lines)
+    return {page: f"{before}{KINDS_BEGIN}\n{table}\n{KINDS_END}{rest.partition(KINDS_END)[2]}"}
+
+
+def _leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            yield from _leaves(below, f"{path} {name}")
+    else:
+        yield path, command
+
+
 TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "index": protocol_index,
     "completions": completions,
     "help": command_help,
+    "kinds": kinds_of_rows,
 }
 
 

@@ -66,14 +66,15 @@ def prepare(
     return plan, errors
 
 
-def commit(admin: AdminClient, plan: Plan) -> list[ItemError]:
-    """Commit the offsets of each group; what failed, by partition."""
+def commit(admin: AdminClient, plan: Plan) -> tuple[Plan, list[ItemError]]:
+    """Commit the offsets of each group; the part of the plan that was done, and what failed, by partition."""
+    done: Plan = {}
     errors = []
     for group, offsets in plan.items():
-        if offsets:
-            failures = admin.alter_group_offsets(group, offsets).failures()
-            errors += [ItemError.of(f"{key} of group '{group}'", error) for key, error in failures.items()]
-    return errors
+        failures = admin.alter_group_offsets(group, offsets).failures() if offsets else {}
+        done[group] = {key: offset for key, offset in offsets.items() if key not in failures}
+        errors += [ItemError.of(f"{key} of group '{group}'", error) for key, error in failures.items()]
+    return done, errors
 
 
 def partitions_of(

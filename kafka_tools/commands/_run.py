@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from kafka_tools import VERSION_LINE
@@ -178,7 +178,17 @@ def show_failure(error: Exception, kind: str, output_format: str | None) -> None
     from kafka_tools.output.rows import ItemError, Rows, show
 
     assert output_format is not None
-    show(Rows(kind, [], [ItemError.of(None, error)]), output_format)
+    show(Rows(kind, [], [ItemError.of(getattr(error, "item", None), error)]), output_format)
+
+
+@contextlib.contextmanager
+def about(item: object) -> Iterator[None]:
+    """What the ``with`` block does is about this one item: an error that leaves it says so in the document."""
+    try:
+        yield
+    except KafkaToolsError as error:
+        error.item = error.item or str(item)
+        raise
 
 
 def _invoke(command: click.Command, arguments: list[str], program: str) -> int:

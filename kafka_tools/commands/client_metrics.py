@@ -97,7 +97,8 @@ def _alter(admin: AdminClient, name: str, changes: dict[str, str], form: str | N
         ConfigChange(config, "set", value) if value else ConfigChange(config, "delete", None)
         for config, value in changes.items()
     ]
-    admin.alter_configs_incremental({ConfigResource(RESOURCE_TYPE, name): listed}).raise_any()
+    with _run.about(name):
+        admin.alter_configs_incremental({ConfigResource(RESOURCE_TYPE, name): listed}).raise_any()
     if form is None:
         _run.emit(f"Altered client metrics config for {name}.\n")
     return _changed(name, "altered", form)
@@ -107,10 +108,11 @@ def _delete(admin: AdminClient, name: str, form: str | None) -> int:
     from kafka_tools.admin.client import ConfigChange, ConfigResource
 
     resource = ConfigResource(RESOURCE_TYPE, name)
-    entries = admin.describe_configs([resource])[resource].get()
-    changes = [ConfigChange(entry.name, "delete", None) for entry in entries]
-    if changes:
-        admin.alter_configs_incremental({resource: changes}).raise_any()
+    with _run.about(name):
+        entries = admin.describe_configs([resource])[resource].get()
+        changes = [ConfigChange(entry.name, "delete", None) for entry in entries]
+        if changes:
+            admin.alter_configs_incremental({resource: changes}).raise_any()
     if form is None:
         _run.emit(f"Deleted client metrics config for {name}.\n")
     return _changed(name, "deleted", form)

@@ -68,7 +68,7 @@ def unregister(broker_id: int, connection: Connection, output_format: str | None
 
     if not 0 <= broker_id < 2**31:
         raise UsageError("--id: a number from 0 on is expected")
-    with connection.admin() as admin:
+    with _run.about(broker_id), connection.admin() as admin:
         admin.unregister_broker(broker_id)
     if output_format is None:
         _run.emit(f"Broker {broker_id} is no longer registered.\n")

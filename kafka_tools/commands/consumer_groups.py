@@ -275,7 +275,8 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
             "you are scripting this command and want to keep the current default behavior without prompting."
         )
     if given["execute"]:
-        errors += _resets.commit(admin, plan)
+        plan, failures = _resets.commit(admin, plan)
+        errors += failures
     if output_format is None:
         whole = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given["export"] else None
         _run.emit(whole or kafka_group_text.reset_plan(plan))

@@ -64,7 +64,7 @@ def add_controller(dry_run: bool, connection: Connection, output_format: str | N
         raise UsageError("--command-config is needed: the configuration file of the controller that is to be added")
     node_id, directory_id, endpoints = controller_of(connection.command_config)
     if not dry_run:
-        with connection.admin() as admin:
+        with _run.about(node_id), connection.admin() as admin:
             admin.add_voter(node_id, directory_id, endpoints)
     what = "DRY RUN of adding" if dry_run else "Added"
     return _done("added", what, node_id, directory_id, endpoints, output_format, dry_run)
@@ -90,7 +90,7 @@ def remove_controller(
         raise UsageError(f"--controller-directory-id: {error}") from error
     connection.check()
     if not dry_run:
-        with connection.admin() as admin:
+        with _run.about(controller_id), connection.admin() as admin:
             admin.remove_voter(controller_id, directory_id)
     word = "DRY RUN of removing " if dry_run else "Removed "  # Kafka prints both blanks
     return _done("removed", f"{word} KRaft", controller_id, directory_id, [], output_format, dry_run)

@@ -165,9 +165,10 @@ def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None
     topic = NewTopic(
         name, given["partitions"] or -1, given["replication_factor"] or -1, assignment, dict(given["config"])
     )
-    error = admin.create_topics([topic])[name].error
-    if error is not None and not (isinstance(error, AlreadyExists) and given["if_not_exists"]):
-        raise error
+    with _run.about(name):
+        error = admin.create_topics([topic])[name].error
+        if error is not None and not (isinstance(error, AlreadyExists) and given["if_not_exists"]):
+            raise error
     if error is None and output_format is None:
         print(f"Created topic {name}.")
     result = "created" if error is None else "exists"
@@ -235,7 +236,8 @@ def _described_keys(admin: AdminClient, given: dict[str, Any]) -> list[Any]:
                 _run.note("both --topic and --topic-id are given: only the topic id is used")
             known = {listing.topic_id for listing in admin.list_topics(include_internal=not given["exclude_internal"])}
             if topic_id not in known and not given["if_exists"]:
-                raise InputError(f"TopicId '{given['topic_id']}' does not exist as expected")
+                with _run.about(given["topic_id"]):
+                    raise InputError(f"TopicId '{given['topic_id']}' does not exist as expected")
             return [topic_id] if topic_id in known else []
     names = _select(admin, given)
     _require(names, given)
@@ -263,7 +265,8 @@ def _select_to_change(admin: AdminClient, given: dict[str, Any], action: str) ->
 
 def _require(names: list[str], given: dict[str, Any]) -> None:
     if given["topic"] and not names and not given["if_exists"]:
-        raise InputError(f"Topic '{given['topic']}' does not exist as expected")
+        with _run.about(given["topic"]):
+            raise InputError(f"Topic '{given['topic']}' does not exist as expected")
 
 
 def _outcome_of_each(outcomes: Any, result: str, verb: str, output_format: str | None) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_tools.output.rows import Row
+from kafka_tools.values import format_address
 
 
 def _itself(row: Row) -> list[Row]:
@@ -53,6 +54,11 @@ def _entity_cells(entity: Mapping[str, str | None]) -> Row:
         "entity": ", ".join(f"{kind} {name}" for kind, name in named.items()),
         "entity_name": "/".join(named.values()),
     }
+
+
+def _with_address(row: Row) -> list[Row]:
+    """The row, with its address as options take it."""
+    return [row | {"address": format_address(row["host"], row["port"])}]
 
 
 def _of_an_entity(row: Row) -> list[Row]:
@@ -131,7 +137,7 @@ KINDS: Mapping[str, Kind] = {
         "id key name min_version max_version usable", "{id}", more="host port rack fenced", lines=_each("apis")
     ),
     "cluster-id": _kind("cluster_id", "{cluster_id}"),
-    "endpoints": _kind("id host port rack state endpoint_type", "{host}:{port}"),
+    "endpoints": _kind("id host port rack state endpoint_type", "{address}", lines=_with_address),
     "unregistered-brokers": _kind("id result", "{id}"),
     # kafka-features
     "features": _kind(

@@ -20,7 +20,7 @@ from tests.regen import HELP_BEGINS, HELP_ENDS
 
 PAGES = (
     "topics", "configs", "scram", "consumer-groups", "delete-records", "broker-api-versions", "cluster", "features",
-    "client-metrics",
+    "client-metrics", "acls", "../output",
 )  # fmt: skip
 ROOT = Path(__file__).resolve().parents[2]
 PREPARE = {
@@ -28,6 +28,10 @@ PREPARE = {
     "consumer-groups": [
         "kafka-topics -b localhost:9092 --create --topic orders",
         "kafka-consumer-groups -b localhost:9092 --reset-offsets --group live --topic orders --to-latest --execute",
+        "kafka-consumer-groups -b localhost:9092 --reset-offsets --group nightly --topic orders --to-latest --execute",
+    ],
+    "../output": [
+        "kafka-topics -b localhost:9092 --create --topic orders --partitions 2 --config retention.ms=86400000",
         "kafka-consumer-groups -b localhost:9092 --reset-offsets --group nightly --topic orders --to-latest --execute",
     ],
     "delete-records": ["kafka-topics -b localhost:9092 --create --topic orders --partitions 2"],
@@ -60,7 +64,8 @@ def shell(tmp_path: Path) -> Iterator[object]:
     entries = [{"topic": "orders", "partition": number, "offset": -1} for number in range(2)]
     (tmp_path / "offsets.json").write_text(json.dumps({"partitions": entries, "version": 1}), encoding="utf-8")
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
-    with EmbeddedBroker() as broker:
+    config = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer", "super.users": "User:ANONYMOUS"}
+    with EmbeddedBroker(config=config) as broker:
 
         def run(line: str) -> subprocess.CompletedProcess[str]:
             return subprocess.run(

@@ -157,6 +157,12 @@ FAILING = (
     Case(
         "consumer-groups", "--delete-offsets --group live --topic no-such-topic", "delete_offsets", failed=1, rows=False
     ),
+    Case(
+        "consumer-groups",
+        "--reset-offsets --group live --group idle --topic orders --to-latest --execute",
+        "reset_offsets",
+        failed=1,
+    ),
     Case("delete-records", "--offset-json-file beyond.json", failed=1),
     Case("delete-records", "--offset-json-file no-such-file.json", failed=1, rows=False),
     Case("configs", "--describe --topic orders --topic no-such-topic", "", failed=1),
