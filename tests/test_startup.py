@@ -105,7 +105,8 @@ def servers() -> Iterator[str]:
     [
         ("topics", ("--list",)),
         ("topics", ("--describe",)),
-        ("topics", ("--list", "-o", "json")),
+        *(("topics", ("--list", "-o", form)) for form in ("table", "json", "jsonl", "csv", "tsv", "name")),
+        ("topics", ("--describe", "-o", "wide")),
         ("configs", ("--describe", "--entity-type", "brokers")),
         ("configs", ("--describe", "--entity-type", "users")),
         ("consumer-groups", ("--list",)),
