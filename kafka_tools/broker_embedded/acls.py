@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafka_tools.broker_embedded.authorization import OPERATIONS
+from kafka_tools.broker_embedded.authorization import CLUSTER_NAME, OPERATIONS
 from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
@@ -26,7 +26,6 @@ ANY, MATCH, LITERAL, PREFIXED = 1, 2, 3, 4
 DENY, ALLOW = 2, 3
 ALL = 2
 """The operation that stands for every other."""
-CLUSTER_NAME = "kafka-cluster"
 AUTHORIZERS = (
     "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "kafka.security.authorizer.AclAuthorizer",
@@ -137,6 +136,26 @@ class Acls:
             elif entry.operation == ALL or entry.operation in suffices:
                 allowed = True
         return allowed or (not found_any and self._without_entries)
+
+    def authorize_somewhere(self, principal: str, host: str, operation: str, resource_type: str) -> bool:
+        """Whether some entry opens a resource of this type, be it there or not, to the operation (KIP-679).
+
+        As ``Authorizer.authorizeByResourceType``: an allowance counts unless a denial covers all that it covers.
+        """
+        operations = (ALL, OPERATIONS[operation])
+        concerning = [
+            entry
+            for entry in self._entries.values()
+            if entry.resource_type == RESOURCE_TYPES[resource_type]
+            and entry.principal in (principal, "User:*")
+            and entry.host in (host, "*")
+            and entry.operation in operations
+        ]
+        denied = {entry[1:3] for entry in concerning if entry.permission_type == DENY}
+        if ("*", LITERAL) in denied:
+            return False
+        allowed = {entry[1:3] for entry in concerning if entry.permission_type == ALLOW} - denied
+        return any(not any((name[:end], PREFIXED) in denied for end in range(1, len(name) + 1)) for name, _ in allowed)
 
     def find(self, wanted: Filter) -> list[Entry]:
         """The entries that a filter means, in a stable order."""

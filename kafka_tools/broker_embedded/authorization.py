@@ -27,8 +27,20 @@ SUPPORTED = {
     "USER": ("CREATE_TOKENS", "DESCRIBE_TOKENS"),
 }  # fmt: skip
 
+CLUSTER_NAME = "kafka-cluster"
+
 NOT_ASKED = -(2**31)
 """What the field holds when the request did not ask for it."""
+
+
+def cluster_operations(call: Call) -> int:
+    """The bit field of what the caller may do with the cluster; 0 for who may not even describe it."""
+    return authorized_operations(call, "CLUSTER", CLUSTER_NAME) if allowed_on_cluster(call, "DESCRIBE") else 0
+
+
+def allowed_on_cluster(call: Call, operation: str) -> bool:
+    """Whether the caller may do this with the cluster."""
+    return call.allowed(operation, "CLUSTER", CLUSTER_NAME)
 
 
 def authorized_operations(call: Call, resource_type: str, name: str) -> int:

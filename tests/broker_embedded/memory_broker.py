@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kafka_tools.broker_embedded.acls import Acls
 from kafka_tools.broker_embedded.cluster import Cluster
 from kafka_tools.broker_embedded.cluster_store import MemoryStore
 from kafka_tools.broker_embedded.config_store import ConfigStore
@@ -58,6 +59,7 @@ class MemoryCore(Core):
         self.configs = ConfigStore(self)
         self.quotas = Quotas(self)
         self.credentials = Credentials(self)
+        self.acls = Acls(self)
         self.tokens = DelegationTokens(self)
         self.throttling = Throttling(self)
         self.groups = Groups(self)

@@ -20,6 +20,7 @@ from kafka_tools.protocol import registry
 from kafka_tools.protocol.headers import decode_response, encode_request
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
+from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.protocol.releases import max_versions
 from tests.broker_embedded.disk_broker import DiskBroker
@@ -131,7 +132,7 @@ def test_an_authorizer_is_asked(broker: DiskBroker, monkeypatch: pytest.MonkeyPa
         return False
 
     monkeypatch.setattr(broker.core, "authorizer", deny)
-    assert broker.call(DescribeClusterRequest(), 0).error_code == codes.CLUSTER_AUTHORIZATION_FAILED
+    assert broker.call(DescribeUserScramCredentialsRequest(), 0).error_code == codes.CLUSTER_AUTHORIZATION_FAILED
     assert asked == [("User:ANONYMOUS", "127.0.0.1", "DESCRIBE", "CLUSTER", "kafka-cluster")]
 
 

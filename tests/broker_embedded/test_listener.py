@@ -18,6 +18,7 @@ from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
+from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
@@ -342,7 +343,7 @@ def test_a_listener_may_ask_for_certificates(secured: EmbeddedBroker, authority:
 
     secured.call(lambda core: watch(core, remember))
     with WireClient(address(secured, "MUTUAL"), tls=known) as client:
-        assert client.call(DescribeClusterRequest(), 0).error_code == 0
+        assert client.call(DescribeUserScramCredentialsRequest(), 0).error_code == 0
     secured.call(lambda core: watch(core, None))
     assert principals[0].startswith("User:") and "CN=client" in principals[0]
 

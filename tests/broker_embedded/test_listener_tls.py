@@ -22,7 +22,7 @@ from kafka_tools.errors import ConfigError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.protocol import error_codes as codes
-from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
+from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from tests.broker_embedded.wire_client import WireClient
@@ -100,7 +100,7 @@ def asks(broker: EmbeddedBroker, context: ssl.SSLContext) -> bool:
     """Whether a client gets an answer."""
     try:
         with WireClient(broker.bootstrap_servers, tls=context) as client:
-            return bool(client.call(DescribeClusterRequest(), 0).error_code == codes.NONE)
+            return bool(client.call(DescribeUserScramCredentialsRequest(), 0).error_code == codes.NONE)
     except (ssl.SSLError, ConnectionError):
         return False
 
@@ -139,7 +139,7 @@ def test_principals_by_rules_and_super_users_by_name(folder: Folder) -> None:
 
     def may(broker: EmbeddedBroker, cn: str) -> bool:
         with WireClient(broker.bootstrap_servers, tls=folder.client(cn=cn)) as client:
-            return bool(client.call(DescribeClusterRequest(), 0).error_code == codes.NONE)
+            return bool(client.call(DescribeUserScramCredentialsRequest(), 0).error_code == codes.NONE)
 
     with running(**settings) as broker:
         assert may(broker, "Admin 1") and may(broker, "dba")
@@ -194,7 +194,7 @@ def test_a_listener_with_sasl_asks_for_certificates_only_by_its_own_setting(fold
 def test_a_client_that_speaks_no_tls_stops_nobody(folder: Folder, caplog: pytest.LogCaptureFixture) -> None:
     with running(**folder.settings()) as broker:
         with WireClient(broker.bootstrap_servers) as plain:
-            plain.send(DescribeClusterRequest(), 0)
+            plain.send(DescribeUserScramCredentialsRequest(), 0)
             assert plain.closed_by_broker
         with WireClient(broker.bootstrap_servers):
             assert asks(broker, folder.client()), "one that says nothing holds nobody up"
@@ -233,7 +233,7 @@ def test_new_stores_come_by_their_configs_together(folder: Folder) -> None:
             assert alter(broker, old_client, only=True, **new) == (codes.NONE, "")
             assert asks(broker, old_client), "trying is not doing"
             assert alter(broker, old_client, **new) == (codes.NONE, "")
-            assert before.call(DescribeClusterRequest(), 0).error_code == codes.NONE, "who is in stays in"
+            assert before.call(DescribeUserScramCredentialsRequest(), 0).error_code == codes.NONE, "who is in stays in"
             assert not asks(broker, old_client)
             new_client = ssl.create_default_context()
             other.configure_trust(new_client)

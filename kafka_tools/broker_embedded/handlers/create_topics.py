@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kafka_tools.broker_embedded.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.config_alter import validate_topic
 from kafka_tools.broker_embedded.config_describe import describe
 from kafka_tools.broker_embedded.config_store import TOPIC
@@ -50,7 +51,7 @@ def handle(call: Call) -> CreateTopicsResponse:
 
 def _create(call: Call, topic: CreateTopicsRequest.CreatableTopic) -> CreateTopicsResponse.CreatableTopicResult:
     core = call.broker
-    if not call.allowed("CREATE", "TOPIC", topic.name) and not call.allowed("CREATE", "CLUSTER", "kafka-cluster"):
+    if not allowed_on_cluster(call, "CREATE") and not call.allowed("CREATE", "TOPIC", topic.name):
         raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
     check_new_name(core, topic.name)
     configs = {config.name: config.value for config in topic.configs}
@@ -59,9 +60,13 @@ def _create(call: Call, topic: CreateTopicsRequest.CreatableTopic) -> CreateTopi
     assignment = _assignment(call, topic)
     core.throttling.pay_mutations(call, len(assignment), strict_since=STRICT_MUTATIONS)
     result = Result(name=topic.name, num_partitions=len(assignment), replication_factor=len(assignment[0]))
+    may_see = call.version < 5 or call.allowed("DESCRIBE_CONFIGS", "TOPIC", topic.name)
+    if not may_see:
+        result = Result(name=topic.name, topic_config_error_code=error_codes.TOPIC_AUTHORIZATION_FAILED)
     if not (call.version >= 1 and call.request.validate_only):
         made = create_topic(core, topic.name, assignment, texts)
         result.topic_id = made.id
+        shown = describe(core.configs, TOPIC, topic.name, None) if may_see else ()
         result.configs = [
             Result.CreatableTopicConfigs(
                 name=entry.name,
@@ -70,7 +75,7 @@ def _create(call: Call, topic: CreateTopicsRequest.CreatableTopic) -> CreateTopi
                 config_source=entry.source,
                 is_sensitive=entry.sensitive,
             )
-            for entry in describe(core.configs, TOPIC, topic.name, None)
+            for entry in shown
         ]
     return result
 

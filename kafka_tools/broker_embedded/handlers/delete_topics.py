@@ -2,13 +2,19 @@
 
 - v6: by name or by id; a topic that is named both ways, or twice, is INVALID_REQUEST.
 - v5: a client over its controller_mutation_rate gets THROTTLING_QUOTA_EXCEEDED.
+- A topic that the caller may not describe is TOPIC_AUTHORIZATION_FAILED, be it there or not.
 - delete.topic.enable=false: TOPIC_DELETION_DISABLED, before v3 INVALID_REQUEST.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
 
+from kafka_tools.broker_embedded.authorization import allowed_on_cluster
+from kafka_tools.broker_embedded.cluster import Topic
 from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.broker_embedded.topics import delete_topic
 from kafka_tools.errors import BrokerError
@@ -21,65 +27,88 @@ AUTHORIZE = (("DELETE", "TOPIC"),)
 STRICT_MUTATIONS = 5
 
 Result = DeleteTopicsResponse.DeletableTopicResult
+_DENIED = "Topic authorization failed."
 
 
 def handle(call: Call) -> DeleteTopicsResponse:
     if not call.broker.configs.broker.get("delete.topic.enable"):
         raise refuse(error_codes.TOPIC_DELETION_DISABLED if call.version >= 3 else error_codes.INVALID_REQUEST)
-    if call.version >= 6:
-        return DeleteTopicsResponse(responses=_by_state(call))
-    times = Counter(call.request.topic_names)
-    return DeleteTopicsResponse(responses=[_delete(call, name, times[name]) for name in times])
+    if call.version < 6:
+        return DeleteTopicsResponse(responses=_by_name(call, Counter(call.request.topic_names), set()))
+    results, names, ids = _sorted_out(call.request.topics)
+    by_id, found = _by_id(call, ids)
+    return DeleteTopicsResponse(responses=[*results, *by_id, *_by_name(call, names, found)])
 
 
-def _by_state(call: Call) -> list[DeleteTopicsResponse.DeletableTopicResult]:
-    cluster = call.broker.cluster
-    results = []
-    times: Counter[str] = Counter()
-    for state in call.request.topics:
+def _sorted_out(states: Sequence[Any]) -> tuple[list[Result], Counter[str], Counter[UUID]]:
+    """The answers to what is neither a name nor an id, the names, and the ids."""
+    wrong: list[Result] = []
+    names: Counter[str] = Counter()
+    ids: Counter[UUID] = Counter()
+    for state in states:
         if state.name is not None and state.topic_id != ZERO_UUID:
-            results.append(
-                Result(
-                    name=state.name,
-                    topic_id=state.topic_id,
-                    error_code=error_codes.INVALID_REQUEST,
-                    error_message="You may not specify both topic name and topic id.",
-                )
-            )
+            wrong.append(_refused(state.name, state.topic_id, "You may not specify both topic name and topic id."))
         elif state.name is not None:
-            times[state.name] += 1
+            names[state.name] += 1
         elif state.topic_id == ZERO_UUID:
-            results.append(
-                Result(
-                    name=None,
-                    error_code=error_codes.INVALID_REQUEST,
-                    error_message="Neither topic name nor id were specified.",
-                )
-            )
-        elif state.topic_id in cluster.topics_by_id:
-            times[cluster.topics_by_id[state.topic_id].name] += 1
+            wrong.append(_refused(None, ZERO_UUID, "Neither topic name nor id were specified."))
         else:
-            results.append(
-                Result(
-                    name=None,
-                    topic_id=state.topic_id,
-                    error_code=error_codes.UNKNOWN_TOPIC_ID,
-                    error_message="This server does not host this topic ID.",
-                )
-            )
-    return results + [_delete(call, name, times[name]) for name in times]
+            ids[state.topic_id] += 1
+    return wrong, names, ids
 
 
-def _delete(call: Call, name: str, times: int) -> DeleteTopicsResponse.DeletableTopicResult:
-    topic = call.broker.cluster.topic(name)
-    result = Result(name=name, topic_id=topic.id if topic else ZERO_UUID)
-    try:
+def _by_id(call: Call, ids: Counter[UUID]) -> tuple[list[Result], set[str]]:
+    """Delete topics by id; the answers, and the names of those that the caller may know to be meant."""
+    results: list[Result] = []
+    meant: set[str] = set()
+    for topic_id, times in ids.items():
+        topic = call.broker.cluster.topics_by_id.get(topic_id)
         if times > 1:
-            raise refuse(error_codes.INVALID_REQUEST, "Duplicate topic name.")
-        if topic is None:
-            raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
-        if not call.allowed("DELETE", "TOPIC", name):
-            raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+            results.append(_refused(None, topic_id, "Duplicate topic id."))
+        elif topic is None:
+            text = "This server does not host this topic ID."
+            results.append(_refused(None, topic_id, text, error_codes.UNKNOWN_TOPIC_ID))
+        elif not _may(call, "DELETE", topic.name):
+            known = topic.name if _may(call, "DESCRIBE", topic.name) else None
+            results.append(_refused(known, topic_id, _DENIED, error_codes.TOPIC_AUTHORIZATION_FAILED))
+        else:
+            meant.add(topic.name)
+            results.append(_delete(call, topic))
+    return results, meant
+
+
+def _by_name(call: Call, names: Counter[str], meant: set[str]) -> list[Result]:
+    results = []
+    for name, times in names.items():
+        topic = call.broker.cluster.topic(name)
+        if times > 1:
+            results.append(_refused(name, ZERO_UUID, "Duplicate topic name."))
+        elif not _may(call, "DESCRIBE", name):  # whether it is there is not for the caller to know
+            results.append(_refused(name, ZERO_UUID, _DENIED, error_codes.TOPIC_AUTHORIZATION_FAILED))
+        elif name in meant:
+            text = "The provided topic name maps to an ID that was already supplied."
+            results.append(_refused(name, ZERO_UUID, text))
+        elif topic is None:
+            text = "This server does not host this topic-partition."
+            results.append(_refused(name, ZERO_UUID, text, error_codes.UNKNOWN_TOPIC_OR_PARTITION))
+        elif not _may(call, "DELETE", name):
+            results.append(_refused(name, ZERO_UUID, _DENIED, error_codes.TOPIC_AUTHORIZATION_FAILED))
+        else:
+            results.append(_delete(call, topic))
+    return results
+
+
+def _may(call: Call, operation: str, name: str) -> bool:
+    return allowed_on_cluster(call, "DELETE") or call.allowed(operation, "TOPIC", name)
+
+
+def _refused(name: str | None, topic_id: UUID, text: str, code: int = error_codes.INVALID_REQUEST) -> Result:
+    return Result(name=name, topic_id=topic_id, error_code=code, error_message=text)
+
+
+def _delete(call: Call, topic: Topic) -> Result:
+    result = Result(name=topic.name, topic_id=topic.id)
+    try:
         call.broker.throttling.pay_mutations(call, len(topic.partitions), strict_since=STRICT_MUTATIONS)
         delete_topic(call.broker, topic)
     except BrokerError as error:

@@ -1,18 +1,19 @@
 """DescribeCluster (60): id, controller and brokers.
 
 - v1: the endpoints of controllers (endpoint type 2) are asked of a controller: MISMATCHED_ENDPOINT_TYPE here.
+- Who may not describe the cluster may do nothing with it: its operations are 0.
 - v2: there are no fenced brokers to include.
 """
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.authorization import authorized_operations
+from kafka_tools.broker_embedded.authorization import cluster_operations
 from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterResponse
 
 VERSIONS = (0, 2)
-AUTHORIZE = (("DESCRIBE", "CLUSTER"),)
+AUTHORIZE = ()  # anybody who got this far knows the brokers
 
 _BROKERS, _CONTROLLERS = 1, 2
 
@@ -35,5 +36,5 @@ def handle(call: Call) -> DescribeClusterResponse:
         ],
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = authorized_operations(call, "CLUSTER", "kafka-cluster")
+        response.cluster_authorized_operations = cluster_operations(call)
     return response

@@ -6,6 +6,7 @@ v6 is Kafka's unstable version and is not served.
 
 from __future__ import annotations
 
+from kafka_tools.broker_embedded.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdResponse
@@ -30,6 +31,4 @@ def _refused(code: int) -> InitProducerIdResponse:
 
 
 def _may_produce(call: Call) -> bool:
-    if call.allowed("IDEMPOTENT_WRITE", "CLUSTER", "kafka-cluster"):
-        return True
-    return any(call.allowed("WRITE", "TOPIC", name) for name in call.broker.cluster.topics)
+    return allowed_on_cluster(call, "IDEMPOTENT_WRITE") or call.allowed_somewhere("WRITE", "TOPIC")

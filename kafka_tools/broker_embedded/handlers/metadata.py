@@ -2,12 +2,13 @@
 
 - v0 takes an empty list as all topics; from v1 on null is all and an empty list none.
 - Topics that do not exist are made when auto.create.topics.enable and the request (v4) allow it.
+- Without DESCRIBE a topic is TOPIC_AUTHORIZATION_FAILED, be it there or not; without CREATE one that would be made.
 - v12: topics by id with a null name; an id that is unknown is UNKNOWN_TOPIC_ID.
 """
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.authorization import authorized_operations
+from kafka_tools.broker_embedded.authorization import allowed_on_cluster, authorized_operations, cluster_operations
 from kafka_tools.broker_embedded.cluster import Topic
 from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.broker_embedded.topics import auto_create, name_problem
@@ -47,7 +48,7 @@ def handle(call: Call) -> MetadataResponse:
         topics=topics,
     )
     if 8 <= call.version <= 10 and request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = authorized_operations(call, "CLUSTER", "kafka-cluster")
+        response.cluster_authorized_operations = cluster_operations(call)
     return response
 
 
@@ -64,7 +65,9 @@ def _by_name(call: Call, name: str) -> MetadataResponse.ResponseTopic:
     if not call.allowed("DESCRIBE", "TOPIC", name):
         return ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name)
     topic = call.broker.cluster.topic(name)
-    if topic is None and _may_create(call, name):
+    if topic is None and _would_create(call):
+        if not allowed_on_cluster(call, "CREATE") and not call.allowed("CREATE", "TOPIC", name):
+            return ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name)
         try:
             topic = auto_create(call.broker, name)
         except BrokerError as error:
@@ -76,10 +79,10 @@ def _by_name(call: Call, name: str) -> MetadataResponse.ResponseTopic:
     return _describe(call, topic)
 
 
-def _may_create(call: Call, name: str) -> bool:
+def _would_create(call: Call) -> bool:
     if call.version >= 4 and not call.request.allow_auto_topic_creation:
         return False
-    return bool(call.broker.configs.broker.get("auto.create.topics.enable")) and call.allowed("CREATE", "TOPIC", name)
+    return bool(call.broker.configs.broker.get("auto.create.topics.enable"))
 
 
 def _describe(call: Call, topic: Topic) -> MetadataResponse.ResponseTopic:
