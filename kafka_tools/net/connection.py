@@ -33,6 +33,10 @@ _CLOSED_BEFORE_VERSIONS = (
     "is this the port of a Kafka listener, and is security.protocol that of the listener? "
     "A TLS listener needs SSL or SASL_SSL"
 )
+_CLOSED_BEHIND_TLS = (
+    "the listener may ask for a client certificate that it trusts: set ssl.keystore.location (or ssl.keystore.key and "
+    "ssl.keystore.certificate.chain), and see the broker's log"
+)
 _CLOSED_BEFORE_ANSWER = "the listener may demand a login: set security.protocol to SASL_PLAINTEXT or SASL_SSL"
 RENEW_AT = 0.85
 """The part of a login's life after which the next request waits for a new one (Kafka's clients: 0.85 to 0.95)."""
@@ -328,7 +332,7 @@ class Connection:
         assert self.transport is not None
         assert self._tls is not None
         if self.transport.start_tls(self._tls(), self.node.host):
-            self._event("connection.tls")
+            self._event("connection.tls", self.transport.security)
             self._start_session()
 
     def _start_session(self) -> None:
@@ -406,7 +410,7 @@ class Connection:
             return ConnectFailed(
                 f"{peer} closed the connection instead of telling its API versions",
                 node=peer,
-                hint=_CLOSED_BEFORE_VERSIONS,
+                hint=_CLOSED_BEFORE_VERSIONS if self._tls is None else _CLOSED_BEHIND_TLS,
             )
         if self.stage == stages.SASL and self._was_ready:
             return Disconnected(f"{peer} closed the connection while the login was renewed", node=peer)

@@ -187,6 +187,9 @@ def failure(error: ssl.SSLError, peer: str) -> TlsFailed:
         return TlsFailed(f"TLS handshake with {peer} failed: the peer closed the connection", hint=_NOT_TLS)
     if "alert" in reason and ("certificate" in reason or "unknown ca" in reason or "handshake failure" in reason):
         return TlsFailed(f"TLS: {peer} refused the connection: {reason}", hint=_NO_CERTIFICATE)
+    if reason == "unexpected message":
+        # Brokers before 2.3 end a handshake that they refuse with bytes that make no sense.
+        return TlsFailed(f"TLS: {peer} refused the connection in the handshake", hint=_NO_CERTIFICATE)
     return TlsFailed(f"TLS with {peer} failed: {reason}")
 
 
@@ -212,7 +215,9 @@ def _set_up(context: ssl.SSLContext, values: Mapping[str, str]) -> frozenset[str
         versions &= {version for version, of in ((_TLS_1_2, older), (_TLS_1_3, newer)) if of}
     if not versions:
         why = "leaves no version" if suites else "TLSv1.2 or TLSv1.3 is expected"
-        raise ConfigError(f"ssl.enabled.protocols {', '.join(names)}: {why}{' for ssl.cipher.suites' if suites else ''}")
+        raise ConfigError(
+            f"ssl.enabled.protocols {', '.join(names)}: {why}{' for ssl.cipher.suites' if suites else ''}"
+        )
     context.minimum_version, context.maximum_version = min(versions), max(versions)
     return newer
 

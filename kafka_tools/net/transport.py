@@ -115,6 +115,11 @@ class SocketTransport:
         self.wants_write = not done and self._tls.wants_write
         return done
 
+    @property
+    def security(self) -> str:
+        """TLS version and suite, for those who look; empty without TLS."""
+        return " ".join(self._tls.chosen) if self._tls is not None else ""
+
     def close(self) -> None:
         self._socket.close()
 

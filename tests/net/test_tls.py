@@ -201,9 +201,40 @@ def test_settings_that_cannot_work_are_named(material, tmp_path, settings, messa
     assert "wrong" not in str(caught.value).replace("wrong password", "").replace("wrong ssl.key.password", "")
 
 
-def test_protocol_versions_are_limited(material):
-    context = client_settings({"ssl.enabled.protocols": "TLSv1.2"}).context
-    assert context.maximum_version == ssl.TLSVersion.TLSv1_2
+@pytest.mark.parametrize(
+    ("protocols", "suites", "allowed"),
+    [
+        ("TLSv1.2,TLSv1.3", "", "12 13"),
+        ("TLSv1.2", "", "12"),
+        ("TLSv1.3", "", "13"),
+        ("TLSv1.1, TLSv1.2", "", "12"),
+        # A list of suites without one for a version leaves that version out, as in Java.
+        ("TLSv1.2,TLSv1.3", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "12"),
+        ("TLSv1.2,TLSv1.3", "TLS_AES_256_GCM_SHA384", "13"),
+        ("TLSv1.2,TLSv1.3", "TLS_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "12 13"),
+    ],
+)
+def test_protocol_versions_are_limited(protocols, suites, allowed):
+    context = client_settings({"ssl.enabled.protocols": protocols, "ssl.cipher.suites": suites}).context
+    names = {ssl.TLSVersion.TLSv1_2: "12", ssl.TLSVersion.TLSv1_3: "13"}
+    assert (
+        " ".join(dict.fromkeys(names[each] for each in (context.minimum_version, context.maximum_version))) == allowed
+    )
+
+
+@pytest.mark.parametrize(
+    ("protocols", "suites", "message"),
+    [
+        ("TLSv1.1", "", r"ssl\.enabled\.protocols TLSv1\.1: TLSv1\.2 or TLSv1\.3 is expected"),
+        ("TLSv1.2,TSLv1.3", "", r"ssl\.enabled\.protocols: .*TSLv1\.3"),
+        ("TLSv1.2", "TLS_AES_256_GCM_SHA384", r"leaves no version for ssl\.cipher\.suites"),
+        ("TLSv1.2", "TLS_NO_WITH_SUCH", r"none of these suites"),
+        ("TLSv1.2", "SUCH", r"none of these suites"),
+    ],
+)
+def test_protocols_and_suites_that_leave_nothing(protocols, suites, message):
+    with pytest.raises(ConfigError, match=message):
+        client_settings({"ssl.enabled.protocols": protocols, "ssl.cipher.suites": suites})
 
 
 @pytest.mark.parametrize(
