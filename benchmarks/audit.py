@@ -3,7 +3,7 @@
 ``python -m benchmarks.audit [--gb 0.1 --gb 1] [--batch-records N] [--codec C] [--keep DIR] [--kafka]``. Each size is
 audited twice, by headers only and in full, on a Spark that is up already and has done an audit before; the files are in
 the page cache. CPU time counts all processes. ``--kafka`` lets Kafka 4.3.1's DumpLogSegments read the same files
-(``--deep-iteration``; needs its jars).
+(``--deep-iteration``; needs its jars). ``--connector`` does something else: see ``audit_connector``.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.processes import Watch, cpu_s
 from benchmarks.timing import cost, environment, kafka_command, table
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage.indexes import OffsetEntry, pack_offset_index
@@ -32,7 +32,6 @@ SEGMENT_BYTES = 128 * 1024 * 1024
 TEMPLATES = 64
 START_MS = 1_700_000_000_000
 INDEX_INTERVAL_BYTES = 4096
-SAMPLE_S = 0.1
 
 
 def templates(batch_records: int, codec: str) -> list[bytes]:
@@ -97,69 +96,6 @@ class Run(NamedTuple):
     found: dict[str, int]
 
 
-class Watch(threading.Thread):
-    """Follows a process and all that it started: CPU time and peak memory by kind."""
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(daemon=True)
-        self.pid = pid
-        self.ended = threading.Event()
-        self.peaks = {"java": 0, "worker": 0, "driver": 0}
-
-    def run(self) -> None:
-        while not self.ended.wait(SAMPLE_S):
-            for pid in descendants(self.pid):
-                name = _name(pid)
-                # A child that the JVM is about to start something in still has the JVM's memory, and another name.
-                kind = "driver" if pid == self.pid else "java" if name == "java" else "worker"
-                if kind != "worker" or name.startswith("python"):
-                    self.peaks[kind] = max(self.peaks[kind], _peak(pid))
-
-
-def descendants(root: int) -> list[int]:
-    """The process and all below it."""
-    parents: dict[int, list[int]] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdecimal():
-            try:
-                stat = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            parents.setdefault(int(stat[1]), []).append(int(entry))
-    found = [root]
-    for pid in found:
-        found += parents.get(pid, [])
-    return found
-
-
-def _name(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
-
-
-def _peak(pid: int) -> int:
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0
-    lines = [line for line in status.splitlines() if line.startswith("VmHWM")]
-    return int(lines[0].split()[1]) * 1024 if lines else 0
-
-
-def cpu_s(root: int) -> float:
-    """CPU seconds of a process and all below it, ended and waited-for children included."""
-    total = 0
-    for pid in descendants(root):
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        total += sum(map(int, stat[11:15]))
-    return total / os.sysconf("SC_CLK_TCK")
-
-
 def measure(folder: Path, records: bool) -> Run:
     """An audit in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.audit", "--one", str(folder), *(["--records"] if records else [])]
@@ -212,11 +148,19 @@ def main() -> None:
     parser.add_argument("--codec", default="none")
     parser.add_argument("--keep", type=Path, help="make the logs here and leave them")
     parser.add_argument("--kafka", action="store_true", help="let Kafka's DumpLogSegments read them too")
+    parser.add_argument("--connector", action="store_true", help="count the records of topics beside Spark's connector")
+    parser.add_argument("--connector-records", type=int, default=1_000_000, help="records of each topic (1000000)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds beside the connector (5)")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--records", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         one(given.one, given.records)
+        return
+    if given.connector:
+        from benchmarks.audit_connector import compare
+
+        print(compare(given.connector_records, given.rounds))
         return
     rows = []
     for size in given.gb or [0.1, 1.0]:

@@ -85,18 +85,24 @@ def _write(folder: Path, records: int) -> None:
         java_options=tuple(KAFKA_SERVER_OPTIONS),
         properties=(("offsets.topic.num.partitions", "1"), ("log.cleaner.enable", "false")),
     )
-    lines = folder / "lines.txt"
-    with lines.open("wb") as file:
-        file.writelines(_lines(random.Random(1), records))
     with RealKafka.start(setup, folder / "broker") as kafka:
+        fill(kafka, records)
         for codec in CODECS:
-            _create(kafka, codec, 1)
-            _produce(kafka, codec, lines)
             _keep(kafka, codec, folder / "kept" / codec)
         for number in range(TOPICS):
             _create(kafka, f"topic-{number}", PARTITIONS)
         _commit(kafka, records // 2)
         _keep(kafka, "__consumer_offsets", folder / "kept" / OFFSETS)
+
+
+def fill(kafka: RealKafka, records: int) -> None:
+    """A topic of one partition per codec, named as it, with the same ``records`` from Kafka's console producer."""
+    lines = kafka.folder / "lines.txt"
+    with lines.open("wb") as file:
+        file.writelines(_lines(random.Random(1), records))
+    for codec in CODECS:
+        _create(kafka, codec, 1)
+        _produce(kafka, codec, lines)
 
 
 def _create(kafka: RealKafka, topic: str, partitions: int) -> None:

@@ -36,6 +36,15 @@ ARTIFACTS: dict[str, list[str]] = {
 }
 VERSIONS = tuple(ARTIFACTS)
 
+SPARK_CONNECTOR = "spark-connector"
+"""Spark's own Kafka source: for a benchmark only, fetched when that runs. Spark has what else these would bring."""
+CONNECTOR_ARTIFACTS = [
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.1",
+    "org.apache.commons:commons-pool2:2.12.0",
+]
+
 # The ZooKeeper client 3.4 of these releases cannot connect under Java 17; the one that 2.8.2 brings can.
 OLD_ZOOKEEPER = ("1.1.1", "2.2.2")
 
@@ -79,7 +88,7 @@ def class_path(version: str) -> list[Path]:
 
 @cache
 def library(version: str) -> Path:
-    """The folder of ``version``'s jars, complete. Raises Unavailable when it cannot be fetched."""
+    """The folder of ``version``'s jars (or SPARK_CONNECTOR's), complete. Raises Unavailable if it cannot be fetched."""
     folder = cache_directory() / version / "lib"
     if folder.is_dir():
         return folder
@@ -96,7 +105,8 @@ def _fetch(version: str, folder: Path) -> None:
     """Let Maven copy the jars beside ``folder``, then move them there whole."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         pom = Path(scratch) / "pom.xml"
-        pom.write_text(_pom(ARTIFACTS[version]), encoding="utf-8")
+        alone = version == SPARK_CONNECTOR
+        pom.write_text(_pom(CONNECTOR_ARTIFACTS if alone else ARTIFACTS[version], alone), encoding="utf-8")
         command = [*MAVEN, "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={scratch}/lib"]
         problem = ""
         for attempt in range(ATTEMPTS):
@@ -128,9 +138,12 @@ def _run(command: Sequence[str]) -> str:
     return errors[0] if errors else (done.stdout + done.stderr)[-500:]
 
 
-def _pom(artifacts: Sequence[str]) -> str:
+def _pom(artifacts: Sequence[str], alone: bool) -> str:
+    """A project that depends on the artifacts and, unless they are to be ``alone``, on what they depend on."""
+    nothing = "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>" if alone else ""
     dependencies = "".join(
-        f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version></dependency>"
+        f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version>"
+        f"<exclusions>{nothing}</exclusions></dependency>"
         for group, name, version in (artifact.split(":") for artifact in artifacts)
     )
     return (
