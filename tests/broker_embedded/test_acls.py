@@ -15,6 +15,7 @@ from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
 from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
 from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
+from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from tests.broker_embedded.disk_broker import DiskBroker
@@ -180,3 +181,30 @@ def test_topics_that_may_not_be_described_are_not_listed(broker: DiskBroker) -> 
 def test_authorizers_of_others_are_refused_at_start(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"com\.example\.Mine is Java code"):
         DiskBroker(tmp_path, {"authorizer.class.name": "com.example.Mine"})
+
+
+@pytest.mark.parametrize(
+    ("entries", "allowed"),
+    [
+        ([], False),
+        ([entry("not there yet", "WRITE")], True),
+        ([entry("pre", "WRITE", pattern_type=PREFIXED)], True),
+        ([entry("t", "ALL")], True),
+        ([entry("t", "READ")], False),
+        ([entry("t", "WRITE", principal="User:b")], False),
+        ([entry("t", "WRITE", host="10.0.0.2")], False),
+        ([entry("t", "WRITE"), entry("t", "WRITE", DENY)], False),
+        ([entry("t", "WRITE"), entry("*", "WRITE", DENY)], False),
+        ([entry("test", "WRITE"), entry("te", "WRITE", DENY, pattern_type=PREFIXED)], False),
+        ([entry("t", "WRITE"), entry("te", "WRITE", DENY, pattern_type=PREFIXED)], True),
+        ([entry("te", "WRITE", pattern_type=PREFIXED), entry("test", "ALL", DENY, pattern_type=PREFIXED)], True),
+        ([entry("*", "WRITE"), entry("t", "WRITE", DENY)], True),
+    ],
+)
+def test_whether_some_resource_is_open(broker: DiskBroker, entries: list[Entry], allowed: bool) -> None:
+    """An idempotent producer needs WRITE on some topic, be it there or not (KIP-679)."""
+    assert broker.core.acls.create(entries) == [None] * len(entries)
+    connection = as_user("User:a")
+    response = broker.send(InitProducerIdRequest(transactional_id=None), 4, connection).response
+    assert (response.error_code == codes.NONE) == allowed
+    assert response.error_code in (codes.NONE, codes.CLUSTER_AUTHORIZATION_FAILED)

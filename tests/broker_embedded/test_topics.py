@@ -149,6 +149,40 @@ def test_deleting_by_id_and_making_anew_gives_another_id(broker: DiskBroker) -> 
     assert again.error_code == 0 and again.topic_id != made.topic_id
 
 
+def test_a_topic_that_is_meant_twice_is_not_deleted(broker: DiskBroker) -> None:
+    """The texts are those of Kafka's controller."""
+    made = {row.name: row.topic_id for row in create(broker, topic("a"), topic("b"), topic("c"))}
+    State = DeleteTopicsRequest.DeleteTopicState
+    states = [State(name="a"), State(name="a"), State(name=None, topic_id=made["b"]), State(name=None)]
+    states += [State(name=None, topic_id=made["b"]), State(name="c"), State(name=None, topic_id=made["c"])]
+    responses = broker.call(DeleteTopicsRequest(topics=states, timeout_ms=1), 6).responses
+    zero = uuid.UUID(int=0)
+    assert {(row.name, row.topic_id, row.error_message) for row in responses} == {
+        ("a", zero, "Duplicate topic name."),
+        (None, made["b"], "Duplicate topic id."),
+        (None, zero, "Neither topic name nor id were specified."),
+        ("c", made["c"], "The provided topic name maps to an ID that was already supplied."),
+    }
+    assert {row.error_code for row in responses} == {codes.INVALID_REQUEST}
+    assert set(broker.core.cluster.topics) == {"a", "b", "c"}
+
+
+def test_who_may_not_describe_a_topic_does_not_learn_of_it(broker: DiskBroker) -> None:
+    (made,) = create(broker, topic("secret"))
+    broker.core.authorizer = lambda *question: False
+    State = DeleteTopicsRequest.DeleteTopicState
+    states = [State(name="secret"), State(name="absent"), State(name=None, topic_id=made.topic_id)]
+    zero = uuid.UUID(int=0)
+    responses = broker.call(DeleteTopicsRequest(topics=states, timeout_ms=1), 6).responses
+    assert {(row.name, row.topic_id) for row in responses} == {
+        ("secret", zero), ("absent", zero), (None, made.topic_id),
+    }  # fmt: skip
+    assert {row.error_code for row in responses} == {codes.TOPIC_AUTHORIZATION_FAILED}
+    described = metadata(broker, "secret", "absent", allow_auto_topic_creation=True).topics
+    assert {row.error_code for row in described} == {codes.TOPIC_AUTHORIZATION_FAILED}
+    assert set(broker.core.cluster.topics) == {"secret"}
+
+
 def test_deletion_can_be_forbidden(tmp_path: Path) -> None:
     broker = DiskBroker(tmp_path, {"delete.topic.enable": "false"})
     broker.create("t")

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -34,10 +34,10 @@ def handle(call: Call) -> DeleteTopicsResponse:
     if not call.broker.configs.broker.get("delete.topic.enable"):
         raise refuse(error_codes.TOPIC_DELETION_DISABLED if call.version >= 3 else error_codes.INVALID_REQUEST)
     if call.version < 6:
-        return DeleteTopicsResponse(responses=_by_name(call, Counter(call.request.topic_names), set()))
+        return DeleteTopicsResponse(responses=_by_name(call, Counter(call.request.topic_names), {}))
     results, names, ids = _sorted_out(call.request.topics)
-    by_id, found = _by_id(call, ids)
-    return DeleteTopicsResponse(responses=[*results, *by_id, *_by_name(call, names, found)])
+    by_id, twice = _by_id(call, ids, names)
+    return DeleteTopicsResponse(responses=[*results, *by_id, *_by_name(call, names, twice)])
 
 
 def _sorted_out(states: Sequence[Any]) -> tuple[list[Result], Counter[str], Counter[UUID]]:
@@ -57,10 +57,10 @@ def _sorted_out(states: Sequence[Any]) -> tuple[list[Result], Counter[str], Coun
     return wrong, names, ids
 
 
-def _by_id(call: Call, ids: Counter[UUID]) -> tuple[list[Result], set[str]]:
-    """Delete topics by id; the answers, and the names of those that the caller may know to be meant."""
+def _by_id(call: Call, ids: Counter[UUID], names: Counter[str]) -> tuple[list[Result], dict[str, UUID]]:
+    """Delete topics by id; the answers, and those that are meant by name too, which are left alone."""
     results: list[Result] = []
-    meant: set[str] = set()
+    twice: dict[str, UUID] = {}
     for topic_id, times in ids.items():
         topic = call.broker.cluster.topics_by_id.get(topic_id)
         if times > 1:
@@ -71,13 +71,14 @@ def _by_id(call: Call, ids: Counter[UUID]) -> tuple[list[Result], set[str]]:
         elif not _may(call, "DELETE", topic.name):
             known = topic.name if _may(call, "DESCRIBE", topic.name) else None
             results.append(_refused(known, topic_id, _DENIED, error_codes.TOPIC_AUTHORIZATION_FAILED))
+        elif names[topic.name] == 1:
+            twice[topic.name] = topic_id
         else:
-            meant.add(topic.name)
             results.append(_delete(call, topic))
-    return results, meant
+    return results, twice
 
 
-def _by_name(call: Call, names: Counter[str], meant: set[str]) -> list[Result]:
+def _by_name(call: Call, names: Counter[str], twice: Mapping[str, UUID]) -> list[Result]:
     results = []
     for name, times in names.items():
         topic = call.broker.cluster.topic(name)
@@ -85,9 +86,9 @@ def _by_name(call: Call, names: Counter[str], meant: set[str]) -> list[Result]:
             results.append(_refused(name, ZERO_UUID, "Duplicate topic name."))
         elif not _may(call, "DESCRIBE", name):  # whether it is there is not for the caller to know
             results.append(_refused(name, ZERO_UUID, _DENIED, error_codes.TOPIC_AUTHORIZATION_FAILED))
-        elif name in meant:
+        elif name in twice:
             text = "The provided topic name maps to an ID that was already supplied."
-            results.append(_refused(name, ZERO_UUID, text))
+            results.append(_refused(name, twice[name], text))
         elif topic is None:
             text = "This server does not host this topic-partition."
             results.append(_refused(name, ZERO_UUID, text, error_codes.UNKNOWN_TOPIC_OR_PARTITION))
