@@ -16,7 +16,7 @@ from kafka_tools.commands._options import (
     option,
     output_options,
 )
-from kafka_tools.errors import UsageError
+from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
@@ -109,6 +109,8 @@ def _delete(admin: AdminClient, name: str, form: str | None) -> int:
 
     resource = ConfigResource(RESOURCE_TYPE, name)
     with _run.about(name):
+        if name not in _names(admin):
+            raise InputError(f"The client metric resource {name} doesn't exist.")
         entries = admin.describe_configs([resource])[resource].get()
         changes = [ConfigChange(entry.name, "delete", None) for entry in entries]
         if changes:

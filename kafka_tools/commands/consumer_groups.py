@@ -243,7 +243,8 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
 
     (group,) = given["group"]
     partitions, missing = partitions_of(admin, parse_topics(given["topic"]))
-    outcomes = admin.delete_group_offsets(group, partitions)
+    with _run.about(group):
+        outcomes = admin.delete_group_offsets(group, partitions)
     shown: list[dict[str, Any]] = [{"topic": topic, "partition": None, "error": str(error)} for topic, error in missing]
     errors = [ItemError.of(f"topic {topic}", error) for topic, error in missing]
     rows = []

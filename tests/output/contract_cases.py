@@ -170,6 +170,8 @@ FAILING = (
     Case("configs", "--alter --topic orders --add-config no.such.setting=2", "", failed=1, rows=False),
     Case("scram", "--describe --username nobody --username alice", "describe", _ALICE, failed=1),
     Case("scram", "--delete SCRAM-SHA-512 --username alice", "delete", _ALICE, failed=1, rows=False),
+    Case("client-metrics", "--delete --name no-such-name", "delete", failed=1, rows=False),
+    Case("consumer-groups", "--delete-offsets --group no-such --topic orders", "delete_offsets", failed=1, rows=False),
     Case("client-metrics", "--describe --name no-such-name", "describe", failed=1, rows=False),
     Case("cluster unregister", "--id 3", failed=1, rows=False),
     Case("metadata-quorum describe", "--status", "status", failed=1, rows=False),
