@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kafka_tools.commands._config_alter import (
@@ -18,7 +19,7 @@ from kafka_tools.commands._config_alter import (
 )
 from kafka_tools.commands._config_changes import SCRAM_MECHANISMS
 from kafka_tools.commands._config_entities import QUOTA_TYPES, Entity, Target, target_text
-from kafka_tools.errors import KafkaToolsError
+from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
 from kafka_tools.output import kafka_text
 from kafka_tools.output.rows import ItemError, Row, Rows
 
@@ -170,7 +171,17 @@ def _all_names(admin: AdminClient, entity_type: str) -> list[str]:
         return sorted(topic.name for topic in admin.list_topics(include_internal=True))
     if entity_type == "brokers":
         return [*(str(node.id) for node in admin.describe_cluster().nodes), ""]
+    if entity_type == "groups":
+        return _all_groups(admin)
     return sorted(resource.name for resource in admin.list_config_resources([RESOURCE_TYPES[entity_type]]))
+
+
+def _all_groups(admin: AdminClient) -> list[str]:
+    """The groups there are, and those that only have a configuration; brokers before 4.1 cannot tell the latter."""
+    names = {group.group_id for group in admin.list_groups().complete()}
+    with suppress(UnsupportedVersion):
+        names |= {resource.name for resource in admin.list_config_resources(["group"])}
+    return sorted(names)
 
 
 def _is_dynamic(entity: Entity, entry: ConfigEntry) -> bool:

@@ -16,12 +16,16 @@ class Line(NamedTuple):
     text: str
     differs: str = ""
     sort: bool = False
+    where: str = ""
+    """The only kind of cluster on which it differs, KRaft or ZooKeeper; "" is both."""
 
 
 USAGE = "A wrong command line ends with status 2"
 MISSING = "An entity that does not exist"
 FORCE = "`--force`"
 MECHANISMS = "Several SCRAM mechanisms"
+HEADING = "A heading is only printed"
+OLD_BROKERS = "Brokers before 2.3"
 SEVERAL = "Names of entities repeat"
 
 TOPICS = (
@@ -82,10 +86,11 @@ BROKERS = (
 
 LOGGERS = (
     Line("--alter --broker-logger 1 --add-config {logger}=WARN"),
-    Line("--alter --entity-type broker-loggers --entity-name 1 --add-config {other}=DEBUG"),
+    Line("--alter --entity-type broker-loggers --entity-name 1 --add-config root=WARN"),
     Line("--describe --broker-logger 1"),
     Line("--describe --entity-type broker-loggers --entity-name 1 --all"),
-    Line("--alter --broker-logger 1 --delete-config {logger},{other}"),
+    Line("--alter --broker-logger 1 --delete-config {logger}"),
+    Line("--alter --broker-logger 1 --add-config root=ERROR"),
     Line("--describe --broker-logger 1"),
     Line("--alter --broker-logger 1 --delete-config root"),
     Line("--alter --broker-logger 1 --add-config root=LOUD"),
@@ -170,11 +175,18 @@ CREDENTIALS = (
     Line("--alter --user cmp-s --add-config SCRAM-SHA-256=password", USAGE),
     Line("--alter --user-defaults --add-config SCRAM-SHA-256=[password=x]", USAGE),
     Line("--alter --user cmp-s --add-config SCRAM-SHA-256=[password=x],consumer_byte_rate=1", USAGE),
-    Line("--alter --user cmp-s --add-config SCRAM-SHA-256=[password=x],SCRAM-SHA-512=[password=x]", MECHANISMS),
-    Line("--alter --user cmp-s --delete-config SCRAM-SHA-256,SCRAM-SHA-512", MECHANISMS),
+    Line(
+        "--alter --user cmp-s --add-config SCRAM-SHA-256=[password=x],SCRAM-SHA-512=[password=x]",
+        MECHANISMS,
+        where="KRaft",
+    ),
+    Line("--alter --user cmp-s --delete-config SCRAM-SHA-256,SCRAM-SHA-512", MECHANISMS, where="KRaft"),
 )
 
 GROUPS = (
+    Line("--describe --group cmp-live"),
+    Line("--describe --group cmp-live --all"),
+    Line("--describe --entity-type groups --all", sort=True),
     Line("--describe --entity-type groups", sort=True),
     Line("--alter --group cmp-g --add-config consumer.session.timeout.ms=50000,consumer.heartbeat.interval.ms=6000"),
     Line("--describe --group cmp-g"),
@@ -235,3 +247,35 @@ SCENARIOS = {
     "groups and client metrics": GROUPS,
     "command lines": COMMAND_LINES,
 }
+NOT_EVERYWHERE = {
+    "groups and client metrics": ("kafka_43", "kafka_43_three"),  # clusters with ZooKeeper have neither
+    "command lines": ("kafka_43",),  # nearly all of them end before any cluster is asked
+}
+"""Scenario -> the clusters it is for, where it is not for all."""
+
+BEFORE_2_3 = (
+    Line("--describe --topic cmp-a"),
+    Line("--alter --topic cmp-a --add-config flush.ms=9,cleanup.policy=[compact,delete]", OLD_BROKERS),
+    Line("--describe --topic cmp-a"),
+    Line("--describe --topic cmp-a --all"),
+    Line("--describe --entity-type topics", sort=True),
+    Line("--alter --topic cmp-a --delete-config flush.ms,cleanup.policy", OLD_BROKERS),
+    Line("--alter --broker 1 --add-config log.cleaner.threads=2", OLD_BROKERS),
+    Line("--alter --broker-defaults --add-config log.cleaner.backoff.ms=16000", OLD_BROKERS),
+    Line("--describe --broker 1"),
+    Line("--describe --broker 1 --all"),
+    Line("--describe --broker-defaults"),
+    Line("--describe --entity-type brokers"),
+    Line("--alter --broker 1 --delete-config log.cleaner.threads", OLD_BROKERS),
+    Line("--alter --broker-defaults --delete-config log.cleaner.backoff.ms", OLD_BROKERS),
+    Line("--describe --broker 1"),
+    Line("--describe --topic no-such", MISSING),
+    Line("--describe --user cmp-u"),
+    Line("--alter --user cmp-u --add-config producer_byte_rate=1024"),
+    Line("--alter --user cmp-u --add-config SCRAM-SHA-256=[password=x]"),
+    Line("--describe --broker-logger 1", HEADING),
+    Line("--describe --entity-type groups", HEADING),
+    Line("--describe --client-metrics cmp-m"),
+    Line("--describe --ip 127.0.0.9"),
+)
+"""For brokers that Kafka 4.3.1's tool can ask but not change: here both tools run each line before the next."""

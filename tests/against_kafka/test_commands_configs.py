@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.against_kafka.harness import RealKafka
+from tests.against_kafka.harness import RealKafka, eventually
 from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, same, theirs, write
 
 
@@ -186,6 +187,117 @@ def test_refusals_exit_1_with_one_line_and_no_secret(
     assert reason in refused.stderr
     assert "hunter2" not in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def planned(kafka: RealKafka, *arguments: object) -> dict[str, dict[str, object]]:
+    """Key -> what a dry run says of it."""
+    document = json.loads(done(ours(kafka, "configs", "--alter", *arguments, "--dry-run", "-o", "json")))
+    return {row["name"]: row for row in document["data"]}
+
+
+def held(kafka: RealKafka, *entity: object) -> dict[str, dict[str, object]]:
+    """Key -> what holds."""
+    document = json.loads(done(ours(kafka, "configs", "--describe", *entity, "--all", "-o", "json")))
+    return {row["name"]: row for row in document["data"][0]["configs"]}
+
+
+@pytest.mark.req("CFG-31")
+@pytest.mark.parametrize("release", ["kafka_43", "kafka_39_zk", "kafka_22"])
+def test_a_dry_run_foretells_what_the_broker_then_has(request: pytest.FixtureRequest, release: str) -> None:
+    kafka: RealKafka = request.getfixturevalue(release)
+    topic = ("--topic", create(kafka, fresh("cfg")))
+    for change in (
+        ("--add-config", "retention.ms=1000000,flush.ms=9"),
+        ("--append-config", "cleanup.policy=compact,delete"),
+        ("--add-config", "follower.replication.throttled.replicas+=0:1,1:1,max.message.bytes=2000000"),
+        ("--subtract-config", "cleanup.policy=delete", "--delete-config", "flush.ms"),
+        ("--add-config", "follower.replication.throttled.replicas-=1:1,retention.ms=1000000"),
+        ("--delete-config", "retention.ms,max.message.bytes,cleanup.policy"),
+    ):
+        before = held(kafka, *topic)
+        said = planned(kafka, *topic, *change)
+        assert held(kafka, *topic) == before
+        done(ours(kafka, "configs", "--alter", *topic, *change))
+        after = held(kafka, *topic)
+        for name, row in said.items():
+            assert (row["old"], row["old_source"]) == (before[name]["value"], before[name]["source"]), name
+            assert (row["new"], row["new_source"]) == (after[name]["value"], after[name]["source"]), name
+    refused = ours(kafka, "configs", "--alter", *topic, "--add-config", "retention.ms=abc", "--dry-run")
+    assert refused.returncode == 1 and "retention.ms" in refused.stderr
+
+
+def test_a_dry_run_of_a_brokers_configs(kafka: RealKafka) -> None:
+    broker = ("--broker", 1)
+    done(ours(kafka, "configs", "--alter", "--broker-defaults", "--add-config", "log.cleaner.threads=2"))
+    try:
+        for change in (("--add-config", "log.cleaner.threads=1"), ("--delete-config", "log.cleaner.threads")):
+            said = planned(kafka, *broker, *change)["log.cleaner.threads"]
+            done(ours(kafka, "configs", "--alter", *broker, *change))
+            after = held(kafka, *broker)["log.cleaner.threads"]
+            assert (said["new"], said["new_source"]) == (after["value"], after["source"])
+        assert after["source"] == "DYNAMIC_DEFAULT_BROKER_CONFIG"
+    finally:
+        done(ours(kafka, "configs", "--alter", "--broker-defaults", "--delete-config", "log.cleaner.threads"))
+    secret = planned(kafka, *broker, "--add-config", "listener.name.internal.ssl.key.password=hunter2")
+    assert "hunter2" not in str(secret)
+
+
+@pytest.mark.req("QT-6", "QT-11", "QT-21", "QT-22")
+def test_explain_on_every_broker_of_three(kafka_43_three: RealKafka) -> None:
+    user, client = fresh("who"), fresh("app")
+    pair = ("--user", user, "--client", client)
+    levels = ((pair[:2], 3), ((*pair[:2], "--client-defaults"), 2), (pair, 1))
+    addresses = kafka_43_three.bootstrap_servers.split(",")
+    for (entity, level), address in zip(levels, addresses, strict=True):
+        change = ("--add-config", f"consumer_byte_rate={level * 1000000}")
+        done(ours(kafka_43_three, "configs", "-b", address, "--alter", *entity, *change, connect=False))
+
+        def seen(level: int = level) -> None:
+            for each in addresses:
+                asked = ("--describe", "--explain", "--user", user, "--client", client)
+                text = done(ours(kafka_43_three, "configs", "-b", each, *asked, connect=False))
+                assert f"consumer_byte_rate={level}000000.0 from level {level}, " in text
+
+        eventually(seen)
+    for entity, _ in levels:
+        done(ours(kafka_43_three, "configs", "--alter", *entity, "--delete-config", "consumer_byte_rate"))
+
+
+@pytest.mark.req("CFG-21")
+def test_the_configs_that_kip_248_shows_are_described(kafka_39: RealKafka) -> None:
+    text = done(
+        ours(kafka_39, "configs", "--describe", "--topic", create(kafka_39, fresh("cfg")), "--all", "-o", "wide")
+    )
+    for name in (
+        "file.delete.delay.ms",
+        "message.timestamp.difference.max.ms",
+        "min.compaction.lag.ms",
+        "segment.jitter.ms",
+        "retention.ms",
+        "delete.retention.ms",
+        "segment.ms",
+        "flush.ms",
+    ):
+        assert f" {name} = " in text
+
+
+@pytest.mark.req("CFG-42")
+def test_the_stores_of_a_listener_are_dynamic(kafka: RealKafka) -> None:
+    names = [f"ssl.{store}.{part}" for store in ("keystore", "truststore") for part in ("type", "location", "password")]
+    for name in (*names, "ssl.key.password"):
+        value = "JKS" if name.endswith("type") else "x"
+        planned(kafka, "--broker", 1, "--add-config", f"listener.name.some.{name}={value}")
+    refused = ours(kafka, "configs", "--alter", "--broker", 1, "--add-config", "log.dirs=/x", "--dry-run")
+    assert "Cannot update these configs dynamically" in refused.stderr
+
+
+@pytest.mark.req("CFG-26")
+def test_what_kafka_2_2_cannot_do_is_refused_and_nothing_goes_to_zookeeper(kafka_22: RealKafka) -> None:
+    for change in ("producer_byte_rate=1", "SCRAM-SHA-256=[password=x]"):
+        refused = ours(kafka_22, "configs", "--alter", "--user", "u", "--add-config", change)
+        assert refused.returncode == 1
+        assert "give --zookeeper HOST:PORT" in refused.stderr
+        assert "needs Alter" in refused.stderr
 
 
 def test_configs_of_kafka_2_2_are_merged_with_a_warning(kafka_22: RealKafka) -> None:

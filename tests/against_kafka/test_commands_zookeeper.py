@@ -101,6 +101,37 @@ def test_quotas_that_we_wrote_are_what_kafka_reads_and_the_other_way_round(kafka
     assert done(on_zookeeper(kafka, "configs", "--describe", *alone)) == ""
 
 
+@pytest.mark.req("CFG-24")
+def test_lists_dry_runs_and_what_wins_work_without_a_broker_too(kafka: RealKafka) -> None:
+    topic, user = fresh("zk"), fresh("u")
+    done(ours(kafka, "topics", "--create", "--topic", topic, "--partitions", 1, "--replication-factor", 1))
+    entity = ("--topic", topic)
+    dry = on_zookeeper(kafka, "configs", "--alter", *entity, "--append-config", "cleanup.policy=compact", "--dry-run")
+    assert done(dry) == (
+        f"Would update config for topic {topic}:\n  cleanup.policy: delete (default config) -> delete,compact\n"
+    )
+    assert "--zookeeper is deprecated and will be removed" in dry.stderr
+    assert "cleanup" not in done(on_zookeeper(kafka, "configs", "--describe", *entity))
+    done(on_zookeeper(kafka, "configs", "--alter", *entity, "--append-config", "cleanup.policy=compact"))
+    done(on_zookeeper(kafka, "configs", "--alter", *entity, "--add-config", "cleanup.policy-=delete"))
+    assert "cleanup.policy=compact " in done(on_zookeeper(kafka, "configs", "--describe", *entity))
+    for number in ("1", "2"):
+        both = ("--user", user, "--client-defaults") if number == "2" else ("--user", user)
+        done(on_zookeeper(kafka, "configs", "--alter", *both, "--add-config", f"consumer_byte_rate={number}000000"))
+    asked = ("--describe", "--explain", "--user", user, "--client", "any")
+    assert "=2000000.0 from level 2, default client of user" in done(on_zookeeper(kafka, "configs", *asked))
+    partly = on_zookeeper(
+        kafka, "configs", "--alter", "--user", user, "--user", user + "x", "--delete-config", "consumer_byte_rate"
+    )
+    assert (partly.returncode, partly.stdout) == (1, f"Completed updating config for user {user}.\n")
+    assert f"user '{user}x': Invalid config(s): consumer_byte_rate" in partly.stderr
+    done(
+        on_zookeeper(
+            kafka, "configs", "--alter", "--user", user, "--client-defaults", "--delete-config", "consumer_byte_rate"
+        )
+    )
+
+
 @pytest.mark.req("QT-20")
 @pytest.mark.parametrize("name", ["kafka_39_zk", "kafka_28"])
 def test_running_brokers_take_quotas_at_once(request: pytest.FixtureRequest, name: str) -> None:
