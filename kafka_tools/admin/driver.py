@@ -55,6 +55,15 @@ _MOVED = (
     *_UNKNOWN,
 )
 """Errors after which the key's node is looked up again."""
+_NOT_DONE = (
+    error_codes.NOT_CONTROLLER,
+    error_codes.THROTTLING_QUOTA_EXCEEDED,
+    error_codes.NOT_COORDINATOR,
+    error_codes.COORDINATOR_NOT_AVAILABLE,
+    error_codes.COORDINATOR_LOAD_IN_PROGRESS,
+    error_codes.CONCURRENT_TRANSACTIONS,
+)
+"""Errors that say that a change was not begun."""
 
 
 class KeysRefused(KafkaToolsError):
@@ -82,15 +91,15 @@ class Progress(Generic[K, V]):
             self.refuse(key, broker_error(code, message or None))
 
     def settle(self, key: K, code: int, message: str | None, value: V, retry_on_quota_violation: bool = True) -> None:
-        """The rule for changes: only what the controller surely has not done is tried again.
+        """The rule for changes: only what the controller or coordinator surely has not done is tried again.
 
         A change that timed out on the broker may still happen; trying again would report that it exists already.
         """
-        over_quota = code == error_codes.THROTTLING_QUOTA_EXCEEDED and retry_on_quota_violation
-        if over_quota or code in (error_codes.NONE, error_codes.NOT_CONTROLLER):
-            self.take(key, code, message, value)
-        else:
-            self.failed[key] = broker_error(code, message or None)
+        if code == error_codes.NONE:
+            self.completed[key] = value
+            return
+        wanted = retry_on_quota_violation or code != error_codes.THROTTLING_QUOTA_EXCEEDED
+        (self.again if wanted and code in _NOT_DONE else self.failed)[key] = broker_error(code, message or None)
 
     def refuse(self, key: K, error: BrokerError) -> None:
         """A key with an error: tried again if the error is retriable."""

@@ -131,8 +131,13 @@ OPERATIONS: dict[str, Operation] = {
 
 LOOKUPS = (MetadataRequest, FindCoordinatorRequest, DescribeClusterRequest)
 """What calls send on the way to find out whom to ask."""
-ABOUT_THE_CLUSTER = ("describe_cluster", "list_topics")
+ABOUT_THE_CLUSTER = ("describe_cluster", "list_topics", "describe_topics")
 """Operations whose own request is one of the lookups."""
+_WORDS_OF_CHANGES = ("add", "alter", "create", "delete", "elect", "expire", "fence", "remove", "renew", "replace")
+_MORE_CHANGES = ("terminate_transaction", "unregister_broker", "update_features")
+CHANGES = {name for name in OPERATIONS if name.startswith(_WORDS_OF_CHANGES) or name in _MORE_CHANGES}
+CHANGES -= {"delete_records"}
+"""Operations that must not be repeated when a broker may have done them; doing these twice is not doing them once."""
 
 
 def failure_of(result: Any) -> KafkaToolsError | None:

@@ -40,7 +40,7 @@ Answer = Callable[[Any, int, "VirtualNode"], Any]
 
 
 class VirtualNode:
-    """A node. ``refuses`` and ``swallows`` say, at any moment, whether connections are refused or get no answer."""
+    """A node. ``refuses`` and ``swallows`` say, at any moment, whether connections are refused or not answered."""
 
     def __init__(self, id: int, answer: Answer, versions: dict[int, tuple[int, int]] | None = None) -> None:
         self.id = id
@@ -49,6 +49,8 @@ class VirtualNode:
         self.versions = all_versions() if versions is None else versions
         self.refuses: Callable[[], bool] = lambda: False
         self.swallows: Callable[[], bool] = lambda: False
+        self.closes_idle = 0
+        """How many of the next connections end as soon as they are ready."""
         self.connections = 0
 
     def reply(self, request: Any, version: int, is_first: bool) -> Any:
@@ -94,6 +96,9 @@ class VirtualTransport:
             version = header.request_api_version
             reply = self._node.reply(request, version, self._requests == 1)
             self._take(reply, request, version, header.correlation_id)
+            if self._requests == 1 and not isinstance(reply, Later) and self._node.closes_idle:
+                self._node.closes_idle -= 1
+                self._incoming.append((self._incoming[-1][0], b""))
         return len(data)
 
     def _take(self, reply: Any, request: Any, version: int, correlation_id: int) -> None:
@@ -107,8 +112,7 @@ class VirtualTransport:
         elif isinstance(reply, bytes):
             payload = reply
         else:
-            low, high = self._node.versions[ApiVersionsRequest.API_KEY]
-            if isinstance(request, ApiVersionsRequest) and not low <= version <= high:
+            if isinstance(reply, ApiVersionsResponse) and reply.error_code == error_codes.UNSUPPORTED_VERSION:
                 version = 0  # as brokers answer that do not know this version
             payload = framed(encode_response(reply, version, correlation_id))
         # Answers leave in the order of the requests.

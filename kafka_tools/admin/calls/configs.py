@@ -14,8 +14,9 @@ from kafka_tools.admin.driver import ALL, Call, Progress
 from kafka_tools.admin.lookups import AnyNode, Controller, GivenNode, Lookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError, UnsupportedVersion
-from kafka_tools.net.broker_errors import error_of
+from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
@@ -168,7 +169,10 @@ class DescribeConfigs(Call[ConfigResource, list[ConfigEntry]]):
         for item in response.results:
             key = ConfigResource(TYPE_NAMES.get(item.resource_type, ""), item.resource_name)
             entries = [_entry(config, version, key) for config in item.configs]
-            progress.settle(key, item.error_code, item.error_message, entries)
+            if item.error_code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
+                progress.failed[key] = broker_error(item.error_code, item.error_message)  # not worth the grace
+            else:
+                progress.take(key, item.error_code, item.error_message, entries)
         for key in keys:
             if key not in progress.completed and key not in progress.failed and key not in progress.again:
                 # Older brokers leave out resource types that they do not know.

@@ -48,12 +48,8 @@ class ElectLeaders(Call[str, Elected]):
     def interpret(
         self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Elected]
     ) -> None:
-        error = error_of(response.error_code)
-        if error is not None:
-            if error.code.code == error_codes.NOT_CONTROLLER:
-                progress.again[ALL] = error
-            else:
-                progress.failed[ALL] = error
+        if response.error_code != error_codes.NONE:
+            progress.settle(ALL, response.error_code, None, Outcomes(()))
             return
         found: dict[TopicPartition, Outcome[None]] = {}
         for topic in response.replica_election_results:

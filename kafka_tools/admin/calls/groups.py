@@ -280,7 +280,7 @@ class DeleteGroups(Call[str, None]):
             if item.error_code == error_codes.GROUP_ID_NOT_FOUND:
                 progress.failed[item.group_id] = not_found(item.group_id)
             else:
-                progress.take(item.group_id, item.error_code, None, None)
+                progress.settle(item.group_id, item.error_code, None, None)
 
 
 def not_found(group_id: str) -> Any:

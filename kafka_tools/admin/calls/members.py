@@ -11,6 +11,7 @@ from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
@@ -74,9 +75,8 @@ class RemoveMembers(Call[str, Outcomes[MemberIdentity, None]]):
         node: Node,
         progress: Progress[str, Outcomes[MemberIdentity, None]],
     ) -> None:
-        error = error_of(response.error_code)
-        if error is not None:
-            progress.refuse(self._group_id, error)
+        if response.error_code != error_codes.NONE:
+            progress.settle(self._group_id, response.error_code, None, Outcomes(()))
             return
         if version < 3:
             progress.completed[self._group_id] = Outcomes([(self._members[0], Outcome(None))])

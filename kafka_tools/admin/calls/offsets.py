@@ -13,6 +13,7 @@ from kafka_tools.clock import Deadline
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
@@ -240,9 +241,8 @@ class DeleteGroupOffsets(Call[str, Outcomes[TopicPartition, None]]):
         node: Node,
         progress: Progress[str, Outcomes[TopicPartition, None]],
     ) -> None:
-        error = error_of(response.error_code)
-        if error is not None:
-            progress.refuse(self._group_id, error)
+        if response.error_code != error_codes.NONE:
+            progress.settle(self._group_id, response.error_code, None, Outcomes(()))
             return
         take_partitions(self._group_id, response.topics, progress)
 
@@ -254,17 +254,16 @@ def take_partitions(
     found: dict[TopicPartition, Outcome[None]] = {}
     for topic in topics:
         for item in topic.partitions:
-            failure = broker_error(item.error_code) if item.error_code else None
-            if failure is not None and failure.code.name in _COORDINATOR_ERRORS:
-                progress.again[group_id] = failure
+            if item.error_code in _COORDINATOR_ERRORS:
+                progress.again[group_id] = broker_error(item.error_code)
                 return
-            found[TopicPartition(topic.name, item.partition_index)] = Outcome(None, failure)
+            found[TopicPartition(topic.name, item.partition_index)] = Outcome(None, error_of(item.error_code))
     progress.completed[group_id] = Outcomes(found.items())
 
 
 _COORDINATOR_ERRORS = (
-    "COORDINATOR_LOAD_IN_PROGRESS",
-    "COORDINATOR_NOT_AVAILABLE",
-    "NOT_COORDINATOR",
-    "REBALANCE_IN_PROGRESS",
+    error_codes.COORDINATOR_LOAD_IN_PROGRESS,
+    error_codes.COORDINATOR_NOT_AVAILABLE,
+    error_codes.NOT_COORDINATOR,
+    error_codes.REBALANCE_IN_PROGRESS,
 )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.admin.driver import ALL, Call, Progress
-from kafka_tools.admin.lookups import AnyNode
+from kafka_tools.admin.lookups import AnyNode, Controller
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError
 from kafka_tools.net.broker_errors import error_of
@@ -117,7 +117,7 @@ class AlterClientQuotas(Call[QuotaEntity, None]):
     name = "alter client quotas"
 
     def __init__(self, changes: Mapping[QuotaEntity, Mapping[str, float | None]], validate_only: bool) -> None:
-        self.lookup = AnyNode()
+        self.lookup = Controller()
         self._changes = changes
         self._validate_only = validate_only
 

@@ -173,9 +173,8 @@ class AlterShareOffsets(Call[str, Outcomes[TopicPartition, None]]):
         node: Node,
         progress: Progress[str, Outcomes[TopicPartition, None]],
     ) -> None:
-        error = error_of(response.error_code, response.error_message)
-        if error is not None:
-            progress.refuse(self._group_id, error)
+        if response.error_code != error_codes.NONE:
+            progress.settle(self._group_id, response.error_code, response.error_message, Outcomes(()))
             return
         progress.completed[self._group_id] = Outcomes(
             (TopicPartition(topic.topic_name, item.partition_index), _done(item))
@@ -206,9 +205,8 @@ class DeleteShareOffsets(Call[str, Outcomes[str, None]]):
     def interpret(
         self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Outcomes[str, None]]
     ) -> None:
-        error = error_of(response.error_code, response.error_message)
-        if error is not None:
-            progress.refuse(self._group_id, error)
+        if response.error_code != error_codes.NONE:
+            progress.settle(self._group_id, response.error_code, response.error_message, Outcomes(()))
             return
         progress.completed[self._group_id] = Outcomes((topic.topic_name, _done(topic)) for topic in response.responses)
 

@@ -238,4 +238,4 @@ class FenceProducers(Call[str, tuple[int, int]]):
     def interpret(
         self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, tuple[int, int]]
     ) -> None:
-        progress.take(keys[0], response.error_code, None, (response.producer_id, response.producer_epoch))
+        progress.settle(keys[0], response.error_code, None, (response.producer_id, response.producer_epoch))
