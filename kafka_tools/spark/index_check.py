@@ -64,7 +64,7 @@ def check_indexes(range_: Range, batches: Batches, sound_to: int) -> Iterator[Mi
     time_path = range_.file.removesuffix(LOG) + TIME_INDEX
     times = yield from _load(time_path, _TIME_ENTRY, range_)
     if times is not None and ascending:
-        yield from _check_times(time_path, times, range_, batches)
+        yield from _check_times(time_path, times, range_, batches, sound_to)
 
 
 def _load(path: str, entry: np.dtype[Any], range_: Range) -> Generator[Mismatch, None, NDArray[Any] | None]:
@@ -99,6 +99,11 @@ def _written(entries: NDArray[Any]) -> NDArray[Any]:
     return entries[1:] if len(entries) and not entries[0].tobytes().strip(b"\x00") else entries
 
 
+def _reaches_the_end(range_: Range, sound_to: int) -> bool:
+    """Whether there is nothing behind the range that entries could be about: no batch, no damage, nothing new."""
+    return range_.end >= range_.size and sound_to >= range_.size and size_of(range_.file) == range_.size
+
+
 def _check_offsets(
     path: str, entries: NDArray[Any], range_: Range, batches: Batches, sound_to: int
 ) -> Iterator[Mismatch]:
@@ -122,7 +127,8 @@ def _check_offsets(
     first, last = batches.first_offset[at], batches.last_offset[at]
     # Kafka 4 writes the batch's last offset; 1.1 wrote the first one, 2.x and 3.x the last of everything that a request
     # appended, which may be several batches. A search for any offset ends at the right place with each of them.
-    later = (offsets > last) & (np.isin(offsets, batches.last_offset) | (offsets > batches.last_offset[-1]))
+    unseen = (offsets > batches.last_offset[-1]) & (not _reaches_the_end(range_, sound_to))
+    later = (offsets > last) & (np.isin(offsets, batches.last_offset) | unseen)
     for wrong in np.flatnonzero(~(starts & (((first <= offsets) & (offsets <= last)) | later))):
         text = (
             f"says offset {offsets[wrong]} where the batch has {first[wrong]} to {last[wrong]}"
@@ -134,13 +140,23 @@ def _check_offsets(
         yield Mismatch(ERROR, kind, path, position, int(offsets[wrong]), text)
 
 
-def _check_times(path: str, entries: NDArray[Any], range_: Range, batches: Batches) -> Iterator[Mismatch]:
+def _check_times(
+    path: str, entries: NDArray[Any], range_: Range, batches: Batches, sound_to: int
+) -> Iterator[Mismatch]:
     times = entries["timestamp"].astype(np.int64)
     offsets = entries["offset"].astype(np.int64) + range_.base_offset
     if range_.start == 0:
-        yield from _out_of_order(path, (times,), _TIME_ENTRY.itemsize, WARNING)
+        yield from _out_of_order(path, (times, offsets), _TIME_ENTRY.itemsize, WARNING)
     if not len(batches.position):
         return
+    nowhere = np.zeros(len(offsets), bool)
+    if range_.start == 0 and sound_to > 0:
+        nowhere |= offsets < batches.first_offset[0]
+    if _reaches_the_end(range_, sound_to):
+        nowhere |= offsets > batches.last_offset[-1]
+    for entry in np.flatnonzero(nowhere).tolist():
+        text = f"says offset {offsets[entry]}, which no batch holds"
+        yield Mismatch(WARNING, "timeindex-offset", path, entry * _TIME_ENTRY.itemsize, int(offsets[entry]), text)
     chosen = np.flatnonzero((offsets >= batches.first_offset[0]) & (offsets <= batches.last_offset[-1]))
     at = np.searchsorted(batches.last_offset, offsets[chosen])
     inside = batches.first_offset[at] <= offsets[chosen]

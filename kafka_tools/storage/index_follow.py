@@ -181,6 +181,8 @@ class TimeIndexCheck(_Follower[_Time]):
         os.stat(path)
         super().__init__(path, self._in_order(base_offset))
         self._newest = _NO_TIME
+        self._walked_to = -1
+        """The last offset that the walk has passed."""
         self._sure = True
         self._hole = False
 
@@ -211,6 +213,7 @@ class TimeIndexCheck(_Follower[_Time]):
                 text = f"names timestamp {entry.timestamp} where the newest one is {self._newest}"
                 yield self._finding("timeindex-mismatch", text, entry.at, entry.offset)
             yield from self._advance()
+        self._walked_to = view.last_offset
         self._hole = False
 
     def hole(self, start: int, end: int) -> Iterator[Finding]:
@@ -225,7 +228,8 @@ class TimeIndexCheck(_Follower[_Time]):
             yield from self._advance()
 
     def _nowhere(self, entry: _Time) -> Iterator[Finding]:
-        if not self._hole:
+        # What the walk has passed stood behind an entry that was too far ahead: that is the one that is wrong.
+        if not self._hole and entry.offset > self._walked_to:
             text = f"names offset {entry.offset}, which no batch holds"
             yield self._finding("timeindex-offset", text, entry.at, entry.offset)
 

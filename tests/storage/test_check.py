@@ -323,6 +323,9 @@ def test_an_index_with_one_wrong_entry_has_one_finding(copied: Callable[[str, st
     late = [times[0], TimeEntry(times[1].timestamp - 1, times[1].offset), *times[2:]]
     time_path.write_bytes(indexes.pack_time_index(late, base))
     assert damage(directory) == [("timeindex-mismatch", ".timeindex", 12)]
+    ahead = [times[0], times[1]._replace(offset=times[-1].offset + 10**6), *times[2:]]
+    time_path.write_bytes(indexes.pack_time_index(ahead, base))
+    assert damage(directory) == [("timeindex-offset", ".timeindex", 12), ("timeindex-order", ".timeindex", 24)]
 
 
 def test_a_snapshot_of_the_metadata_must_be_complete(tmp_path: Path) -> None:
