@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from kafka_tools.admin.calls.features import Features
 from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
 from kafka_tools.admin.calls.tokens import DelegationToken, parse_principal
 from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
 
 OWN_FORMS = {
     "dump-log": "json and jsonl of its own, schemas/dump-log.v1.schema.json: files are not rows",
@@ -63,6 +65,10 @@ _FEATURES = Features({"metadata.version": (7, 30), "kraft.version": (0, 1)}, {"m
 
 def _always(value: Any) -> Callable[..., Any]:
     return lambda *_, **__: value
+
+
+def _refused(*_: Any, **__: Any) -> NoReturn:
+    raise BrokerError(error_codes.error(error_codes.CLUSTER_AUTHORIZATION_FAILED), "Cluster authorization failed.")
 
 
 def _updated(_: Any, updates: Mapping[str, Any], **__: Any) -> Outcomes[str, None]:
@@ -173,8 +179,8 @@ FAILING = (
     Case("client-metrics", "--delete --name no-such-name", "delete", failed=1, rows=False),
     Case("consumer-groups", "--delete-offsets --group no-such --topic orders", "delete_offsets", failed=1, rows=False),
     Case("client-metrics", "--describe --name no-such-name", "describe", failed=1, rows=False),
-    Case("cluster unregister", "--id 3", failed=1, rows=False),
-    Case("metadata-quorum describe", "--status", "status", failed=1, rows=False),
-    Case("features upgrade", "--feature metadata.version=30", failed=1, rows=False),
+    Case("cluster unregister", "--id 3", failed=1, rows=False, instead={"unregister_broker": _refused}),
+    Case("metadata-quorum describe", "--status", "status", failed=1, rows=False, instead={"describe_quorum": _refused}),
+    Case("features upgrade", "--feature kraft.version=1", failed=1, rows=False, instead={"update_features": _refused}),
     Case("features feature-dependencies", "--feature no.such.feature=1", failed=1, rows=False, offline=True),
 )
