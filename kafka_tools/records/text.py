@@ -15,8 +15,11 @@ _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 def java_text(data: bytes) -> str:
-    """``data`` as text; never fails."""
-    return data.decode(errors=JAVA_ERRORS)
+    """``data`` as text; never fails. Many times faster than the error handler, which is called for each fault."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return _SURROGATE.sub(b"\xef\xbf\xbd", data).decode(errors="replace")
 
 
 def _replacement(error: UnicodeError) -> tuple[str, int]:

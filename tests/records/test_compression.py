@@ -14,7 +14,7 @@ from kafka_tools.errors import CorruptBatch, UnsupportedCodec
 from kafka_tools.records.compression import NAMES, codec_id, compress, decompress
 from kafka_tools.records.crc32c import crc32c
 from kafka_tools.records.lz4_frame import with_old_checksum, with_standard_checksum, xxh32
-from kafka_tools.records.text import java_text
+from kafka_tools.records.text import JAVA_ERRORS, java_text
 
 
 @given(data=st.binary(max_size=5000), codec=st.sampled_from(NAMES))
@@ -125,4 +125,12 @@ def test_unknown_codecs_are_named() -> None:
     ],
 )
 def test_text_is_replaced_as_java_does(data: bytes, text: str) -> None:
-    assert java_text(data) == text
+    assert java_text(data) == data.decode(errors=JAVA_ERRORS) == text
+    assert str(memoryview(data), "utf-8", JAVA_ERRORS) == text
+
+
+@given(
+    st.binary(max_size=12) | st.lists(st.sampled_from(list(range(0xE0, 0x100)) + [0x80, 0x90, 0xA0, 0xBF])).map(bytes)
+)
+def test_text_is_replaced_alike_by_both_ways(data: bytes) -> None:
+    assert java_text(data) == data.decode(errors=JAVA_ERRORS)
