@@ -129,8 +129,10 @@ def test_text_is_replaced_as_java_does(data: bytes, text: str) -> None:
     assert str(memoryview(data), "utf-8", JAVA_ERRORS) == text
 
 
-@given(
-    st.binary(max_size=12) | st.lists(st.sampled_from(list(range(0xE0, 0x100)) + [0x80, 0x90, 0xA0, 0xBF])).map(bytes)
-)
+LEADS = bytes([*range(0xE0, 0x100), 0x80, 0x90, 0xA0, 0xBF])
+"""What sequences of several bytes are made of."""
+
+
+@given(st.binary(max_size=12) | st.lists(st.sampled_from(LEADS)).map(bytes))
 def test_text_is_replaced_alike_by_both_ways(data: bytes) -> None:
     assert java_text(data) == data.decode(errors=JAVA_ERRORS)
