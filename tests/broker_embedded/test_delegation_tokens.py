@@ -286,7 +286,7 @@ def password_of(token: Any) -> str:
     return base64.b64encode(token.hmac).decode()
 
 
-@pytest.mark.req("DT-11", "DT-12")
+@pytest.mark.req("DT-11", "DT-12", "SC-22")
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_who_logs_in_with_a_token_is_its_owner_until_it_ends(asked: Asked, mechanism: str) -> None:
     token = asked.create("alice", max_ms=HOUR_MS)

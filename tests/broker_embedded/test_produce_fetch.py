@@ -439,6 +439,15 @@ def test_retention_runs_on_its_timer(broker: DiskBroker) -> None:
     broker.advance(61)
 
 
+@pytest.mark.req("CFG-41")
+def test_a_retention_of_minus_1_has_no_limit(broker: DiskBroker) -> None:
+    for name, retention_ms in (("kept", "-1"), ("short", "1000")):
+        broker.create(name, retention_ms=retention_ms, segment_bytes="1048576")
+        broker.produce(name, broker.batch(b"x"))
+    broker.advance(400)
+    assert [broker.core.logs.led(name, 0).log.log_start_offset for name in ("kept", "short")] == [0, 1]
+
+
 def test_acks_with_null_records_in_old_versions_append_nothing(broker: DiskBroker) -> None:
     answer = broker.produce("t", None, version=2)
     assert (answer.error_code, answer.base_offset) == (0, -1)

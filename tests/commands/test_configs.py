@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -274,3 +275,55 @@ def test_documentation_is_shown_where_it_is_asked_for(run: Run, topics: tuple[st
     shown = document(run("--describe", "--topic", topics[0], "--all", "--documentation", "-o", "json"))
     assert all("documentation" in config for config in shown["data"][0]["configs"])
     assert run("--describe", "--topic", topics[0], "--all", "--documentation", "-o", "wide").status == 0
+
+
+@pytest.mark.req("CFG-13")
+def test_force_is_a_flag_that_has_nothing_to_silence(run: Run, topics: tuple[str, str]) -> None:
+    forced = run("--alter", "--force", "--topic", topics[0], "--add-config", "flush.ms=9")
+    assert forced == Ended(0, f"Completed updating config for topic {topics[0]}.\n", "")
+
+
+@pytest.mark.req("CFG-41")
+def test_a_retention_without_a_limit_is_minus_1(run: Run, topics: tuple[str, str]) -> None:
+    topic = ("--topic", topics[0])
+    assert run("--alter", *topic, "--add-config", "retention.ms=-1").status == 0
+    assert held(run, *topic)["retention.ms"] == "-1"
+    assert "Value must be at least -1" in run("--alter", *topic, "--add-config", "retention.ms=-2").err
+
+
+@pytest.mark.req("QT-1")
+def test_the_quotas_of_users_have_the_names_of_kafka(run: Run) -> None:
+    names = ("producer_byte_rate", "consumer_byte_rate", "request_percentage")
+    change = ",".join(f"{name}={number}" for number, name in enumerate(names, 1))
+    assert run("--alter", "--user", "q", "--add-config", change).status == 0
+    (row,) = document(run("--describe", "--user", "q", "-o", "json"))["data"]
+    assert row["quotas"] == {name: number for number, name in enumerate(names, 1)}
+    assert run("--alter", "--user", "q", "--delete-config", ",".join(names)).status == 0
+    assert run("--describe", "--user", "q").out == ""
+
+
+@pytest.mark.req("CFG-1")
+def test_every_departure_from_kip_248_is_on_the_page() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "commands" / "configs.md").read_text(encoding="utf-8")
+    departures = page.partition("\n## KIP-248\n")[2].partition("\n## ")[0]
+    assert "rejected" in departures
+    for option in ("--adminclient.config", "--adminclient-property", "--entity-default", "--force", "--describe"):
+        assert f"`{option}`" in departures
+    for word in ("ZooKeeper", "table", "defaults", "SCRAM", "DescribeQuotas", "AlterQuotas", "entity types"):
+        assert word in departures
+
+
+@pytest.mark.req("CFG-10", "CFG-22")
+def test_one_of_describe_and_alter_is_needed(run: Run, topics: tuple[str, str]) -> None:
+    neither = run("--topic", topics[0])
+    assert (neither.status, neither.out) == (2, "")
+    both = run("--describe", "--alter", "--topic", topics[0], "--add-config", "flush.ms=9")
+    assert both.out.startswith(f"Completed updating config for topic {topics[0]}.\nDynamic configs for topic")
+
+
+@pytest.mark.req("CFG-18")
+def test_defaults_are_described_with_all(run: Run, topics: tuple[str, str]) -> None:
+    run("--alter", "--topic", topics[0], "--add-config", "flush.ms=9")
+    everything = run("--describe", "--topic", topics[0], "--all", "-o", "wide").out
+    assert " retention.ms = 604800000 " in everything and "Default config" in everything
+    assert "retention.ms" not in run("--describe", "--topic", topics[0], "-o", "wide").out

@@ -35,7 +35,7 @@ def test_several_variables_and_the_text_around_them():
     assert values == {"a": "<1-2>"}
 
 
-@pytest.mark.req("CP-5")
+@pytest.mark.req("CP-5", "CP-16")
 def test_each_path_is_read_once():
     provider = Recorder({"k": "1", "j": "2"})
     transform({"a": "${p:x:k}", "b": "${p:x:j}"}, {"p": provider})

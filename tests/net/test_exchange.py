@@ -282,7 +282,7 @@ def test_connection_that_the_broker_closed_while_idle_is_replaced():
         assert node.connections == 2
 
 
-@pytest.mark.req("NET-3", "NET-4", "NET-6", "NET-10")
+@pytest.mark.req("NET-3", "NET-4", "NET-6", "NET-10", "QT-29")
 def test_throttled_connection_keeps_quiet_for_as_long_as_asked():
     def answer(request, version, state):
         return ListGroupsResponse(throttle_time_ms=300)

@@ -60,6 +60,10 @@ class ConfigResource(NamedTuple):
     def __str__(self) -> str:
         return f"{self.type} {self.name or '(default)'}"
 
+    def __repr__(self) -> str:
+        """As Kafka's ConfigResource prints it: ``ConfigResource(type=TOPIC, name='orders')``."""
+        return f"ConfigResource(type={self.type.replace('-', '_').upper()}, name='{self.name}')"
+
 
 class ConfigSynonym(NamedTuple):
     """Another place that the value could come from, in order of precedence."""
@@ -328,7 +332,7 @@ def changed_list(now: str | None, change: ConfigChange) -> str:
     items = [item.strip() for item in (now or "").split(",") if item.strip()]
     given = [item.strip() for item in (change.value or "").split(",") if item.strip()]
     if change.operation == "append":
-        return ",".join([*items, *(item for item in given if item not in items)])
+        return ",".join(dict.fromkeys([*items, *given]))
     return ",".join(item for item in items if item not in given)
 
 

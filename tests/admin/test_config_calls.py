@@ -1,0 +1,66 @@
+"""Names and numbers of configs and quotas in the admin client: what prints how, what is on the wire."""
+
+from __future__ import annotations
+
+import math
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_tools.admin.calls.configs import TYPE_IDS, ConfigChange, ConfigResource, changed_list
+from kafka_tools.admin.calls.quotas import SOURCES, effective, levels, quota_entity
+from kafka_tools.protocol.codec import decode, encode
+from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+
+
+@pytest.mark.req("CFG-39")
+def test_a_resource_prints_as_kafkas_does() -> None:
+    assert repr(ConfigResource("topic", "orders")) == "ConfigResource(type=TOPIC, name='orders')"
+    assert repr(ConfigResource("broker-logger", "1")) == "ConfigResource(type=BROKER_LOGGER, name='1')"
+
+
+@pytest.mark.req("CFG-40")
+def test_resource_types_have_the_numbers_of_kafkas_wire() -> None:
+    assert TYPE_IDS == {"topic": 2, "broker": 4, "broker-logger": 8, "client-metrics": 16, "group": 32}
+
+
+def test_append_and_subtract_are_those_of_brokers() -> None:
+    assert changed_list("a,b", ConfigChange("k", "append", "b,c,c")) == "a,b,c"
+    assert changed_list("", ConfigChange("k", "append", "a")) == "a"
+    assert changed_list(None, ConfigChange("k", "append", "a")) == "a"
+    assert changed_list("a,b,c", ConfigChange("k", "subtract", "b,d")) == "a,c"
+    assert changed_list("a", ConfigChange("k", "subtract", "a")) == ""
+
+
+@pytest.mark.req("QT-3")
+@given(st.floats(allow_nan=True, width=64))
+def test_a_quota_is_a_double_of_eight_bytes_big_endian(value: float) -> None:
+    Entry = AlterClientQuotasRequest.EntryData
+    operation = Entry.OpData(key="k", value=value, remove=False)
+    request = AlterClientQuotasRequest(entries=[Entry(entity=[], ops=[operation])])
+    sent = encode(request, 0)
+    assert struct.pack(">d", value) in sent
+    (back,) = decode(AlterClientQuotasRequest, 0, sent).entries[0].ops
+    assert back.value == value or (math.isnan(back.value) and math.isnan(value))
+
+
+@pytest.mark.req("QT-2", "QT-4", "QT-21", "QT-22")
+@given(st.lists(st.booleans(), min_size=8, max_size=8))
+def test_the_first_level_that_has_a_quota_counts(present: list[bool]) -> None:
+    entities = levels("u", "c")
+    quotas = {entity: {"q": float(at)} for at, entity in enumerate(entities) if entity is not None and present[at]}
+    found = effective(quotas, "u", "c")
+    if not any(present):
+        assert found == {}
+        return
+    first = present.index(True)
+    assert (found["q"].value, found["q"].source, found["q"].source_text) == (float(first), first, SOURCES[first])
+
+
+@pytest.mark.req("QT-36")
+def test_an_entity_is_the_same_key_however_it_is_written() -> None:
+    pair = quota_entity({"client-id": "c", "user": "u"})
+    assert pair == quota_entity([("user", "u"), ("client-id", "c")]) == quota_entity(pair)
+    assert hash(pair) == hash(quota_entity((("user", "u"), ("client-id", "c"))))
