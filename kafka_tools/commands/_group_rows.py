@@ -26,6 +26,7 @@ STATES = (
     "Reconciling",
     "Dead",
 )
+_KNOWN_STATES = (*STATES, "NotReady")
 TYPES = ("Classic", "Consumer")
 _REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
 
@@ -46,7 +47,7 @@ def list_groups(admin: AdminClient, states: list[str], types: list[str]) -> Rows
     """The consumer groups of all brokers, sorted; a broker that could not tell its part is an error."""
     listings = admin.list_groups(states, types)
     rows: list[Row] = [
-        {"group": each.group_id, "type": _capital(each.type), "state": each.state or "Unknown"}
+        {"group": each.group_id, "type": _capital(each.type), "state": _state(each.state)}
         for each in listings
         if each.type == "consumer" or (each.type in (None, "classic") and each.protocol_type in ("consumer", ""))
     ]
@@ -137,7 +138,7 @@ def _state_row(group: GroupDescription) -> Row:
     return {
         "group": group.group_id,
         "type": _capital(group.type),
-        "state": group.state or "Unknown",
+        "state": _state(group.state),
         "assignor": group.protocol or None,
         "coordinator": {"id": group.coordinator.id, "host": group.coordinator.host, "port": group.coordinator.port},
         "group_epoch": group.group_epoch,
@@ -162,6 +163,11 @@ def _offset_row(group: str, key: TopicPartition, committed: CommittedOffset | No
         "log_end_offset": end,
         "lag": None if position is None or end is None else end - position,
     }
+
+
+def _state(text: str | None) -> str:
+    """A state as Kafka's tools write it: what they do not know, or nobody told, is Unknown (GroupState.parse)."""
+    return next((state for state in _KNOWN_STATES if state.lower() == (text or "").lower()), "Unknown")
 
 
 def _capital(group_type: str | None) -> str:

@@ -59,7 +59,7 @@ def test_text_that_is_no_json_has_kafkas_message_and_our_place(text) -> None:
     assert hint.startswith("offsets.json")
 
 
-@pytest.mark.req("DR-5", "DR-9")
+@pytest.mark.req("DR-5", "DR-9", "DR-17")
 def test_another_version_is_named_before_a_missing_list_is() -> None:
     assert refusal({"version": 2})[0] == "Not supported version field value 2"
     assert refusal({"version": 0, "partitions": "x"})[0] == "Not supported version field value 0"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -188,11 +189,24 @@ def test_delete_records_reports_each_partition(run: Run, topic: str, tmp_path: P
     assert ended.err.startswith(f"kafka-delete-records: could not delete records of {topic}-1: OFFSET_OUT_OF_RANGE")
 
 
+@pytest.mark.req("DR-15")
+def test_the_longest_wait_travels_with_the_request(run: Run, topic: str, tmp_path: Path) -> None:
+    path = tmp_path / "offsets.json"
+    path.write_text(json.dumps({"partitions": [{"topic": topic, "partition": 0, "offset": 0}]}), encoding="utf-8")
+    for given, longest in ((), 30_000), (("--timeout", "7s"), 7_000):
+        ended = run("delete-records", "--offset-json-file", path, "--trace", *given)
+        assert ended.status == 0
+        (sent,) = re.findall(r"DeleteRecordsRequest.*", ended.err)
+        (timeout_ms,) = map(int, re.findall(r"timeoutMs\W+(\d+)", sent))
+        assert longest - 5_000 < timeout_ms <= longest
+
+
 def test_a_missing_file_is_one_line(run: Run) -> None:
     ended = run("delete-records", "--offset-json-file", "no-such-file.json")
     assert ended == Ended(1, "", "kafka-delete-records: offsets file no-such-file.json: No such file or directory\n")
 
 
+@pytest.mark.req("CG-1")
 def test_groups_are_reset_described_and_deleted(run: Run, topic: str) -> None:
     group = f"group-of-{topic}"
     scope = ("--group", group, "--topic", topic)
