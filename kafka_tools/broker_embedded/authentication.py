@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     SaslServer = PlainServer | ScramServer | OAuthBearerServer
 
 SERVED_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+DEFAULT_MECHANISMS = "GSSAPI"
+"""Kafka's default, which is not served: it has to be set."""
 SERVED_HANDLERS = {
     "PLAIN": ("PlainServerCallbackHandler",),
     "SCRAM-SHA-256": ("ScramServerCallbackHandler",),
@@ -47,10 +49,10 @@ class ListenerSecurity:
         """Raises ConfigError for mechanisms that are not served and for a JAAS entry that PLAIN lacks."""
         self._core = core
         values = listener_values(core.properties, endpoint.name)
-        text = values.get("sasl.enabled.mechanisms", "")
+        text = values.get("sasl.enabled.mechanisms", DEFAULT_MECHANISMS)
         self.mechanisms = [part.strip().upper() for part in text.split(",") if part.strip()]
         if not self.mechanisms:
-            raise ConfigError(f"listener {endpoint.name}: sasl.enabled.mechanisms names no mechanism")
+            raise ConfigError(f"listener {endpoint.name}: No SASL mechanisms are enabled (sasl.enabled.mechanisms)")
         for mechanism in self.mechanisms:
             if mechanism not in SERVED_MECHANISMS:
                 raise ConfigError(

@@ -156,6 +156,27 @@ def test_requests_create_describe_and_delete(broker: DiskBroker, version: int) -
     assert described() == []
 
 
+@pytest.mark.req("ACL-5")
+@pytest.mark.parametrize(("version", "shown"), [(0, []), (1, [4]), (2, [4]), (3, [4])])
+def test_the_pattern_type_came_with_version_1(broker: DiskBroker, version: int, shown: list[int]) -> None:
+    """A client of version 0 knows literal names only, and is not shown others as if they were."""
+    admin = as_user("User:admin")
+    creation = CreateAclsRequest.AclCreation(
+        resource_type=TOPIC, resource_name="pre", resource_pattern_type=PREFIXED, principal="User:a", host="*",
+        operation=3, permission_type=ALLOW,
+    )  # fmt: skip
+    created = broker.send(CreateAclsRequest(creations=[creation]), 1, admin).response
+    assert [result.error_code for result in created.results] == [codes.NONE]
+    request = DescribeAclsRequest(
+        resource_type_filter=1, resource_name_filter=None, principal_filter=None, host_filter=None, operation=1,
+        permission_type=1,
+    )  # fmt: skip
+    if version:
+        request.pattern_type_filter = 1
+    found = broker.send(request, version, admin).response
+    assert [resource.pattern_type for resource in found.resources] == shown
+
+
 def test_managing_entries_needs_rights_on_the_cluster(broker: DiskBroker) -> None:
     request = DescribeAclsRequest(operation=1, permission_type=1, resource_type_filter=1)
     denied = broker.send(request, 3, as_user("User:a")).response

@@ -66,6 +66,7 @@ def test_producers_of_a_partition_are_described(broker: DiskBroker) -> None:
     assert unknown.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
 
 
+@pytest.mark.req("CTL-9")
 @pytest.mark.parametrize("version", range(3))
 def test_a_partition_led_by_its_only_replica_needs_no_election(broker: DiskBroker, version: int) -> None:
     Topic = ElectLeadersRequest.TopicPartitions

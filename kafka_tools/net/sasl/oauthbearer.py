@@ -107,6 +107,10 @@ class OAuthBearerServer:
             scope = "" if error.scope is None else f', "scope":"{error.scope}"'
             self._error = f'{{"status":"{error.status}"{scope}}}'
             return self._error.encode("utf-8")
+        except OSError as error:
+            raise AuthenticationFailed(
+                f"Authentication could not be performed due to an internal error on the server: {error.strerror}"
+            ) from error
         if authorization_id and authorization_id != token.principal:
             raise AuthenticationFailed(
                 f"Authentication failed: Client requested an authorization id ({authorization_id}) that is different "

@@ -1,0 +1,152 @@
+"""What a listener's SASL settings mean: prefixes, users, mechanisms, and what is told when they are wrong."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.authentication import ListenerSecurity, listener_values
+from kafka_tools.broker_embedded.endpoints import Endpoint
+from kafka_tools.errors import AuthenticationFailed, ConfigError
+from kafka_tools.net.sasl.scram import ScramClient
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kafka_tools.scram_math import SHA_256, credential
+from tests.broker_embedded.disk_broker import DiskBroker
+
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+LISTENER = Endpoint("INTERNAL_1", "SASL_PLAINTEXT", "", 0)
+
+
+def security(path: Path, listener: Endpoint = LISTENER, **properties: str) -> tuple[DiskBroker, ListenerSecurity]:
+    broker = DiskBroker(path, {key.replace("__", "-").replace("_", "."): value for key, value in properties.items()})
+    return broker, ListenerSecurity(broker.core, listener)
+
+
+def plain(broker: DiskBroker, offered: ListenerSecurity, user: str, password: str) -> int:
+    broker.connection.login = offered.login()
+    assert broker.call(SaslHandshakeRequest(mechanism="PLAIN"), 1).error_code == codes.NONE
+    return int(broker.call(SaslAuthenticateRequest(auth_bytes=f"\0{user}\0{password}".encode()), 2).error_code)
+
+
+@pytest.mark.req("SASL-9")
+def test_a_listeners_own_settings_stand_under_its_name_and_the_mechanisms(tmp_path: Path) -> None:
+    properties = {
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        "connections.max.reauth.ms": "9000",
+        "listener.name.internal_1.sasl.enabled.mechanisms": "plain,SCRAM-SHA-512",
+        "listener.name.internal_1.plain.sasl.jaas.config": f'{PLAIN} user_a="of the listener";',
+        "listener.name.internal_1.scram-sha-512.connections.max.reauth.ms": "5000",
+        "plain.sasl.jaas.config": f'{PLAIN} user_a="of all";',
+    }
+    broker = DiskBroker(tmp_path, properties)
+    offered = ListenerSecurity(broker.core, LISTENER)
+    assert offered.mechanisms == ["PLAIN", "SCRAM-SHA-512"]
+    assert plain(broker, offered, "a", "of the listener") == codes.NONE
+    assert plain(broker, offered, "a", "of all") == codes.SASL_AUTHENTICATION_FAILED
+    assert (offered.lifetime_ms("SCRAM-SHA-512", None), offered.lifetime_ms("PLAIN", None)) == (5000, 9000)
+    other = ListenerSecurity(broker.core, LISTENER._replace(name="OTHER"))
+    assert other.mechanisms == ["SCRAM-SHA-256"]
+    # Lower case has nothing to do with where the broker runs: a Turkish I is an I here.
+    assert listener_values({"listener.name.internal_i.x": "1"}, "INTERNAL_I")["x"] == "1"
+
+
+@pytest.mark.req("SASL-12", "SASL-25")
+def test_plain_users_are_the_options_of_the_plain_module_alone(tmp_path: Path) -> None:
+    jaas = f'{PLAIN} username="x" password="y" user_alice="pa" user_="none"; {SCRAM} user_bob="pb";'
+    broker, offered = security(tmp_path, sasl_enabled_mechanisms="PLAIN", plain_sasl_jaas_config=jaas)
+    assert plain(broker, offered, "alice", "pa") == codes.NONE
+    assert broker.connection.principal == "User:alice"
+    for user, password in (("alice", "pb"), ("bob", "pb"), ("x", "y"), ("username", "x")):
+        assert plain(broker, offered, user, password) == codes.SASL_AUTHENTICATION_FAILED
+
+
+@pytest.mark.req("SASL-17")
+@pytest.mark.parametrize(
+    ("properties", "why"),
+    [
+        ({"sasl_enabled_mechanisms": ""}, "No SASL mechanisms are enabled"),
+        ({}, "the SASL mechanism GSSAPI is not served here"),
+        ({"sasl_enabled_mechanisms": "PLAIN"}, "PLAIN needs users"),
+        ({"sasl_enabled_mechanisms": "OAUTHBEARER"}, "OAUTHBEARER needs a login module"),
+        (
+            {"sasl_enabled_mechanisms": "PLAIN", "plain_sasl_jaas_config": f"{PLAIN};",
+             "plain_sasl_server_callback_handler_class": "org.example.Ldap"},
+            "org.example.Ldap is Java code that cannot run here",
+        ),
+    ],
+)  # fmt: skip
+def test_a_mechanism_without_what_it_needs_is_told(tmp_path: Path, properties: dict[str, str], why: str) -> None:
+    with pytest.raises(ConfigError, match=f"listener INTERNAL_1: .*{why}"):
+        security(tmp_path, **properties)
+
+
+@pytest.mark.req("OA-33")
+@pytest.mark.parametrize(("jaas", "size"), [(f"{OAUTH}; {OAUTH};", 2)])
+def test_a_token_module_stands_alone(tmp_path: Path, jaas: str, size: int) -> None:
+    why = rf"Must supply exactly 1 non-null JAAS mechanism configuration \(size was {size}\)"
+    with pytest.raises(ConfigError, match=why):
+        security(tmp_path, sasl_enabled_mechanisms="OAUTHBEARER", oauthbearer_sasl_jaas_config=jaas)
+
+
+@pytest.mark.req("SASL-16")
+def test_a_start_that_fails_leaves_nothing_open(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    listeners = f"PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:0"
+    jaas = f'{PLAIN} user_a="b";'
+    for wrong in ({"sasl.enabled.mechanisms": "PLAIN"}, {"sasl.enabled.mechanisms": "GSSAPI"}):
+        with pytest.raises(ConfigError, match="listener SASL_PLAINTEXT"):
+            EmbeddedBroker(tmp_path / "data", listeners=listeners, config=wrong).start()
+    right = {"sasl.enabled.mechanisms": "PLAIN", "plain.sasl.jaas.config": jaas}
+    with EmbeddedBroker(tmp_path / "data", listeners=listeners, config=right) as broker:
+        assert broker.bootstrap_servers == f"127.0.0.1:{port}"
+
+
+@pytest.mark.req("SASL-20")
+@pytest.mark.parametrize(("asked", "granted"), [("", True), ("alice", True), ("bob", False), ("Alice", False)])
+def test_an_authorization_id_is_granted_only_to_whom_it_belongs(tmp_path: Path, asked: str, granted: bool) -> None:
+    jaas = f'{PLAIN} user_alice="pa";'
+    broker, offered = security(tmp_path, sasl_enabled_mechanisms="PLAIN,SCRAM-SHA-256", plain_sasl_jaas_config=jaas)
+
+    def completes(mechanism: str, *messages: Any) -> bool:
+        login = offered.login()
+        login.choose(mechanism, bare_tokens=False)
+        try:
+            answer = b""
+            for message in messages:
+                answer = login.step(message(answer))
+        except AuthenticationFailed as error:
+            assert "authorization id that is different from username" in str(error)
+            return False
+        assert login.principal == "User:alice"
+        return login.done
+
+    assert completes("PLAIN", lambda _: f"{asked}\0alice\0pa".encode()) is granted
+
+    stored = credential(SHA_256, "pa")
+    broker.core.credentials._by_user["alice"] = {SHA_256.type_id: stored}
+    client = ScramClient("SCRAM-SHA-256", "alice", "pa")
+    header = f"n,a={asked}," if asked else "n,,"
+
+    def first(_: bytes) -> bytes:
+        message = client.step(None)
+        assert message is not None
+        return header.encode() + message.removeprefix(b"n,,")
+
+    if asked:  # what the client signs holds the header it sent, so only the first step is ours to change
+        login = offered.login()
+        login.choose("SCRAM-SHA-256", bare_tokens=False)
+        if granted:
+            assert login.step(first(b"")).startswith(b"r=")
+        else:
+            with pytest.raises(AuthenticationFailed, match="authorization id that is different from username"):
+                login.step(first(b""))
