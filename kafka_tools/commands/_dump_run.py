@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.commands import _run
 from kafka_tools.commands._dump_output import OutputError
-from kafka_tools.errors import KafkaToolsError, LogError
+from kafka_tools.errors import CorruptBatch, KafkaToolsError, LogError
 from kafka_tools.output.dump_endings import Ending, Sink
 from kafka_tools.output.dump_files import Dump, DumpOptions, Notes
 
@@ -84,7 +85,7 @@ class Run:
         except (BrokenPipeError, OutputError):
             raise
         except KafkaToolsError as error:
-            failure, hint = str(error), error.hint
+            failure, hint = _line(error), error.hint
         except OSError as error:
             failure = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
         take = getattr(ending, "take", None)
@@ -93,6 +94,13 @@ class Run:
         if walk is None:
             return Outcome(reading.path, unknown, failure, hint, summary=summary)
         return Outcome(reading.path, unknown, failure, hint, walk.position, walk.next_offset, summary)
+
+
+def _line(error: KafkaToolsError) -> str:
+    """What is said of an error that ends a file; Kafka does not say where in the file it is."""
+    if not isinstance(error, CorruptBatch) or error.position is None or str(error).startswith(f"{error.path} at "):
+        return str(error)
+    return f"{error.path} at {error.position}: {str(error).removesuffix(f' in file {error.path}.')}"
 
 
 class _Nowhere:
@@ -116,14 +124,14 @@ class Report:
         self._run = run
         self._positions = positions
         self._read: list[Outcome] = []
-        self._more: dict[str, int] = {}
+        self._more: Counter[str] = Counter()
         self.done_bytes = 0
         """Bytes of the files that are done, for a progress bar."""
 
     def note(self, finding: Finding) -> None:
         """Something that was found about the files together."""
         self.notes.note(finding)
-        self._more[finding.kind] = self._more.get(finding.kind, 0) + 1
+        self._more[finding.kind] += 1
 
     def all_summaries(self) -> list[FileSum]:
         """The sum of each file, then of all if there are several or something was found about them together."""
@@ -132,8 +140,7 @@ class Report:
         total = FileSum()
         for summary in self.summaries:
             total.add(summary)
-        for kind, count in self._more.items():
-            total.findings[kind] = total.findings.get(kind, 0) + count
+        total.findings.update(self._more)
         return [*self.summaries, total] if len(self.summaries) > 1 or self._more else self.summaries
 
     def take(self, outcome: Outcome, notes: Notes) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from kafka_tools.output.dump_summary import FileSum, LogSum
+from kafka_tools.output.dump_log_sum import LogSum
+from kafka_tools.output.dump_summary import FileSum
 
 _MOST_LISTED = 10
 
