@@ -65,15 +65,15 @@ def command(context: click.Context, /, connection: Connection, output_format: st
     _acl_plan.check(given, action)
     planned = _acl_plan.plan(given, action) if action != "list" else {}
     connection.check()
+    refused = []
     if action == "remove" and not given["force"]:
-        planned = {resource: entries for resource, entries in planned.items() if _confirmed(resource, entries)}
-        if not planned:
-            return 1
+        refused = [resource for resource, entries in planned.items() if not _confirmed(resource, entries)]
+        planned = {resource: entries for resource, entries in planned.items() if resource not in refused}
     with connection.admin() as admin:
         if action == "add":
             return _add(admin, planned, output_format)
         if action == "remove":
-            return _remove(admin, planned, output_format)
+            return _remove(admin, planned, refused, output_format)
         return _list(admin, _acl_plan.resources(given), given["principal"], output_format)
 
 
@@ -99,7 +99,7 @@ def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
     return _finish(done, "added", errors, output_format)
 
 
-def _remove(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
+def _remove(admin: AdminClient, planned: Plan, refused: list[Resource], output_format: str | None) -> int:
     from kafka_tools.admin.calls.acls import AclFilter
     from kafka_tools.output.rows import ItemError
 
@@ -109,8 +109,9 @@ def _remove(admin: AdminClient, planned: Plan, output_format: str | None) -> int
             filters[AclFilter(*_words(resource), *entry)] = resource
         if not entries:
             filters[AclFilter(*_words(resource))] = resource
-    done, errors = [], []
-    for key, outcome in admin.delete_acls(filters).items():
+    done = []
+    errors = [ItemError(str(resource), None, "the answer was not y, nothing is removed") for resource in refused]
+    for key, outcome in admin.delete_acls(filters).items() if filters else ():
         if outcome.error is not None:
             errors.append(ItemError.of(filters[key], outcome.error))
             continue
@@ -157,10 +158,7 @@ def _confirmed(resource: Resource, entries: list[Any]) -> bool:
     else:
         question = f"Are you sure you want to delete all ACLs for resource filter `{resource}`? (y/n)"
     _run.note(question)
-    if sys.stdin.readline().strip().lower() == "y":
-        return True
-    _run.note(f"nothing is removed from {resource}")
-    return False
+    return sys.stdin.readline().strip().lower() == "y"
 
 
 def _words(resource: Resource) -> tuple[str, str, str]:

@@ -73,6 +73,9 @@ def envelope(result: Rows) -> Row:
 def show(result: Rows, form: str, stream: TextIO | None = None) -> None:
     """Print ``result`` in one of FORMS. Items that failed are part of ``json`` and ``yaml`` only."""
     out = stream if stream is not None else sys.stdout
+    if form not in ("table", "wide"):
+        # What programs read is UTF-8 whatever the terminal's encoding is (RFC 8259 for JSON).
+        getattr(out, "reconfigure", lambda **_: None)(encoding="utf-8", errors="backslashreplace")
     if form == "json":
         from kafka_tools.output.json_doc import write
 

@@ -11,8 +11,14 @@ def write(document: dict[str, Any], stream: TextIO) -> None:
 
     def dumped(allow_unicode: bool) -> str:
         return str(
-            yaml.safe_dump(
-                document, sort_keys=False, allow_unicode=allow_unicode, default_flow_style=False, width=10_000
+            yaml.dump(
+                document,
+                # libyaml's is three times faster and writes the same.
+                Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
+                sort_keys=False,
+                allow_unicode=allow_unicode,
+                default_flow_style=False,
+                width=10_000,
             )
         )
 

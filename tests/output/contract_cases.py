@@ -171,6 +171,7 @@ FAILING = (
     ),
     Case("delete-records", "--offset-json-file beyond.json", failed=1),
     Case("delete-records", "--offset-json-file no-such-file.json", failed=1, rows=False),
+    Case("acls", f"--remove {_ACL}", "remove", [f"acls --add {_ACL}"], failed=1, rows=False),
     Case("configs", "--describe --topic orders --topic no-such-topic", "", failed=1),
     Case("configs", "--alter --topic orders --topic no-such-topic --add-config flush.ms=2", "", failed=1),
     Case("configs", "--alter --topic orders --add-config no.such.setting=2", "", failed=1, rows=False),

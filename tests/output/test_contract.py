@@ -143,6 +143,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
         show(result, form, stream)
 
     monkeypatch.setattr(rows_module, "show", spy)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
 
     def typed(line: str, address: str | None, *more: str) -> int:
         name, *words = line.split()

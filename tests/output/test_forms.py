@@ -172,6 +172,15 @@ def test_no_name_commands_a_terminal(form: str) -> None:
     assert not set(text.replace("\x1b[1m", "").replace("\x1b[0m", "")) & set("\x1b\x07\x9b\x7f")
 
 
+@pytest.mark.parametrize("form", ["json", "jsonl", "yaml", "csv", "tsv", "name"])
+def test_what_programs_read_is_utf_8_whatever_the_terminal_is(form: str) -> None:
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="ascii", errors="backslashreplace")
+    show(Rows("samples", [{"name": "Größe €"}]), form, out)
+    out.flush()
+    assert "Größe €" in raw.getvalue().decode("utf-8")
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_no_form_has_colours_when_piped(form: str) -> None:
     assert "\x1b" not in shown(ROWS, form)
