@@ -161,7 +161,8 @@ def _alter_quotas(
 ) -> Ended:
     keys = {quota_key(target): target for target in targets}
     ended: Ended = dict.fromkeys(targets)
-    if any(change.operation == "delete" for change in changes):
+    # Controllers change quotas, but tell nobody which there are; they take the removal of one that is not there.
+    if any(change.operation == "delete" for change in changes) and not admin.config.is_controllers:
         from kafka_tools.commands._config_rows import quotas_of
 
         for key, target in keys.items():

@@ -24,6 +24,7 @@ USAGE = "A wrong command line ends with status 2"
 MISSING = "An entity that does not exist"
 FORCE = "`--force`"
 MECHANISMS = "Several SCRAM mechanisms"
+CONTROLLER = "A controller is asked"
 HEADING = "A heading is only printed"
 OLD_BROKERS = "Brokers before 2.3"
 SEVERAL = "Names of entities repeat"
@@ -247,8 +248,30 @@ SCENARIOS = {
     "groups and client metrics": GROUPS,
     "command lines": COMMAND_LINES,
 }
+CONTROLLERS = (
+    Line("--describe --entity-type brokers"),
+    Line("--describe --broker 1"),
+    Line("--describe --broker-defaults"),
+    Line("--alter --broker-defaults --add-config log.cleaner.backoff.ms=16000"),
+    Line("--describe --broker-defaults"),
+    Line("--alter --broker-defaults --delete-config log.cleaner.backoff.ms"),
+    Line("--alter --broker 1 --add-config log.cleaner.threads=2"),
+    Line("--describe --broker 1"),
+    Line("--alter --broker 1 --delete-config log.cleaner.threads"),
+    Line("--describe --topic cmp-a", CONTROLLER),
+    Line("--alter --topic cmp-a --add-config flush.ms=9"),
+    Line("--alter --topic cmp-a --delete-config flush.ms"),
+    Line("--describe --user cmp-u"),
+    Line("--alter --user cmp-u --add-config producer_byte_rate=1024", CONTROLLER),
+    Line("--alter --user cmp-u --delete-config producer_byte_rate", CONTROLLER),
+    Line("--alter --user cmp-s --add-config SCRAM-SHA-256=[password=x]", CONTROLLER),
+    Line("--alter --user cmp-s --delete-config SCRAM-SHA-256", CONTROLLER),
+    Line("--describe --group cmp-live"),
+)
+"""With --bootstrap-controller in place of --bootstrap-server."""
+
 NOT_EVERYWHERE = {
-    "groups and client metrics": ("kafka_43", "kafka_43_three"),  # clusters with ZooKeeper have neither
+    "groups and client metrics": ("bundled", "kafka_43", "kafka_43_three"),  # clusters with ZooKeeper have neither
     "command lines": ("kafka_43",),  # nearly all of them end before any cluster is asked
 }
 """Scenario -> the clusters it is for, where it is not for all."""

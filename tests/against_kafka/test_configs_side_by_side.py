@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from tests.against_kafka.config_lines import BEFORE_2_3, NOT_EVERYWHERE, SCENARIOS, Line
+from tests.against_kafka.config_lines import BEFORE_2_3, CONTROLLERS, NOT_EVERYWHERE, SCENARIOS, Line
 from tests.against_kafka.harness import RealKafka
-from tests.against_kafka.side_by_side import Ended, done, ours, theirs, write
+from tests.against_kafka.side_by_side import MAIN, RELEASE, Ended, done, ours, theirs, write
+from tests.against_kafka.tool_server import run_tool
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "commands" / "configs.md"
 TOPIC, GROUP = "cmp-a", "cmp-live"
@@ -78,11 +80,29 @@ def compare(kafka: RealKafka, name: str, lines: Sequence[Line], our: Sequence[En
     assert not wrong, "\n".join(map(str, wrong))
 
 
+class Bundled(NamedTuple):
+    """The bundled broker, as far as ``ours``, ``theirs`` and ``compare`` need it."""
+
+    bootstrap_servers: str
+    zookeeper: None = None
+
+    def tool(self, main: str, *arguments: object, release: str) -> Ended:
+        return run_tool(release, main, "--bootstrap-server", self.bootstrap_servers, *arguments)
+
+
+@pytest.fixture(scope="module")
+def bundled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundled]:
+    from kafka_tools.broker_embedded import EmbeddedBroker
+
+    with EmbeddedBroker(data_dir=tmp_path_factory.mktemp("bundled") / "data") as broker:
+        yield Bundled(broker.bootstrap_servers)
+
+
 @pytest.mark.parametrize(
     "cluster, scenario",
     [
         (cluster, scenario)
-        for cluster in ("kafka_43", "kafka_43_three", "kafka_39_zk")
+        for cluster in ("bundled", "kafka_43", "kafka_43_three", "kafka_39_zk")
         for scenario in SCENARIOS
         if scenario not in NOT_EVERYWHERE or cluster in NOT_EVERYWHERE[scenario]
     ],
@@ -103,3 +123,14 @@ def test_text_and_status_beside_brokers_that_kafkas_tool_cannot_change(kafka_22:
     named = places(kafka_22, tmp_path)
     both = [(run(ours, kafka_22, line, named), run(theirs, kafka_22, line, named)) for line in BEFORE_2_3]
     compare(kafka_22, "kafka_22", BEFORE_2_3, *zip(*both, strict=True))
+
+
+def test_text_and_status_beside_controllers(kafka_43: RealKafka, tmp_path: Path) -> None:
+    prepare(kafka_43)
+    address = ("--bootstrap-controller", kafka_43.bootstrap_controllers)
+    our = [ours(kafka_43, "configs", *address, *shlex.split(line.text), connect=False) for line in CONTROLLERS]
+    their = [
+        kafka_43.tool(MAIN["configs"], *address, *shlex.split(line.text), release=RELEASE, connect=False)
+        for line in CONTROLLERS
+    ]
+    compare(kafka_43, "kafka_43, controllers", CONTROLLERS, our, their)
