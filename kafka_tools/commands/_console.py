@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kafka_tools.commands import _run
-from kafka_tools.commands._options import CONNECTION, OUTPUT, addresses, key_value, option
+from kafka_tools.commands._options import CONNECTION, OUTPUT, addresses, key_value, option, shown_names
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def client_config(
     )
     if not config.bootstrap:
         raise UsageError("--bootstrap-server is required", hint="for example --bootstrap-server localhost:9092")
-    for name in config.unknown:
-        _run.note(f"Warning: '{name}' is no setting of a Kafka client.")
+    if config.unknown:
+        _run.note(f"Warning: no setting of a Kafka client has the name {shown_names(config.unknown)}.")
     missing = {name: value for name, value in defaults.items() if name not in config.values}
     return ClientConfig({**config.values, **missing}, config.source) if missing else config
 

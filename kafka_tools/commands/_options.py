@@ -208,7 +208,8 @@ class Connection:
             properties=self.properties,
         )
         if config.unknown:
-            _run.note(f"warning: {config.source}: no client setting of Kafka has the name {_shown(config.unknown)}")
+            names = shown_names(config.unknown)
+            _run.note(f"warning: {config.source}: no client setting of Kafka has the name {names}")
         return config
 
     def check(self) -> None:
@@ -410,7 +411,7 @@ def _add(parameters: list[Callable[[Any], Any]], function: Any) -> Any:
     return function
 
 
-def _shown(names: Sequence[str]) -> str:
+def shown_names(names: Sequence[str]) -> str:
     """Unknown setting names for a remark; what does not look like one may be a password, so it is not repeated."""
     dotted = [name for name in names if "." in name and name.replace(".", "").replace("_", "").isalnum()]
     others = len(names) - len(dotted)

@@ -62,11 +62,15 @@ def _entry(tokens: list[_Token], position: int, source: str) -> tuple[JaasEntry,
     while position < len(tokens) and not _is(tokens[position], ";"):
         name = tokens[position].text
         if position + 2 >= len(tokens) or not _is(tokens[position + 1], "=") or _is(tokens[position + 2], ";"):
-            raise ConfigError(f"{source}: option '{name}' has no value: {name}=\"...\" is expected")
+            # The word itself may be a piece of a password whose quotes are missing.
+            raise ConfigError(
+                f'{source}: what stands at the place of option {len(options) + 1} is no name="value"',
+                hint="values stand in double quotes; a quote or backslash inside one has a backslash before it",
+            )
         options[name] = tokens[position + 2].text
         position += 3
     if position == len(tokens):
-        raise ConfigError(f"{source}: the entry for {module} is not closed: a semicolon is expected at its end")
+        raise ConfigError(f"{source}: an entry is not closed: a semicolon is expected at its end")
     return JaasEntry(module, flag.lower(), options), position + 1
 
 

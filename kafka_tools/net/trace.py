@@ -15,7 +15,9 @@ from kafka_tools.protocol.schema import ApiMessage
 
 MAX_BODY_CHARS = 4000
 MASK = "***"
-_SECRET_SETTING = re.compile(r"password|secret|jaas|credential|token|keystore\.key|certificate\.chain|passphrase", re.I)
+_SECRET_SETTING = re.compile(
+    r"password|secret|jaas|credential|token|keystore\.key|certificate\.chain|passphrase|scram", re.IGNORECASE
+)
 
 
 class Trace:

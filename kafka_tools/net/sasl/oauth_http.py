@@ -36,6 +36,11 @@ class _Refused(Exception):
     """The provider will not give a token, however often it is asked."""
 
 
+def place(url: SplitResult) -> str:
+    """Host and port of a URL, for messages; user and password, which may stand before them, are left out."""
+    return f"{url.hostname}:{url.port}" if url.port else str(url.hostname)
+
+
 def fetch_token(config: ClientConfig, url: SplitResult, sleep: Callable[[float], None]) -> Fetched:
     """Ask the provider at ``url``. Raises ConfigError for missing credentials, AuthenticationFailed for no token.
 
@@ -48,11 +53,11 @@ def fetch_token(config: ClientConfig, url: SplitResult, sleep: Callable[[float],
         try:
             return _ask(config, url, headers, body)
         except _Refused as error:
-            raise AuthenticationFailed(f"{url.netloc} gave no token: {error}") from error
+            raise AuthenticationFailed(f"{place(url)} gave no token: {error}") from error
         except (OSError, HTTPException) as error:
             if left_s <= 0:
                 raise AuthenticationFailed(
-                    f"{url.netloc} gave no token: {_said(error)}",
+                    f"{place(url)} gave no token: {_said(error)}",
                     hint="check sasl.oauthbearer.token.endpoint.url and the ssl.* settings",
                 ) from error
         pause_s = min(backoff_s, left_s)

@@ -55,7 +55,11 @@ class Tokens:
             from kafka_tools.net.sasl.unsecured_jws import make_token
 
             return make_token(options, self._clock.now_ms())
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+            _ = parts.port  # a port that is no number shows only when it is asked for
+        except ValueError:
+            raise ConfigError(f"{URL_KEY}: https://host/path or file:///path is expected") from None
         if parts.scheme in ("https", "http") and parts.hostname:
             return self._kept_or_new(parts)
         if parts.scheme != "file" or parts.netloc not in ("", "localhost") or not parts.path:
@@ -93,11 +97,11 @@ class Tokens:
         return _Kept(token, expires_ms, refresh_ms)
 
     def _from_provider(self, url: SplitResult) -> tuple[str, float | None]:
-        from kafka_tools.net.sasl.oauth_http import fetch_token
+        from kafka_tools.net.sasl.oauth_http import fetch_token, place
 
         found = fetch_token(self._config, url, self._clock.sleep)
         lifetime_s = PROVIDER_LIFETIME_S if found.lifetime_s is None else found.lifetime_s
-        return _checked(found.token, f"{URL_KEY}: {url.netloc}"), lifetime_s
+        return _checked(found.token, f"{URL_KEY}: {place(url)}"), lifetime_s
 
     def _from_command(self) -> tuple[str, float | None]:
         from kafka_tools.net.sasl.oauth_command import command_words, run_command
