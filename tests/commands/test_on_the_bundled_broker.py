@@ -135,6 +135,27 @@ def test_wide_is_the_table_of_kip_248(run: Run, topic: str) -> None:
     assert len(equals) == 1
 
 
+@pytest.mark.req("DESIGN-30")
+def test_a_topic_has_kafkas_defaults(run: Run, topic: str) -> None:
+    described = data(run("configs", "--describe", "--topic", topic, "--all", "-o", "json"))
+    values = {row["name"]: row["value"] for row in described[0]["configs"]}
+    defaults = {
+        "max.message.bytes": "1048588",
+        "index.interval.bytes": "4096",
+        "min.cleanable.dirty.ratio": "0.5",
+        "segment.bytes": "1073741824",
+        "segment.index.bytes": "10485760",
+        "retention.ms": "604800000",
+        "delete.retention.ms": "86400000",
+        "min.insync.replicas": "1",
+        "compression.type": "producer",
+        "cleanup.policy": "delete",
+        "preallocate": "false",
+        "flush.messages": str(2**63 - 1),
+    }
+    assert {name: values[name] for name in defaults} == defaults
+
+
 @pytest.mark.req("SC-13", "CFG-19")
 def test_users_have_quotas_and_credentials_and_no_secret_is_shown(run: Run) -> None:
     secret = "hunter2-secret"
