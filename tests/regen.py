@@ -109,11 +109,20 @@ def _leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Comm
         yield path, command
 
 
+def faults() -> dict[Path, str]:
+    """``docs/faults.md``: every command against each fault."""
+    sys.path.insert(0, str(ROOT))
+    from tests.commands.fault_table import page
+
+    return {ROOT / "docs" / "faults.md": page()}
+
+
 TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "index": protocol_index,
     "completions": completions,
     "help": command_help,
     "kinds": kinds_of_rows,
+    "faults": faults,
 }
 
 

@@ -64,6 +64,7 @@ _NOT_DONE = (
     error_codes.CONCURRENT_TRANSACTIONS,
 )
 """Errors that say that a change was not begun."""
+_MAY_BE_DONE = "it may have been done all the same, or be done shortly: look before trying again"
 
 
 class KeysRefused(KafkaToolsError):
@@ -99,7 +100,9 @@ class Progress(Generic[K, V]):
             self.completed[key] = value
             return
         wanted = retry_on_quota_violation or code != error_codes.THROTTLING_QUOTA_EXCEEDED
-        (self.again if wanted and code in _NOT_DONE else self.failed)[key] = broker_error(code, message or None)
+        hint = _MAY_BE_DONE if code == error_codes.REQUEST_TIMED_OUT else None
+        error = broker_error(code, message or None, hint=hint)
+        (self.again if wanted and code in _NOT_DONE else self.failed)[key] = error
 
     def refuse(self, key: K, error: BrokerError) -> None:
         """A key with an error: tried again if the error is retriable."""

@@ -71,6 +71,10 @@ class NodeVersions:
         name = request.__name__.removesuffix("Request")
         theirs = self.ranges.get(request.API_KEY)
         offered = f"it offers v{theirs[0]} to v{theirs[1]}" if theirs else "it does not offer that API"
+        if hint is None:
+            from kafka_tools.net.request_errors import since
+
+            hint = since(request, version)
         return UnsupportedVersion(
             f"{what} needs {name} v{version}, which {self.peer} lacks: {offered}", api=name, hint=hint
         )

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from kafka_tools.errors import AuthenticationFailed, ConnectFailed, DecodeError, UnsupportedVersion
+from kafka_tools.errors import AuthenticationFailed, ConnectFailed, DecodeError, EncodeError, UnsupportedVersion
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode
 from kafka_tools.protocol.frames import DEFAULT_MAX_FRAME_BYTES, FrameReader, framed
@@ -166,7 +166,7 @@ class ClientSession:
                     position=0,
                     field="correlation_id",
                 )
-            response = self._decode(sent, payload)
+            response = self._decode_named(sent, payload)
         except DecodeError:
             # The request stays unanswered: whoever closes the connection finds it among the others.
             self._in_flight.appendleft(sent)
@@ -181,6 +181,20 @@ class ClientSession:
         self.answered += 1
         return Answer(sent, response)
 
+    def _decode_named(self, sent: InFlight, payload: bytes) -> Response:
+        """The response; a DecodeError says which node sent it, and in answer to what."""
+        try:
+            return self._decode(sent, payload)
+        except DecodeError as error:
+            name = registry.row_by_key(sent.request.API_KEY).name
+            raise DecodeError(
+                f"{self.peer} answered {name} with what cannot be read: {error}",
+                api=error.api,
+                version=error.version,
+                position=error.position,
+                field=error.field,
+            ) from error
+
     def _decode(self, sent: InFlight, payload: bytes) -> Response:
         if sent.response is ApiVersionsResponse and len(payload) >= 6:
             # A node that does not know our version answers in v0 whatever was asked (KIP-511).
@@ -192,7 +206,12 @@ class ClientSession:
     def _send(self, request: Request, version: int, context: Any) -> InFlight:
         self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
         sent = InFlight(self._correlation_id, request, version, registry.api(request.API_KEY).response, context)
-        self._out += framed(encode_request(request, version, sent.correlation_id, self.client_id))
+        try:
+            self._out += framed(encode_request(request, version, sent.correlation_id, self.client_id))
+        except EncodeError as error:
+            from kafka_tools.net.request_errors import explained
+
+            raise explained(error, request, version, self.peer) from error
         if is_answered(request):
             self._in_flight.append(sent)
         return sent

@@ -125,6 +125,11 @@ def max_versions(release: str) -> dict[int, tuple[int, int]]:
     return {key: (min(oldest.get(key, 0), newest), newest) for key, newest in _newest()[name].items()}
 
 
+def first_with(key: int, version: int) -> str | None:
+    """The oldest release whose brokers, in ZooKeeper mode before 4.0, advertise this version of an API; None: none."""
+    return next((name for name, newest in _newest().items() if newest.get(key, -1) >= version), None)
+
+
 def guess_release(advertised: dict[int, tuple[int, int]]) -> str:
     """The newest release whose every API a node advertises in its newest version: "3.9", or "older than 0.10"."""
     best = ""

@@ -14,11 +14,17 @@ from kafka_tools.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsResponse,
 )
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse
 from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsResponse
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
+from kafka_tools.protocol.messages.list_offsets import ListOffsetsResponse
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_tools.protocol.messages.offset_fetch import OffsetFetchResponse
 from kafka_tools.protocol.releases import max_versions
 from kafka_tools.values import ZERO_UUID, TopicPartition
 from tests.admin.operations import ABOUT_THE_CLUSTER, LOOKUPS
@@ -94,7 +100,32 @@ class VirtualCluster:
             return _reassigned(request)
         if isinstance(request, DescribeQuorumRequest):
             return _quorum()
-        return error_reply(request, version, 0)
+        return self._filled(request, error_reply(request, version, 0))
+
+    def _filled(self, request: Any, response: Any) -> Any:
+        """Success with something in it, where a command would find nothing to tell."""
+        if isinstance(response, DescribeTopicPartitionsResponse):
+            place = {"leader_id": self.owner, "replica_nodes": [self.owner], "isr_nodes": [self.owner]}
+            for topic in response.topics:
+                topic.partitions = [type(topic).ResponsePartition(partition_index=0, **place)]
+        elif isinstance(response, DescribeGroupsResponse | ConsumerGroupDescribeResponse):
+            for group in response.groups:
+                group.group_state = "Empty"
+        elif isinstance(response, ListGroupsResponse):
+            Group = ListGroupsResponse.ListedGroup
+            response.groups = [
+                Group(group_id="g", protocol_type="consumer", group_state="Empty", group_type="consumer")
+            ]
+        elif isinstance(response, OffsetFetchResponse):
+            for group in response.groups:
+                Topic = OffsetFetchResponse.ResponseGroup.ResponseTopics
+                partition = Topic.ResponsePartitions(partition_index=0, committed_offset=3)
+                group.topics = [Topic(name="t", partitions=[partition])]
+        elif isinstance(response, ListOffsetsResponse):
+            for topic in response.topics:
+                for partition in topic.partitions:
+                    partition.offset = 5
+        return response
 
     def _metadata(self, request: Any) -> MetadataResponse:
         Broker, Topic = MetadataResponse.ResponseBroker, MetadataResponse.ResponseTopic
@@ -128,5 +159,7 @@ def _reassigned(request: AlterPartitionReassignmentsRequest) -> AlterPartitionRe
 
 def _quorum() -> DescribeQuorumResponse:
     Topic = DescribeQuorumResponse.TopicData
-    partition = Topic.PartitionData(partition_index=0, leader_id=1)
+    Partition = Topic.PartitionData
+    voter = Partition.FIELDS[[field.name for field in Partition.FIELDS].index("current_voters")].item.item(replica_id=1)
+    partition = Partition(partition_index=0, leader_id=1, current_voters=[voter])
     return DescribeQuorumResponse(topics=[Topic(topic_name="__cluster_metadata", partitions=[partition])])

@@ -1,0 +1,53 @@
+"""What an operator is told of a request that cannot be written: which value, why, and which Kafka release can take it.
+
+The codec speaks of structs and fields (``EncodeError``); this module puts that into words about the broker and the
+call. It knows which release brought which version (``protocol.releases``), and nothing of connections.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.errors import EncodeError
+from kafka_tools.protocol import registry, releases
+from kafka_tools.protocol.codec import encode
+from kafka_tools.protocol.schema import Request
+
+_RANGES = {
+    f"INT{bits}": f"not a whole number from {-(2 ** (bits - 1))} to {2 ** (bits - 1) - 1}" for bits in (8, 16, 32, 64)
+}
+_NO_SUCH_FIELD = "has no such field"
+
+
+def explained(error: EncodeError, request: Request, version: int, peer: str) -> EncodeError:
+    """The same error in words for an operator, with what can be done about it."""
+    name = registry.row_by_key(request.API_KEY).name
+    field = error.field or ""
+    what = str(error).partition(f"field {field}: ")[2] or str(error)
+    words = field.rpartition(".")[2].partition("[")[0].replace("_", " ")
+    if what.endswith(_NO_SUCH_FIELD):
+        text = f"{peer} cannot be told '{words}': it speaks {name} up to v{version}, which has no {field}"
+        needed = _first_version_for(request, version)
+        hint = None if needed is None else since(request, needed)
+        return EncodeError(text, api=name, version=version, field=field, hint=hint or "leave this out for this broker")
+    for kind, sentence in _RANGES.items():
+        what = what.replace(f" is not an {kind}.", f" is {sentence}")
+    return EncodeError(f"{name}: {words} ({field}): {what}", api=name, version=version, field=field)
+
+
+def since(request: type[Request] | Request, version: int) -> str | None:
+    """ "Kafka 2.4 and later ...": which release's brokers have a version of an API; None for one that none has."""
+    release = releases.first_with(request.API_KEY, version)
+    if release is None:
+        return None
+    name = registry.row_by_key(request.API_KEY).name
+    return f"brokers of Kafka {release} and later speak {name} v{version}"
+
+
+def _first_version_for(request: Request, version: int) -> int | None:
+    """The first later version that can carry the request as it is."""
+    for later in range(version + 1, request.MAX_VERSION + 1):
+        try:
+            encode(request, later)
+        except EncodeError:
+            continue
+        return later
+    return None

@@ -1,0 +1,233 @@
+"""What operators see when something is wrong: every command against each fault, as the page ``docs/faults.md``.
+
+Runs the commands in this process, in virtual time, against the nodes of ``tests.admin.virtual_cluster``. The page is
+written by ``python -m tests.regen faults``, and a test holds it up to date.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import random
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+from kafka_tools import cli
+from kafka_tools.commands import _run
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.frames import framed
+from tests.admin.faults import ITEMS, TOP, with_code
+from tests.admin.operations import LOOKUPS
+from tests.admin.virtual_cluster import VirtualCluster
+from tests.net.peers import HANG_UP, SILENCE
+from tests.net.virtual import Later
+
+COMMANDS = (
+    "kafka-topics --list",
+    "kafka-topics --describe --topic t",
+    "kafka-topics --create --topic new --partitions 1 --replication-factor 1",
+    "kafka-topics --alter --topic t --partitions 2",
+    "kafka-topics --delete --topic t",
+    "kafka-configs --describe --entity-type topics --entity-name t",
+    "kafka-configs --alter --entity-type topics --entity-name t --add-config retention.ms=1000",
+    "kafka-configs --alter --entity-type users --entity-name u --add-config producer_byte_rate=1000",
+    "kafka-scram --delete SCRAM-SHA-256 --username u",
+    "kafka-acls --list",
+    "kafka-acls --add --allow-principal User:a --operation Read --topic t",
+    "kafka-delegation-tokens --describe",
+    "kafka-delegation-tokens --create --max-life-time-period -1",
+    "kafka-consumer-groups --list",
+    "kafka-consumer-groups --describe --group g",
+    "kafka-consumer-groups --reset-offsets --group g --topic t --to-earliest --execute",
+    "kafka-consumer-groups --delete --group g",
+    "kafka-delete-records --offset-json-file offsets.json",
+    "kafka-broker-api-versions",
+    "kafka-cluster cluster-id",
+    "kafka-cluster unregister --id 9",
+    "kafka-features describe",
+    "kafka-features upgrade --feature metadata.version=20",
+    "kafka-metadata-quorum describe --replication",
+    "kafka-client-metrics --list",
+)
+ABOUT_THE_CLUSTER = ("kafka-topics --list", "kafka-topics --describe", "kafka-cluster cluster-id")
+"""Commands whose own requests are those by which others find out whom to ask."""
+OFFSETS = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "offset": 5}]}
+TIMEOUT_MS = 10_000
+LONGEST_OUTPUT = 160
+
+Reply = Callable[[VirtualCluster, Any, int, Any], Any]
+"""(cluster, request, version, node) -> what the node answers to a command's own request; None: the truth."""
+
+
+class Fault(NamedTuple):
+    """What is wrong, for the page; ``prepare`` breaks the nodes, ``reply`` their answers the first ``times`` times."""
+
+    title: str
+    reply: Reply | None = None
+    times: int | None = None
+    prepare: Callable[[VirtualCluster], object] = lambda cluster: None
+    release: str | None = None
+
+
+def _code(code: int) -> Reply:
+    def reply(cluster: VirtualCluster, request: Any, version: int, node: Any) -> Any:
+        answers = (with_code(cluster, request, version, code, level) for level in (TOP, ITEMS))
+        return next((answer for answer in answers if answer is not None), None)
+
+    return reply
+
+
+def _slowly(cluster: VirtualCluster, request: Any, version: int, node: Any) -> Any:
+    truth = cluster.truth(request, version)
+    return None if truth is None else Later(2.0, truth)
+
+
+def _throttled(cluster: VirtualCluster, request: Any, version: int, node: Any) -> Any:
+    truth = cluster.truth(request, version)
+    if truth is not None and hasattr(truth, "throttle_time_ms"):
+        truth.throttle_time_ms = 3000
+    return truth
+
+
+def _refuse(*ids: int) -> Callable[[VirtualCluster], None]:
+    def prepare(cluster: VirtualCluster) -> None:
+        for node in cluster.nodes:
+            if node.id in ids:
+                node.refuses = lambda: True
+
+    return prepare
+
+
+def _swallow(cluster: VirtualCluster) -> None:
+    for node in cluster.nodes:
+        node.swallows = lambda: True
+
+
+FAULTS = (
+    Fault("Nothing is wrong"),
+    Fault("No broker listens", prepare=_refuse(1, 2, 3)),
+    Fault("One broker of three is down, which leads nothing", prepare=_refuse(3)),
+    Fault("Connections are never established: a firewall drops them", prepare=_swallow),
+    Fault("Brokers take requests and do not answer", lambda *_: SILENCE),
+    Fault("Every answer takes 2 s", _slowly),
+    Fault("Brokers ask for quiet: throttle_time_ms=3000 in every answer", _throttled),
+    Fault("A connection ends in the middle of a request, once", lambda *_: HANG_UP, 1),
+    Fault("Every connection ends in the middle of a request", lambda *_: HANG_UP),
+    Fault("The answer cannot be read", lambda *_: framed(b"\x00\x00\x00\x03" + b"\xff" * 40)),
+    Fault("The controller has moved: NOT_CONTROLLER, twice", _code(error_codes.NOT_CONTROLLER), 2),
+    Fault("There is no controller: NOT_CONTROLLER, always", _code(error_codes.NOT_CONTROLLER)),
+    Fault("The coordinator is loading, for a moment", _code(error_codes.COORDINATOR_LOAD_IN_PROGRESS), 2),
+    Fault("The coordinator is loading and does not get ready", _code(error_codes.COORDINATOR_LOAD_IN_PROGRESS)),
+    Fault("The change timed out on the broker", _code(error_codes.REQUEST_TIMED_OUT), 1),
+    Fault("The principal may not do this", _code(error_codes.CLUSTER_AUTHORIZATION_FAILED)),
+    Fault("The broker fails inside", _code(error_codes.UNKNOWN_SERVER_ERROR)),
+    Fault("The broker says UNSUPPORTED_VERSION", _code(error_codes.UNSUPPORTED_VERSION)),
+    Fault("The brokers are Kafka 1.1", release="1.1"),
+)
+
+
+class Printed(NamedTuple):
+    """What a command left: exit status, virtual seconds, both streams."""
+
+    status: int
+    seconds: float
+    out: str
+    err: str
+
+
+def run(line: str, fault: Fault) -> Printed:
+    """Run one command line against one fault."""
+    cluster = VirtualCluster(release=fault.release)
+    fault.prepare(cluster)
+    counts: dict[int, int] = {}
+    about_the_cluster = line.startswith(ABOUT_THE_CLUSTER)
+
+    def reply(request: Any, version: int, node: Any) -> Any:
+        if fault.reply is None or (isinstance(request, LOOKUPS) and not about_the_cluster):
+            return None
+        counts[node.id] = counts.get(node.id, 0) + 1
+        if fault.times is not None and counts[node.id] > fault.times:
+            return None
+        return fault.reply(cluster, request, version, node)
+
+    cluster.fault = reply
+    program, *arguments = shlex.split(line)
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        (Path(folder) / "offsets.json").write_text(json.dumps(OFFSETS), encoding="utf-8")
+        stack.enter_context(contextlib.chdir(folder))
+        stack.enter_context(cluster.network.patched())
+        stack.enter_context(_no_jitter())
+        stack.enter_context(contextlib.redirect_stdout(out))
+        stack.enter_context(contextlib.redirect_stderr(err))
+        connection = ["--bootstrap-server", cluster.bootstrap, "--timeout", str(TIMEOUT_MS)]
+        command = cli.load(program.removeprefix("kafka-"))
+        place = 1 if program in ("kafka-cluster", "kafka-features", "kafka-metadata-quorum") else 0
+        if program == "kafka-cluster":
+            arguments[place:place] = connection
+        else:
+            arguments[:0] = connection
+        status = _run.run(command, arguments, program)
+    return Printed(status, cluster.network.clock.monotonic_s(), out.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def _no_jitter() -> Iterator[None]:
+    """Backoffs without chance: times and numbers of attempts are the same in every run."""
+
+    def middle(low: float, high: float) -> float:
+        return (low + high) / 2
+
+    with (
+        mock.patch("random.uniform", middle),
+        mock.patch.object(random.Random, "uniform", lambda _, low, high: middle(low, high)),
+    ):
+        yield
+
+
+HEAD = """# When something is wrong
+
+What each command prints, and its exit status, for each fault: written by `python -m tests.regen faults`, which runs
+the commands against scripted brokers in virtual time. Three brokers, `kafka1` to `kafka3`; `kafka1` leads, coordinates
+and controls. Every command is given `--bootstrap-server kafka1:9092,kafka2:9092,kafka3:9092 --timeout 10000`: all its
+requests together have 10 s, and none takes longer. Errors are shown as they appear on stderr, less the command's name
+in front of them; "result" stands for what the command prints on stdout when nothing is wrong. The exit status is 0 when
+all was done, 1 otherwise.
+
+A change that a broker may have done already is not sent again when the broker says that it timed out; one whose
+connection ended is, because its answer is lost, and a resulting "exists already" or "does not exist" then says so.
+"""
+
+
+def page() -> str:
+    """The text of ``docs/faults.md``."""
+    parts = [HEAD]
+    usual = {line: run(line, FAULTS[0]) for line in COMMANDS}
+    for fault in FAULTS[1:]:
+        parts += [f"## {fault.title}", ""]
+        parts += ["| command | exit | seconds | printed |", "| --- | --- | --- | --- |"]
+        rows: dict[str, list[str]] = {}
+        for line in COMMANDS:
+            printed = run(line, fault)
+            cells = f"{printed.status} | {printed.seconds:.0f} | {_cell(line, printed, usual[line])} |"
+            rows.setdefault(cells, []).append(f"`{line}`")
+        parts += [f"| {'<br>'.join(lines)} | {cells}" for cells, lines in rows.items()]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _cell(line: str, printed: Printed, usual: Printed) -> str:
+    program = f"{line.split()[0]}: "
+    shown = [f"`{text.removeprefix(program)}`" for text in printed.err.splitlines() if text.strip()]
+    if printed.status == 0 and printed.out == usual.out:
+        shown.insert(0, "result")
+    elif printed.out:
+        text = " ".join(printed.out.split())
+        shown.insert(0, f"stdout: `{text if len(text) <= LONGEST_OUTPUT else text[:LONGEST_OUTPUT] + ' ...'}`")
+    return "<br>".join(shown).replace("|", "\\|") or "nothing"

@@ -1,0 +1,34 @@
+"""Every command against each fault: it ends in time, says on stderr what failed, and its exit status is true."""
+
+import pytest
+
+from tests.commands.fault_table import COMMANDS, FAULTS, TIMEOUT_MS, run
+
+NOTHING = FAULTS[0]
+SAYS_NOTHING = ("kafka-acls --list", "kafka-features describe", "kafka-topics --alter", "kafka-topics --delete")
+"""Commands that print nothing on stdout when all is well and there is nothing to show, as Kafka's own."""
+
+
+@pytest.fixture(scope="module")
+def usual():
+    return {line: run(line, NOTHING) for line in COMMANDS}
+
+
+def test_commands_work_when_nothing_is_wrong(usual):
+    for line, printed in usual.items():
+        assert printed.status == 0, (line, printed.err)
+        assert printed.out or line.startswith(SAYS_NOTHING), line
+
+
+@pytest.mark.parametrize("fault", FAULTS[1:], ids=lambda fault: fault.title)
+def test_every_command_ends_in_time_and_tells_the_truth(fault, usual):
+    for line in COMMANDS:
+        printed = run(line, fault)
+        assert printed.seconds <= TIMEOUT_MS / 1000 + 0.01, line
+        assert "internal error" not in printed.err, (line, printed.err)
+        assert "Traceback" not in printed.err, (line, printed.err)
+        if printed.status == 0:
+            assert printed.out == usual[line].out or fault.release, (line, printed.out)
+        else:
+            assert printed.status == 1, line
+            assert printed.err.startswith(line.split()[0]), (line, printed.err)

@@ -1,0 +1,72 @@
+"""Requests that cannot be written are explained: which value, why, and from which release on it can be told."""
+
+import pytest
+
+from kafka_tools.errors import DecodeError, EncodeError
+from kafka_tools.net.session import ClientSession
+from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumRequest
+from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
+from kafka_tools.protocol.releases import first_with
+from tests.admin.virtual_cluster import VirtualCluster
+
+Topic = CreateTopicsRequest.CreatableTopic
+
+
+def refused(request, version):
+    session = ClientSession(client_id="c", software_version="1", peer="kafka1:9092 (id 1)")
+    with pytest.raises(EncodeError) as caught:
+        session.send(request, version)
+    assert not session.outgoing()
+    assert not session.in_flight
+    return caught.value
+
+
+def test_a_field_that_the_version_lacks_is_told_with_the_release_that_has_it():
+    error = refused(ListGroupsRequest(states_filter=["Empty"]), 2)
+    assert str(error) == (
+        "kafka1:9092 (id 1) cannot be told 'states filter': it speaks ListGroups up to v2, which has no states_filter"
+    )
+    assert error.hint == "brokers of Kafka 2.6 and later speak ListGroups v4"
+
+
+@pytest.mark.parametrize(
+    ("topic", "text"),
+    [
+        (
+            Topic(name="t", num_partitions=2**40),
+            "num partitions (topics[0].num_partitions): 1099511627776 is not a whole number from -2147483648 to "
+            "2147483647",
+        ),
+        (Topic(name="x" * 40_000), "name (topics[0].name): is longer than 32767 bytes"),
+        (Topic(name=None), "name (topics[0].name): must not be null in this version"),
+    ],
+)
+def test_a_value_that_no_version_can_carry_is_told_with_its_reason(topic, text):
+    error = refused(CreateTopicsRequest(topics=[topic]), 4)
+    assert str(error) == f"CreateTopics: {text}"
+
+
+def test_releases_that_brought_a_version():
+    assert first_with(ListGroupsRequest.API_KEY, 4) == "2.6"
+    assert first_with(DescribeQuorumRequest.API_KEY, 0) == "4.0"  # of brokers beside ZooKeeper; KRaft's had it before
+    assert first_with(ListGroupsRequest.API_KEY, 99) is None
+
+
+def test_a_broker_that_is_too_old_is_told_with_the_release_that_is_not():
+    with VirtualCluster(release="2.2").admin() as admin:
+        with pytest.raises(Exception, match="needs ListGroups v4, which kafka1:9092") as caught:
+            admin.list_groups(["Empty"])
+    assert caught.value.hint == "brokers of Kafka 2.6 and later speak ListGroups v4"
+
+
+def test_an_answer_that_cannot_be_read_names_its_node_and_request():
+    session = ClientSession(client_id="c", software_version="1", peer="kafka1:9092 (id 1)")
+    sent = session.send(ListGroupsRequest(), 4)
+    payload = sent.correlation_id.to_bytes(4, "big") + b"\xff" * 20
+    session.stage = "ready"
+    with pytest.raises(
+        DecodeError, match=r"^kafka1:9092 \(id 1\) answered ListGroups with what cannot be read: "
+    ) as got:
+        session.receive(len(payload).to_bytes(4, "big") + payload, lambda answer: None)
+    assert got.value.position is not None
