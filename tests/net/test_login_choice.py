@@ -1,0 +1,82 @@
+"""Which login a client makes: the settings that say so, the mechanism that decides, and what Java classes are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_tools.broker_embedded.config_tables.broker import TABLE as BROKER_TABLE
+from kafka_tools.clock import ManualClock
+from kafka_tools.errors import ConfigError
+from kafka_tools.net import config_keys
+from kafka_tools.net.config import ClientConfig
+from kafka_tools.net.pool import ConnectionPool
+from kafka_tools.net.sasl.scram import ScramClient
+from tests.net.peers import ScriptedNode
+
+LINES = {
+    "PLAIN": 'PlainLoginModule required username="u" password="p";',
+    "SCRAM-SHA-256": 'ScramLoginModule required username="u" password="p";',
+    "SCRAM-SHA-512": 'ScramLoginModule required username="u" password="p" tokenauth="true";',
+    "OAUTHBEARER": 'OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="u";',
+}
+CLASSES = ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class", "sasl.login.class")
+
+
+def config(mechanism: str, **more: str) -> ClientConfig:
+    values = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": mechanism, "sasl.jaas.config": LINES[mechanism]}
+    return ClientConfig(values | more)
+
+
+@pytest.mark.req("SASL-7")
+def test_settings_have_kafka_s_names_and_defaults() -> None:
+    for name in ("sasl.mechanism", "sasl.jaas.config", *CLASSES):
+        assert config_keys.is_known(name)
+    assert ClientConfig({}).sasl_mechanism == "GSSAPI"
+    assert "GSSAPI" in BROKER_TABLE["sasl.enabled.mechanisms"]
+    assert "sasl.server.callback.handler.class" in BROKER_TABLE
+
+
+@pytest.mark.req("SASL-14", "SASL-15")
+@pytest.mark.parametrize("mechanism", LINES)
+def test_the_mechanism_decides_who_logs_in(mechanism: str) -> None:
+    pool = ConnectionPool(config(mechanism), ManualClock(), None, None)
+    made = {"PLAIN": "PlainClient", "OAUTHBEARER": "OAuthBearerClient"}.get(mechanism, "ScramClient")
+    exchange = pool._sasl_exchange("host")
+    assert type(exchange).__name__ == made
+    assert exchange.mechanism == mechanism
+    for name in CLASSES:
+        with pytest.raises(ConfigError, match=f"{name} names Java code"):
+            config(mechanism, **{name: "com.example.Handler"})
+
+
+@pytest.mark.req("SASL-21")
+def test_extensions_are_those_of_the_login_module() -> None:
+    pool = ConnectionPool(config("SCRAM-SHA-512"), ManualClock(), None, None)
+    exchange = pool._sasl_exchange("host")
+    assert isinstance(exchange, ScramClient)
+    assert (exchange.step(None) or b"").endswith(b",tokenauth=true")
+    pool = ConnectionPool(config("SCRAM-SHA-256"), ManualClock(), None, None)
+    assert b"tokenauth" not in (pool._sasl_exchange("host").step(None) or b"")
+
+
+@pytest.mark.req("SASL-31")
+def test_a_client_has_one_login_module() -> None:
+    with pytest.raises(ConfigError, match="a client has exactly one login module"):
+        config("PLAIN", **{"sasl.jaas.config": 2 * LINES["PLAIN"]})
+
+
+@pytest.mark.req("SASL-18")
+def test_settings_that_cannot_work_open_no_connection() -> None:
+    from kafka_tools.clock import Deadline, SystemClock
+    from kafka_tools.net.exchange import Exchange
+
+    clock = SystemClock()
+    with ScriptedNode() as node:
+        values = config("PLAIN").values | {"bootstrap.servers": node.bootstrap, "security.protocol": "SASL_SSL"}
+        settings = ClientConfig(values | {"ssl.keystore.location": "/no/such/store"})
+        with (
+            Exchange(settings) as exchange,
+            pytest.raises(ConfigError, match=r"ssl\.keystore\.location /no/such/store"),
+        ):
+            exchange.bootstrap(Deadline(clock, 30))
+        assert node.connections == 0
