@@ -15,7 +15,7 @@ from kafka_tools.commands._config_changes import LIST_OPERATIONS, SCRAM_MECHANIS
 from kafka_tools.commands._config_entities import QUOTA_TYPES, Entity, Target
 from kafka_tools.commands._config_names import did_you_mean
 from kafka_tools.commands._config_rows import KIND, is_sensitive, own_source
-from kafka_tools.errors import InputError, UsageError
+from kafka_tools.errors import InputError, StoreError, UsageError
 from kafka_tools.output.rows import Row, Rows
 
 if TYPE_CHECKING:
@@ -43,20 +43,34 @@ def check_types(targets: Sequence[Target]) -> None:
 def apply(
     configs: ZooKeeperConfigs, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False
 ) -> Ended:
-    """Make the changes on every target, or only the checks; an error of one target does not keep the others."""
+    """Make the changes on every target, or only the checks; an error of one target does not keep the others.
+
+    A lost session does: then each target that is left says that it was not tried.
+    """
+    from kafka_tools.zookeeper.configs import SessionLost
+
     ended: Ended = {}
+    lost = False
     for target in targets:
-        entity = _node_entity(target)
+        if lost:
+            ended[target] = StoreError("not tried, since the session with ZooKeeper was lost")
+            continue
         try:
-            edit = _editor(configs, target, changes)
-            if validate_only:
-                edit(configs.read(entity))
-            else:
-                configs.update(entity, edit)
+            _apply_to(configs, target, changes, validate_only)
             ended[target] = None
-        except InputError as error:
+        except (InputError, StoreError) as error:
             ended[target] = error
+            lost = isinstance(error, SessionLost)
     return ended
+
+
+def _apply_to(configs: ZooKeeperConfigs, target: Target, changes: Sequence[ConfigChange], validate_only: bool) -> None:
+    entity = _node_entity(target)
+    edit = _editor(configs, target, changes)
+    if validate_only:
+        edit(configs.read(entity))
+    else:
+        configs.update(entity, edit)
 
 
 def plan(configs: ZooKeeperConfigs, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:

@@ -37,6 +37,10 @@ class Node(NamedTuple):
     version: int
 
 
+class SessionLost(StoreError):
+    """The session ended: what was being written may be there or not, and nothing more can be asked or written."""
+
+
 class Changed(Exception):
     """What a transaction counted on is no longer so: somebody else wrote meanwhile."""
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from kafka_tools.errors import ConfigError, StoreError
-from kafka_tools.zookeeper.configs import Changed, Node
+from kafka_tools.zookeeper.configs import Changed, Node, SessionLost
 from kafka_tools.zookeeper.nodes import CONFIG_ROOT, SENSITIVE
 
 TIMEOUT_S = 30.0
@@ -170,7 +170,7 @@ def _one_line(settings: ZooKeeperSettings, path: str) -> Iterator[None]:
             f"ZooKeeper node {path}: access denied", hint="the node has an ACL: log in as who made it"
         ) from error
     except (ConnectionLoss, SessionExpiredError, KazooTimeoutError, RetryFailedError) as error:
-        raise StoreError(
+        raise SessionLost(
             f"the session with ZooKeeper at {settings.connect} was lost at node {path}",
             hint="look at what is stored before you try again: the last change may have been made",
         ) from error
