@@ -91,3 +91,14 @@ def parse_addresses(text: str) -> list[tuple[str, int]]:
     if not addresses:
         raise InputError("the list of servers is empty: host:port[,host:port...] is expected")
     return addresses
+
+
+def moment_text(moment_ms: int) -> str:
+    """Milliseconds since the epoch as ``2026-01-31T12:00:00.000Z``; the bare number outside the years 1 to 9999."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=moment_ms)
+    except OverflowError:
+        return str(moment_ms)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment_ms % 1000:03d}Z"

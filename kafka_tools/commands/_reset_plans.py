@@ -82,17 +82,6 @@ def parse_duration_ms(text: str) -> int:
     return _in_range("--by-duration", text, -total_ms if match.group(1) == "-" else total_ms)
 
 
-def moment_text(moment_ms: int) -> str:
-    """``2026-01-31T12:00:00.000Z``, or the bare number outside the years 1 to 9999."""
-    from datetime import UTC, datetime, timedelta
-
-    try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=moment_ms)
-    except OverflowError:
-        return str(moment_ms)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment_ms % 1000:03d}Z"
-
-
 def read_plan(text: str, place: str, groups: Sequence[str]) -> Plan:
     """The plan of a CSV file; rows without a group belong to the one group that was named.
 

@@ -15,7 +15,6 @@ from kafka_tools.commands import _run
 from kafka_tools.commands._options import read_text
 from kafka_tools.commands._reset_plans import (
     Plan,
-    moment_text,
     parse_duration_ms,
     parse_moment_ms,
     parse_topics,
@@ -23,7 +22,7 @@ from kafka_tools.commands._reset_plans import (
 )
 from kafka_tools.errors import InputError, KafkaToolsError, NotFound
 from kafka_tools.output.rows import ItemError
-from kafka_tools.values import TopicPartition
+from kafka_tools.values import TopicPartition, moment_text
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient

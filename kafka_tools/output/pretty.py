@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Literal, TextIO
 
-from kafka_tools.output.rows import Row, cell, heading
+from kafka_tools.output.rows import Row, cell_of, heading
 from kafka_tools.output.table import is_number_column
 
 
@@ -25,5 +25,5 @@ def write_table(columns: Sequence[str], rows: Sequence[Row], stream: TextIO) -> 
         table.add_column(heading(column), justify=justify, overflow="fold")
     for row in rows:
         # Text, not markup: a topic or client id may hold square brackets.
-        table.add_row(*(Text(cell(row.get(column))) for column in columns))
+        table.add_row(*(Text(cell_of(row, column)) for column in columns))
     Console(file=stream, highlight=False).print(table)

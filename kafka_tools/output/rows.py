@@ -130,6 +130,20 @@ def show_table(columns: Sequence[str], lines: Sequence[Row], out: TextIO) -> Non
     write_table(columns, lines, out)
 
 
+MOMENTS = frozenset({"issued_ms", "expires_ms", "max_ms", "last_fetch_ms", "last_caught_up_ms"})
+"""Columns that hold moments (ms since the epoch), which a table shows as people write them."""
+
+
+def cell_of(line: Row, column: str) -> str:
+    """The cell of a table: as ``cell``, and a moment as ``2026-01-31T12:00:00.000Z``."""
+    value = line.get(column)
+    if column not in MOMENTS or not isinstance(value, int):
+        return cell(value)
+    from kafka_tools.values import moment_text
+
+    return moment_text(value)
+
+
 def cell(value: Any) -> str:
     """A value as a table shows it: ``-`` for nothing, lists with commas, booleans in lower case."""
     if value is None or value == "":
@@ -157,7 +171,7 @@ def one_line(text: str) -> str:
 
 def heading(column: str) -> str:
     """The heading of a column: ``log_end_offset`` is ``LOG-END-OFFSET``; no spaces, so that columns can be cut."""
-    return column.replace("_", "-").upper()
+    return (column.removesuffix("_ms") if column in MOMENTS else column).replace("_", "-").upper()
 
 
 def plain(value: Any) -> Any:

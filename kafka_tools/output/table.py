@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from kafka_tools.output.rows import Row, cell, heading
+from kafka_tools.output.rows import Row, cell_of, heading
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Row], stream: TextIO) -> None:
     """Write a heading and one line per row; an empty result is the heading alone."""
     lines = [[heading(column) for column in columns]]
-    lines += [[cell(row.get(column)) for column in columns] for row in rows]
+    lines += [[cell_of(row, column) for column in columns] for row in rows]
     widths = [max(len(line[at]) for line in lines) for at in range(len(columns))]
     right = [is_number_column(column, rows) for column in columns]
     for line in lines:

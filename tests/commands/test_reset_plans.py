@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_tools.commands._reset_plans import (
-    moment_text,
     parse_duration_ms,
     parse_moment_ms,
     parse_topics,
@@ -15,7 +14,7 @@ from kafka_tools.commands._reset_plans import (
     read_plan,
 )
 from kafka_tools.errors import InputError, UsageError
-from kafka_tools.values import TopicPartition
+from kafka_tools.values import TopicPartition, moment_text
 
 
 @pytest.mark.parametrize(

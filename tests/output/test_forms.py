@@ -53,6 +53,19 @@ def test_a_table_is_aligned_with_numbers_to_the_right() -> None:
     assert shown(ROWS._replace(columns=("ids", "name")), "table") == "IDS  NAME\n1,2  a\n-    b\n"
 
 
+def test_a_table_shows_moments_as_people_write_them() -> None:
+    rows = Rows(
+        "samples", [{"expires_ms": 1_795_340_406_355, "lag_ms": 5}, {"expires_ms": None}, {"expires_ms": 2**63}]
+    )
+    lines = shown(rows._replace(columns=("expires_ms", "lag_ms")), "table").splitlines()
+    assert [line.split() for line in lines] == [
+        ["EXPIRES", "LAG-MS"],
+        ["2026-11-22T09:40:06.355Z", "5"],
+        ["-", "-"],
+        [str(2**63), "-"],
+    ]
+
+
 def test_json_and_yaml_are_the_same_document_and_jsonl_is_its_data() -> None:
     document = json.loads(shown(ROWS, "json"))
     assert document == envelope(ROWS)
