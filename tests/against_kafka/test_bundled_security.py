@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 
@@ -84,3 +88,98 @@ def test_kafkas_tools_make_tokens_log_in_with_them_and_end_them(
 
     assert "Completed expire operation" in tokens("--expire", "--expiry-time-period", "-1", "--hmac", hmac)
     assert token_id not in tokens("--describe", "--owner-principal", "User:alice")
+
+
+class Certificates:
+    """An authority, the broker's certificate and a client's, in Java's store formats."""
+
+    PASSWORD = "stores-are-secret"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.authority = trustme.CA()
+        self.broker = self._store("broker.p12", self.authority.issue_cert("localhost", "127.0.0.1"))
+        names = {"organization_name": "acme, inc", "organization_unit_name": "ops"}
+        self.client = self._store("client.p12", self.authority.issue_cert("c", common_name="Alice", **names))
+        authority = x509.load_pem_x509_certificate(self.authority.cert_pem.bytes())
+        entries = [pkcs12.PKCS12Certificate(authority, b"ca")]
+        self.trust = self._write("trust.p12", pkcs12.serialize_java_truststore(entries, self._encryption))
+
+    @property
+    def _encryption(self) -> BestAvailableEncryption:
+        return BestAvailableEncryption(self.PASSWORD.encode())
+
+    def _write(self, name: str, data: bytes) -> Path:
+        path = self.folder / name
+        path.write_bytes(data)
+        return path
+
+    def _store(self, name: str, issued: trustme.LeafCert) -> Path:
+        pem = issued.private_key_and_cert_chain_pem.bytes()
+        key, chain = load_pem_private_key(pem, None), x509.load_pem_x509_certificates(pem)
+        return self._write(name, pkcs12.serialize_key_and_certificates(b"k", key, chain[0], None, self._encryption))
+
+    def settings(self, store: Path) -> dict[str, str]:
+        return {
+            "ssl.keystore.location": str(store), "ssl.keystore.type": "PKCS12", "ssl.keystore.password": self.PASSWORD,
+            "ssl.truststore.location": str(self.trust), "ssl.truststore.type": "PKCS12",
+            "ssl.truststore.password": self.PASSWORD,
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rules", "principal"),
+    [("DEFAULT", "User:CN=Alice,OU=ops,O=acme\\, inc"), ("RULE:^CN=([^,]*),.*$/$1/L", "User:alice")],
+)
+def test_a_java_client_is_who_its_certificate_says(java_tool: Tool, tmp_path: Path, rules: str, principal: str) -> None:
+    certificates = Certificates(tmp_path)
+    config = {
+        **certificates.settings(certificates.broker), "ssl.client.auth": "required",
+        "ssl.principal.mapping.rules": rules,
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": principal, "delegation.token.secret.key": "a secret key",
+    }  # fmt: skip
+    with EmbeddedBroker(listeners="SSL://127.0.0.1:0", config=config) as broker:
+        values = {"security.protocol": "SSL", **certificates.settings(certificates.client)}
+        path = properties(tmp_path, "client", values)
+        address = ["--bootstrap-server", broker.bootstrap_servers, "--command-config", path]
+        listed = java_tool("4.3.1", ACL_COMMAND, *address, "--list")
+        assert listed.returncode == 0 and "Error" not in listed.stdout, listed.stdout + listed.stderr
+        made = java_tool("4.3.1", TOKEN_COMMAND["4.3.1"], *address, "--create", "--max-life-time-period", "-1")
+        assert principal in made.stdout, made.stdout + made.stderr
+
+
+@pytest.mark.parametrize("audience", ["kafka", "other"])
+def test_a_java_client_logs_in_with_a_signed_token(java_tool: Tool, tmp_path: Path, audience: str) -> None:
+    import time
+
+    from joserfc import jwt
+    from joserfc.jwk import ECKey, KeySet
+
+    key = ECKey.generate_key("P-256", {"kid": "one", "use": "sig", "alg": "ES256"})
+    keys = tmp_path / "keys.json"
+    keys.write_text(json.dumps(KeySet([key]).as_dict(private=False)))
+    now_s = int(time.time())
+    claims = {"sub": "alice", "aud": audience, "iat": now_s, "exp": now_s + 600}
+    token = tmp_path / "token"
+    token.write_text(jwt.encode({"alg": "ES256", "kid": "one"}, claims, key))
+    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+    config = {
+        "sasl.enabled.mechanisms": "OAUTHBEARER", "oauthbearer.sasl.jaas.config": module,
+        "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(), "sasl.oauthbearer.expected.audience": "kafka",
+    }  # fmt: skip
+    with EmbeddedBroker(listeners="SASL_PLAINTEXT://127.0.0.1:0", config=config) as broker:
+        handler = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+        values = {
+            "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": module,
+            "sasl.login.callback.handler.class": handler, "sasl.oauthbearer.token.endpoint.url": token.as_uri(),
+            "default.api.timeout.ms": "20000", "request.timeout.ms": "20000",
+        }  # fmt: skip
+        path = properties(tmp_path, "client", values)
+        address = ["--bootstrap-server", broker.bootstrap_servers, "--command-config", path]
+        prefix = "-Dorg.apache.kafka.sasl.oauthbearer.allowed"
+        allowed = {"JAVA_TOOL_OPTIONS": f"{prefix}.urls={token.as_uri()} {prefix}.files={token}"}
+        ended = java_tool("4.3.1", TOPIC_COMMAND, *address, "--create", "--topic", "t", environment=allowed)
+        assert (ended.returncode == 0) == (audience == "kafka"), ended.stdout + ended.stderr
+        if audience == "other":
+            assert "invalid_token" in ended.stdout + ended.stderr

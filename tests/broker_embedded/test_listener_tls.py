@@ -132,9 +132,9 @@ def test_principals_by_rules_and_super_users_by_name(folder: Folder) -> None:
     settings = folder.settings(
         ssl_client_auth="required",
         authorizer_class_name="org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        super_users="User:root;User:CN=dba,OU=u\\, v,O=acme",
+        super_users="User:boss;User:CN=dba,OU=u\\, v,O=acme",
     )
-    rules = "RULE:^CN=Admin.*$/root/, RULE:^CN=(stranger).*$/$1/L, RULE:^CN=dba.*$/$0/"
+    rules = "RULE:^CN=Admin.*$/boss/, RULE:^CN=(stranger).*$/$1/L, RULE:^CN=dba.*$/$0/"
     settings["listener.name.ssl.ssl.principal.mapping.rules"] = rules
 
     def may(broker: EmbeddedBroker, cn: str) -> bool:

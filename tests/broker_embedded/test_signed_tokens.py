@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -365,6 +366,38 @@ def test_a_listener_with_keys_takes_signed_tokens_only(provider: Provider) -> No
         assert log_in(broker, token(now_s=now_s, aud="other")) == refused
         unsecured = {"sub": "alice", "iat": now_s, "exp": now_s + 300, "aud": "kafka"}
         assert log_in(broker, f"{encoded({'alg': 'none'})}.{encoded(unsecured)}.") == refused
+
+
+def test_librdkafka_logs_in_with_a_signed_token(tmp_path: Path) -> None:
+    import time
+
+    from confluent_kafka import KafkaError
+    from confluent_kafka.admin import AdminClient
+
+    path = tmp_path / "keys.json"
+    path.write_bytes(all_keys())
+    now_s = time.time()
+    errors: list[Any] = []
+
+    def client(text: str) -> AdminClient:
+        settings = {
+            "bootstrap.servers": broker.bootstrap_servers, "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "OAUTHBEARER", "oauth_cb": lambda _: (text, now_s + 300, "alice", {}),
+            "error_cb": errors.append,
+        }  # fmt: skip
+        return AdminClient(settings, logger=logging.getLogger("librdkafka"))
+
+    settings = config(jwks_endpoint_url=path.as_uri())
+    with EmbeddedBroker(listeners="SASL_PLAINTEXT://127.0.0.1:0", config=settings) as broker:
+        right = client(token("ES256", now_s=now_s))
+        right.poll(0)  # asks for the token
+        assert right.list_topics(timeout=60).topics == {}
+        wrong = client(token("ES256", now_s=now_s - 1000))
+        for _ in range(60):
+            wrong.poll(1)
+            if errors:
+                break
+        assert errors[0].code() == KafkaError._AUTHENTICATION, errors
 
 
 @pytest.mark.parametrize(
