@@ -81,6 +81,30 @@ class RecordColumns(NamedTuple):
         return RecordColumns(self.arena, self.counts, *(column[low:high] for column in self[2:]))
 
 
+class BatchColumns(NamedTuple):
+    """What the headers of magic 2 batches of one codec say, one entry per batch, and where each lies in a buffer.
+
+    ``appended``: 1 where all records have the broker's time, which is the largest timestamp, else 0.
+    """
+
+    position: Column
+    size_bytes: Column
+    counts: Column
+    base_offset: Column
+    base_sequence: Column
+    base_timestamp: Column
+    max_timestamp: Column
+    appended: Column
+
+    def first(self, count: int) -> BatchColumns:
+        """The first ``count`` of them."""
+        return BatchColumns(*(column[:count] for column in self))
+
+    def after(self, count: int) -> BatchColumns:
+        """All but the first ``count`` of them."""
+        return BatchColumns(*(column[count:] for column in self))
+
+
 def new_arena(size_bytes: int = ARENA_BYTES) -> memoryview:
     """Memory for the bodies of ``decode``: one for many windows, since fresh memory costs more than using it."""
     return memoryview(bytearray(size_bytes + MARGIN_BYTES))
@@ -98,14 +122,37 @@ def decode(views: Sequence[BatchView], arena: memoryview | None = None) -> Recor
     if views and not starts:
         return None
     views = views[: len(starts)]
-    counts = np.array([view.record_count for view in views], np.int64)
-    first, last = np.array(starts, np.int64), np.array(ends, np.int64)
-    if np.any(counts < 0) or np.any(counts > last - first):
+    headers_of = [
+        (view.position, view.size_bytes, view.record_count, view.base_offset, view.base_sequence, view.base_timestamp,
+         view.max_timestamp, view.timestamp_type)
+        for view in views
+    ]  # fmt: skip
+    batches = BatchColumns(*np.array(headers_of, np.int64).reshape(len(views), 8).T)
+    return _decode(batches, arena, np.array(starts, np.int64), np.array(ends, np.int64))
+
+
+def decode_headers(
+    buffer: bytes | memoryview, batches: BatchColumns, codec: int, arena: memoryview
+) -> RecordColumns | None:
+    """The same for batches that are known by their columns already: many small ones need no loop over them.
+
+    They lie in ``buffer`` in order, and all have the same codec.
+    """
+    if codec:
+        starts, ends = _decompressed(buffer, batches, codec, arena)
+    else:
+        starts, ends = _copied(buffer, batches, arena)
+    return _decode(batches.first(len(starts)), arena, starts, ends) if len(starts) else None
+
+
+def _decode(batches: BatchColumns, arena: memoryview, first: Column, last: Column) -> RecordColumns | None:
+    """The records of batches whose bodies lie in the arena from ``first`` to ``last``."""
+    if np.any(batches.counts < 0) or np.any(batches.counts > last - first):
         return None  # a record takes a byte at least: nothing is allocated for a count that lies
     numbers = _Numbers(arena)
     try:
-        begin = _record_starts(numbers, first, last, counts)
-        return None if begin is None else _fields(numbers, views, counts, begin, last)
+        begin = _record_starts(numbers, first, last, batches.counts)
+        return None if begin is None else _fields(numbers, batches, begin, last)
     except (IndexError, _Unusual):  # an index: beyond the arena
         return None
 
@@ -137,6 +184,41 @@ def _bodies(views: Sequence[BatchView], arena: memoryview) -> tuple[list[int], l
         ends.append(end)
         position = end
     return starts, ends
+
+
+def _copied(buffer: bytes | memoryview, batches: BatchColumns, arena: memoryview) -> tuple[Column, Column]:
+    """The same for batches that are not compressed: one copy of all, headers and what lies between them included."""
+    position = batches.position
+    fits = position + batches.size_bytes - position[:1] <= len(arena) - MARGIN_BYTES
+    fits &= np.cumsum(batches.counts) <= MOST_RECORDS
+    count = len(fits) if fits.all() else int(fits.argmin())
+    if not count:
+        return position[:0], position[:0]
+    start = int(position[0])
+    stop = int(position[count - 1] + batches.size_bytes[count - 1])
+    arena[: stop - start] = memoryview(buffer)[start:stop]
+    starts = position[:count] - start
+    return starts + HEADER_BYTES, starts + batches.size_bytes[:count]
+
+
+def _decompressed(
+    buffer: bytes | memoryview, batches: BatchColumns, codec: int, arena: memoryview
+) -> tuple[Column, Column]:
+    ends: list[int] = []
+    end, most, records = 0, len(arena) - MARGIN_BYTES, 0
+    for position, size_bytes, count in zip(*(column.tolist() for column in batches[:3]), strict=True):
+        records += count
+        if records > MOST_RECORDS:
+            break
+        if count:
+            stored = bytes(buffer[position + HEADER_BYTES : position + size_bytes])
+            written = decompress_into(codec, stored, arena[end:most])
+            if written is None:
+                break
+            end += written
+        ends.append(end)
+    last = np.array(ends, np.int64)
+    return np.concatenate(([0], last[:-1])) if ends else last, last
 
 
 class _Unusual(Exception):
@@ -264,10 +346,9 @@ def _chain_in_step(numbers: _Numbers, starts: Column, ends: Column, counts: Colu
     return begin if np.array_equal(position[remaining > 0], ends[order][remaining > 0]) else None
 
 
-def _fields(
-    numbers: _Numbers, views: Sequence[BatchView], counts: Column, begin: Column, ends: Column
-) -> RecordColumns | None:
+def _fields(numbers: _Numbers, batches: BatchColumns, begin: Column, ends: Column) -> RecordColumns | None:
     """What is in the records. Only the end of each is checked: to get there, every part has to lie before it."""
+    counts = batches.counts
     if not len(begin):
         none = np.zeros(0, np.int64)
         return RecordColumns(numbers.arena, counts, none, none, none, none, none, none, none, none, none, none, none)
@@ -287,9 +368,8 @@ def _fields(
         return None
     if not bare.all() and not _headers_fit(numbers, header_count, position, stop):
         return None
-    base_offset = np.array([view.base_offset for view in views], np.int64)
-    offset = np.repeat(base_offset, counts) + delta
-    sequence = _sequences(views, counts, delta)
+    offset = np.repeat(batches.base_offset, counts) + delta
+    sequence = _sequences(batches, delta)
     if sequence is None:
         return None
     return RecordColumns(
@@ -297,7 +377,7 @@ def _fields(
         counts,
         np.repeat(np.arange(len(counts)), counts),
         offset,
-        _timestamps(views, counts, timestamp),
+        _timestamps(batches, timestamp),
         sequence,
         key_start,
         np.maximum(key_size, -1),
@@ -349,10 +429,10 @@ def _headers_fit(numbers: _Numbers, count: Column, position: Column, stop: Colum
     return np.array_equal(end, stop)
 
 
-def _sequences(views: Sequence[BatchView], counts: Column, delta: Column) -> Column | None:
+def _sequences(batches: BatchColumns, delta: Column) -> Column | None:
     """0 follows 2147483647; batches without a producer have -1."""
-    base = np.array([view.base_sequence for view in views], np.int64)
-    sequence = np.repeat(base, counts)
+    base = batches.base_sequence
+    sequence = np.repeat(np.maximum(base, -1), batches.counts)
     if np.any(base >= 0):
         counted = sequence >= 0
         if np.any(delta[counted] < 0):
@@ -361,12 +441,11 @@ def _sequences(views: Sequence[BatchView], counts: Column, delta: Column) -> Col
     return sequence
 
 
-def _timestamps(views: Sequence[BatchView], counts: Column, delta: Column) -> Column:
+def _timestamps(batches: BatchColumns, delta: Column) -> Column:
     """The producer's times, or the broker's for all records of a batch (LogAppendTime)."""
-    base = np.array([view.base_timestamp for view in views], np.int64)
-    timestamp = np.repeat(base, counts) + delta
-    appended = np.array([view.timestamp_type == 1 for view in views])
-    if appended.any():
-        time = np.array([view.max_timestamp for view in views], np.int64)
-        timestamp = np.where(np.repeat(appended, counts), np.repeat(time, counts), timestamp)
+    counts = batches.counts
+    timestamp = np.repeat(batches.base_timestamp, counts) + delta
+    if batches.appended.any():
+        time = np.repeat(batches.max_timestamp, counts)
+        timestamp = np.where(np.repeat(batches.appended == 1, counts), time, timestamp)
     return timestamp

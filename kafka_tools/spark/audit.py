@@ -33,7 +33,11 @@ Key = tuple[str, str, int]
 """Log directory, topic, partition: a partition directory."""
 
 _DIRECTORIES_PER_TASK = 64
+_FEW = 64
+"""So many sets of measures are added up by the driver, without a shuffle."""
 _TASKS_PER_CORE = 6
+_LEAST_RANGE_BYTES = 8 * 1024 * 1024
+"""Segments are cut smaller than asked for, down to this, where cores would have nothing to do otherwise."""
 _LARGEST_TASK_BYTES = 1024 * 1024 * 1024
 
 
@@ -132,8 +136,10 @@ class Engine(Protocol):
     def parallelism(self) -> int:
         """How many tasks run at a time."""
 
-    def measure(self, tasks: Sequence[Sequence[Range]], depth: Depth) -> dict[Key, PartitionFacts]:
-        """The facts of every partition directory that the ranges belong to."""
+    def measure(
+        self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]
+    ) -> tuple[dict[Key, PartitionFacts], list[list[AuditFinding]]]:
+        """The facts of every partition directory that the ranges belong to, and findings about files in directories."""
 
     def each(self, function: Callable[[Any], list[AuditFinding]], items: Sequence[Any], per_task: int) -> list[Any]:
         """The result of the function for each item."""
@@ -149,13 +155,37 @@ class SparkEngine:
     def parallelism(self) -> int:
         return int(self._context.defaultParallelism)
 
-    def measure(self, tasks: Sequence[Sequence[Range]], depth: Depth) -> dict[Key, PartitionFacts]:
-        # Few reducers: a summary is small, and each costs a Python worker its share of start-up.
-        reducers = min(len(tasks), self._context.defaultParallelism)
-        measured = self._context.parallelize(tasks, len(tasks)).flatMap(Measure(depth))
-        return dict(measured.reduceByKey(PartitionMeasures.add, reducers).mapValues(finish).collect())
+    def measure(
+        self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]
+    ) -> tuple[dict[Key, PartitionFacts], list[list[AuditFinding]]]:
+        met = sum(len({_key(each) for each in task}) for task in tasks)
+        if len(directories) <= _FEW and met <= _FEW:
+            return self._in_one_stage(tasks, depth, directories)
+        facts: dict[Key, PartitionFacts] = {}
+        if tasks:
+            # Few reducers: a summary is small, and each costs a Python worker its share of start-up.
+            reducers = min(len(tasks), self.parallelism)
+            measured = self._context.parallelize(tasks, len(tasks)).flatMap(Measure(depth))
+            facts = dict(measured.reduceByKey(PartitionMeasures.add, reducers).mapValues(finish).collect())
+        return facts, self.each(_file_findings, directories, _DIRECTORIES_PER_TASK)
+
+    def _in_one_stage(
+        self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]
+    ) -> tuple[dict[Key, PartitionFacts], list[list[AuditFinding]]]:
+        """Little to do: the driver adds it up. Each stage more takes longer than reading 100 MB of log."""
+        count = len(tasks) or 1
+        shared = [(tasks[number] if tasks else (), directories[number::count]) for number in range(count)]
+        totals: dict[Key, PartitionMeasures] = {}
+        findings: list[list[AuditFinding]] = []
+        for measured, found in self._context.parallelize(shared, count).map(Both(depth)).collect():
+            findings += found
+            for key, measures in measured:
+                totals[key] = totals[key].add(measures) if key in totals else measures
+        return {key: finish(measures) for key, measures in totals.items()}, findings
 
     def each(self, function: Callable[[Any], list[AuditFinding]], items: Sequence[Any], per_task: int) -> list[Any]:
+        if not items:
+            return []
         return self._context.parallelize(items, -(-len(items) // per_task)).map(function).collect()
 
 
@@ -173,14 +203,17 @@ def audit_with(engine: Engine, log_dirs: Sequence[str], options: AuditOptions) -
     directories = list(dict.fromkeys(map(normalised, log_dirs)))
     plan = _Plan(directories, options)
     depth = Depth(now_ms, options.records, digests=len(directories) > 1)
+    total = sum(segment.size for segment in plan.segments)
+    range_bytes = min(options.range_bytes, max(_LEAST_RANGE_BYTES, total // max(1, engine.parallelism)))
     tasks = pack(
-        (part for segment in plan.segments for part in cut(segment, options.range_bytes)),
-        task_bytes(sum(segment.size for segment in plan.segments), options.range_bytes, engine.parallelism),
+        (part for segment in plan.segments for part in cut(segment, range_bytes)),
+        task_bytes(total, range_bytes, engine.parallelism),
     )
-    facts = engine.measure(tasks, depth) if tasks else {}
+    facts: dict[Key, PartitionFacts] = {}
     findings = _Findings(plan.findings)
-    if plan.directories:
-        for found in engine.each(_file_findings, plan.directories, _DIRECTORIES_PER_TASK):
+    if tasks or plan.directories:
+        facts, found_in_files = engine.measure(tasks, depth, plan.directories)
+        for found in found_in_files:
             findings.extend(found)
     every = list(facts.values())
     around = _around(directories, every, now_ms)
@@ -228,10 +261,27 @@ class Measure:
     def __call__(self, ranges: Iterable[Range]) -> Iterator[tuple[Key, PartitionMeasures]]:
         totals: dict[Key, PartitionMeasures] = {}
         for each in ranges:
-            key = (each.log_dir, each.topic, each.partition)
+            key = _key(each)
             found = measure(each, self.depth)
             totals[key] = totals[key].add(found) if key in totals else found
         return iter(totals.items())
+
+
+class Both:
+    """What one task does where there is only one stage: measures, and findings about files."""
+
+    def __init__(self, depth: Depth) -> None:
+        self.measure = Measure(depth)
+
+    def __call__(
+        self, share: tuple[Sequence[Range], Sequence[files.Directory]]
+    ) -> tuple[list[tuple[Key, PartitionMeasures]], list[list[AuditFinding]]]:
+        ranges, directories = share
+        return list(self.measure(ranges)), [_file_findings(directory) for directory in directories]
+
+
+def _key(each: Range) -> Key:
+    return each.log_dir, each.topic, each.partition
 
 
 def _file_findings(directory: files.Directory) -> list[AuditFinding]:

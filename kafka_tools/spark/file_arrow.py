@@ -110,7 +110,9 @@ def _last_segments(entries: list[Entry]) -> set[str]:
 def _row(log_dir: str, entry: Entry, last: set[str], itself: bool) -> dict[str, Any]:
     """A file's row; ``itself``: the log directory is a partition's."""
     folder, name = posixpath.split(entry.path)
-    directory = parse_partition_dir(posixpath.basename(os.path.abspath(folder))) if folder != log_dir or itself else None
+    directory = (
+        parse_partition_dir(posixpath.basename(os.path.abspath(folder))) if folder != log_dir or itself else None
+    )
     parsed = parse_file_name(name)
     row: dict[str, Any] = {
         "log_dir": log_dir,

@@ -41,6 +41,11 @@ PREFIX_BYTES = 12
 """Base offset and length, which the length does not count."""
 
 WINDOW_BYTES = 1024 * 1024
+MAGIC_POSITION = 16
+_FIRST_STEPS = 64
+_SMALL_BYTES = 1024
+"""If batches are smaller, looking for them at all places at once beats following each to the next."""
+_SIEVES = 4
 _CRC_FROM = 21
 _LENGTH_AND_MAGIC = Struct(">i4xb")
 _SMALLEST_LENGTH = HEADER_BYTES - PREFIX_BYTES
@@ -72,9 +77,9 @@ def scan(
     position = start
     while position < end:
         filled = file.read_into(memoryview(window)[: size - position], position)
-        starts, after, whole = _chain(window, filled, end - position)
+        starts, after, whole = _chain(window, bytes_of, filled, end - position)
         if starts:
-            fields = _gather(bytes_of, starts)
+            fields = gather(bytes_of, starts)
             crc_ok = None
             if check_crc:
                 stops = [*starts[1:], after]
@@ -84,7 +89,7 @@ def scan(
             position += after
         elif whole and position + whole <= size:
             # A batch that is larger than the window.
-            fields = _gather(bytes_of, [0])
+            fields = gather(bytes_of, [0])
             ok = None
             if check_crc:
                 found_crc = _crc_of(file, position + _CRC_FROM, position + whole, window)
@@ -110,7 +115,7 @@ def concatenate(parts: Sequence[Headers]) -> Headers:
     )
 
 
-def _chain(data: bytearray, filled: int, end: int) -> tuple[list[int], int, int]:
+def _chain(data: bytearray, bytes_of: NDArray[np.uint8], filled: int, end: int) -> tuple[list[int], int, int]:
     """(starts of whole batches in ``data``, where the next one starts, the size of that one if its header is plain)."""
     starts: list[int] = []
     append = starts.append
@@ -126,12 +131,45 @@ def _chain(data: bytearray, filled: int, end: int) -> tuple[list[int], int, int]
             return starts, at, after - at
         append(at)
         at = after
+        if len(starts) == _FIRST_STEPS and at < _FIRST_STEPS * _SMALL_BYTES:
+            more, at = _leap(bytes_of[:filled], at, end)
+            starts += more
     return starts, at, 0
 
 
-def _gather(data: NDArray[np.uint8], starts: list[int]) -> NDArray[np.void]:
-    rows = np.array(starts)[:, None] + np.arange(HEADER_BYTES)
-    return np.ascontiguousarray(data[rows]).view(HEADER)[:, 0]
+def _leap(data: NDArray[np.uint8], start: int, end: int) -> tuple[list[int], int]:
+    """Whole batches from ``start`` on, and where the next one starts, found without a step for each of them.
+
+    Where a byte says magic 2 and the length is one, a batch may start; what no other one leads to does not. Of what is
+    left, each has to lead to the next: so far the chain is certain, however it was found.
+    """
+    behind = max(start, len(data) - HEADER_BYTES + 1)
+    at = start + np.flatnonzero(data[start + MAGIC_POSITION : behind + MAGIC_POSITION] == 2)
+    at = at[at < end]
+    length = np.ndarray((len(data) - 3,), ">i4", data, strides=(1,))[at + 8].astype(np.int64)
+    at = at[length >= _SMALLEST_LENGTH]
+    after = at + PREFIX_BYTES + length[length >= _SMALLEST_LENGTH]
+    for _ in range(_SIEVES):
+        found = np.searchsorted(at, after)
+        led_to = found[(found < len(at)) & (at[np.minimum(found, len(at) - 1)] == after)]
+        kept = at == start
+        kept[led_to] = True
+        if kept.all():
+            break
+        at, after = at[kept], after[kept]
+    if not len(at) or at[0] != start:
+        return [], start
+    breaks = np.flatnonzero((after[:-1] != at[1:]) | (after[:-1] > len(data)))
+    count = int(breaks[0]) + 1 if len(breaks) else len(at)
+    if after[count - 1] > len(data):
+        count -= 1
+    return at[:count].tolist(), int(after[count - 1]) if count else start
+
+
+def gather(data: NDArray[np.uint8], starts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.void]:
+    """The headers (dtype HEADER) that begin at ``starts``; all of them lie within ``data``."""
+    at_each = np.ndarray((max(0, len(data) - HEADER_BYTES + 1),), HEADER, data, strides=(1,))
+    return at_each[np.asarray(starts, np.int64)]
 
 
 def _crc_of(file: File, start: int, stop: int, window: bytearray) -> int | None:

@@ -200,7 +200,12 @@ def _in_store(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]
         parsed = parse_partition_dir(posixpath.basename(directory))
         below = posixpath.dirname(directory) == log_dir
         itself = directory == log_dir and is_partition(directory, map(posixpath.basename, sizes))
-        if (below or itself) and parsed is not None and not parsed.state and wanted(parsed.topic_partition.topic, topics):
+        if (
+            (below or itself)
+            and parsed is not None
+            and not parsed.state
+            and wanted(parsed.topic_partition.topic, topics)
+        ):
             yield _arranged(directory, parsed, sizes)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from kafka_tools.spark.audit import Audit, AuditOptions, Key, Measure, audit_with
 from kafka_tools.spark.findings.facts import PartitionFacts, finish
+from kafka_tools.spark.findings.files import Directory, partition_file_findings
 from kafka_tools.spark.measures.partition import Depth, PartitionMeasures
 from kafka_tools.spark.plan import Range
 from kafka_tools.spark.summary import AuditFinding
@@ -19,14 +20,17 @@ class OneProcess:
 
     parallelism = 1000
 
-    def measure(self, tasks: Sequence[Sequence[Range]], depth: Depth) -> dict[Key, PartitionFacts]:
+    def measure(
+        self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[Directory]
+    ) -> tuple[dict[Key, PartitionFacts], list[list[AuditFinding]]]:
         totals: dict[Key, PartitionMeasures] = {}
         # The other way round: the order in which ranges are added up must not matter.
         for task in reversed(tasks):
             for key, found in Measure(depth)(task):
                 found = pickle.loads(pickle.dumps(found))
                 totals[key] = totals[key].add(found) if key in totals else found
-        return {key: pickle.loads(pickle.dumps(finish(found))) for key, found in totals.items()}
+        facts = {key: pickle.loads(pickle.dumps(finish(found))) for key, found in totals.items()}
+        return facts, [list(partition_file_findings(pickle.loads(pickle.dumps(each)))) for each in directories]
 
     def each(self, function: Callable[[Any], list[AuditFinding]], items: Sequence[Any], per_task: int) -> list[Any]:
         return [pickle.loads(pickle.dumps(function(item))) for item in items]

@@ -20,6 +20,7 @@ from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.records.control import build_marker
 from kafka_tools.spark.findings.compaction import reclaimable_bytes
+from kafka_tools.spark.measures import records
 from kafka_tools.spark.measures.batches import Digests
 from kafka_tools.spark.measures.producers import FOLLOWED
 from kafka_tools.spark.measures.sketches import Histogram, HotKeys, KeySample
@@ -148,6 +149,23 @@ def check(log_dir: Path, folder: Path, range_bytes: int) -> None:
 def test_random_logs_are_measured_as_a_slow_count_does(tmp_path: Path, seed: int, range_bytes: int) -> None:
     random_log(tmp_path / "t-0", seed)
     check(tmp_path, tmp_path / "t-0", range_bytes)
+
+
+def test_batches_for_the_scalar_loop_are_found_among_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have more headers than the columns take; what lies between them is not read again and again."""
+    many = tuple((f"h{n}", b"x") for n in range(70))
+    made = [build_batch([(NOW_MS, b"k%d" % n, b"v", many if n % 40 == 7 else ())], base_offset=n) for n in range(300)]
+    write(tmp_path, "orders-0", made)
+    calls: list[int] = []
+    decode = records.decode_headers
+
+    def counted(buffer: bytes, chosen: Any, codec: int, arena: memoryview) -> Any:
+        calls.append(len(chosen.position))
+        return decode(buffer, chosen, codec, arena)
+
+    monkeypatch.setattr(records, "decode_headers", counted)
+    check(tmp_path, tmp_path / "orders-0", 1 << 20)
+    assert sum(calls) < 300 * 10
 
 
 @pytest.mark.parametrize("name", ["m2-none-43", "m2-zstd-39", "m2-gzip-22", "m2-snappy-11", "idem-43", "numbers-43"])

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kafka_tools.records.batches import BatchView
 from kafka_tools.spark.damage import SOUND
 from kafka_tools.spark.files import modified_ms, open_file
 from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.measures.batches import BatchMeasures
 from kafka_tools.spark.measures.groups import InternalMeasures
 from kafka_tools.spark.measures.producers import ProducerPiece, RangeProducers
-from kafka_tools.spark.measures.records import RecordMeasures, windows
+from kafka_tools.spark.measures.records import Group, RecordMeasures, windows
 from kafka_tools.spark.scan import Run, reason, scan_range
 from kafka_tools.spark.summary import Seen, Summary, check_range
 
@@ -122,22 +120,17 @@ def _read_records(
     positions, sizes = (np.concatenate(column) for column in zip(*places, strict=True))
     try:
         with open_file(range_.file) as file:
-            for views in windows(file, positions, sizes):
-                for group in _by_codec(views):
-                    for columns in found.records.add_views(group, range_.file):
-                        found.internal.add_columns(range_.topic, columns)
+            for group in windows(file, positions, sizes):
+                if isinstance(group, Group):
+                    counted = found.records.add_group(group, range_.file)
+                else:
+                    counted = found.records.add_views(group, range_.file)
+                for columns in counted:
+                    found.internal.add_columns(range_.topic, columns)
     except FileNotFoundError:
         return  # removed since its headers were read: its records went the way of retention
     except OSError as error:
         found.summary.unreadable(range_.file, f"reading failed: {reason(error)}")
-
-
-def _by_codec(views: list[BatchView]) -> Iterator[list[BatchView]]:
-    """The views in groups of one codec and format, so that compression can be told apart."""
-    groups: dict[tuple[int, int], list[BatchView]] = {}
-    for view in views:
-        groups.setdefault((view.magic, view.codec), []).append(view)
-    yield from groups.values()
 
 
 def _most(one: int | None, other: int | None) -> int | None:

@@ -1,8 +1,9 @@
 """What the records of a range hold: sizes, keys, tombstones, headers, how well they compress.
 
 Batches are read again in windows (from the page cache, after the header walk), decompressed and parsed into columns by
-``records.columns``; what that leaves alone goes record by record. Memory is bounded by the window and by what it
-decompresses to. Keys are counted by hash; neither keys nor values are kept.
+``records.columns``, all those of a codec in a window at once: nothing is done batch by batch that need not be. What
+that leaves alone goes record by record. Memory is bounded by the window and by what it decompresses to. Keys are
+counted by hash; neither keys nor values are kept.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import numpy as np
 
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
 from kafka_tools.records import v2
-from kafka_tools.records.batches import BatchView
-from kafka_tools.records.columns import RecordColumns, decode, new_arena
+from kafka_tools.records.batches import MAGIC_POSITION, BatchView
+from kafka_tools.records.columns import BatchColumns, RecordColumns, decode_headers, new_arena
 from kafka_tools.records.compression import NAMES
+from kafka_tools.spark.headers import HEADER_BYTES, PREFIX_BYTES, gather
 from kafka_tools.spark.measures.sketches import Histogram, HotKeys, KeySample
 from kafka_tools.spark.xxh64 import xxh64_spans
 
@@ -33,6 +35,9 @@ WINDOW_BYTES = 7 * 1024 * 1024
 LIMIT_BYTES = 128 * 1024 * 1024
 """What a batch that goes record by record may decompress to."""
 
+_CODEC_BITS = 0x07
+_APPEND_TIME_BIT = 0x08
+_CONTROL_BIT = 0x20
 _PADDING = bytes(32)
 _NAMED_RECORDS = 32
 _NAMES_KEPT = 100
@@ -97,22 +102,32 @@ class RecordMeasures:
         """Forget the keys themselves, when their numbers were taken."""
         self.keys, self.hot = KeySample(), HotKeys()
 
+    def add_group(self, group: Group, file: str) -> Iterator[RecordColumns]:
+        """Count the records of batches of magic 2; yields the columns they were read into."""
+        batches = group.batches
+        at_once = len(batches.position)
+        while len(batches.position):
+            columns = decode_headers(group.buffer, batches.first(at_once), group.codec, _arena())
+            if columns is not None:
+                done = columns.batch_count
+                plain = stored = int(batches.size_bytes[:done].sum())
+                if group.codec:
+                    # The bodies lie behind each other in the arena.
+                    bodies = int(columns.end[-1]) if columns.record_count else 0
+                    plain = bodies + done * v2.HEADER_BYTES
+                yield self._add(columns, NAMES[group.codec], stored, plain, file)
+                batches, at_once = batches.after(done), 2 * at_once
+            elif at_once > 1:
+                # One of them is for the scalar loop: that one is found without reading the others again and again.
+                at_once = min(at_once, len(batches.position)) // 2
+            else:
+                position = int(batches.position[0])
+                yield from self.add_views([BatchView(group.buffer, position, group.start + position)], file)
+                batches = batches.after(1)
+
     def add_views(self, views: Sequence[BatchView], file: str) -> Iterator[RecordColumns]:
-        """Count the records of batches of one codec; yields the columns they were read into."""
-        views = [view for view in views if not view.is_control]
-        if not views:
-            return
-        while views:
-            columns = decode(views, _arena()) if views[0].magic == 2 else None
-            if columns is not None and columns.batch_count:
-                taken, views = views[: columns.batch_count], views[columns.batch_count :]
-                stored = sum(view.size_bytes for view in taken)
-                # The bodies lie behind each other in the arena.
-                bodies = int(columns.end[-1]) if columns.record_count else 0
-                plain = bodies + len(taken) * v2.HEADER_BYTES
-                yield self._add(columns, NAMES[taken[0].codec], stored, plain, file)
-                continue
-            view, views = views[0], views[1:]
+        """The same of any batches, record by record."""
+        for view in views:
             try:
                 found, plain = _one_by_one(view)
             except (CorruptBatch, UnsupportedCodec) as error:
@@ -175,10 +190,19 @@ def _arena() -> memoryview:
     return new_arena()
 
 
-def windows(file: File, positions: NDArray[np.int64], sizes: NDArray[np.int64]) -> Iterator[list[BatchView]]:
-    """Batches at ``positions`` in a file, read into buffers of about WINDOW_BYTES; views of each buffer.
+class Group(NamedTuple):
+    """Data batches of magic 2 and of one codec in a buffer, which begins at ``start`` in the file."""
 
-    A batch that is no longer there as a whole ends its window: the file was cut meanwhile.
+    buffer: bytes
+    start: int
+    codec: int
+    batches: BatchColumns
+
+
+def windows(file: File, positions: NDArray[np.int64], sizes: NDArray[np.int64]) -> Iterator[Group | list[BatchView]]:
+    """The data batches at ``positions`` in a file, read into buffers of about WINDOW_BYTES; older ones as views.
+
+    What is no longer there as a whole, or no longer the same, is left out: the file was cut meanwhile.
     """
     ends = positions + sizes
     at = 0
@@ -186,14 +210,43 @@ def windows(file: File, positions: NDArray[np.int64], sizes: NDArray[np.int64]) 
         start = int(positions[at])
         stop = max(at + 1, int(np.searchsorted(ends, start + WINDOW_BYTES, "right")))
         buffer = file.read(start, int(ends[stop - 1]) - start)
-        views = [
-            BatchView(buffer, position - start, position)
-            for position, end in zip(positions[at:stop].tolist(), ends[at:stop].tolist(), strict=True)
-            if end - start <= len(buffer)
-        ]
-        if views:
-            yield views
+        whole = slice(at, at + int(np.searchsorted(ends[at:stop], start + len(buffer), "right")))
+        yield from _groups(buffer, start, positions[whole] - start, sizes[whole])
         at = stop
+
+
+def _groups(
+    buffer: bytes, start: int, positions: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> Iterator[Group | list[BatchView]]:
+    data = np.frombuffer(buffer, np.uint8)
+    magics = data[positions + MAGIC_POSITION]
+    old = [BatchView(buffer, position, start + position) for position in positions[magics < 2].tolist()]
+    if old:
+        yield old
+    new = (magics == 2) & (sizes >= HEADER_BYTES)
+    positions, sizes = positions[new], sizes[new]
+    fields = gather(data, positions)
+    attributes = fields["attributes"].astype(np.int64)
+    chosen = (fields["length"] + PREFIX_BYTES == sizes) & ((attributes & _CONTROL_BIT) == 0)
+    codecs = attributes & _CODEC_BITS
+    for codec in np.unique(codecs[chosen]).tolist():
+        these = np.flatnonzero(chosen & (codecs == codec))
+        here = fields[these]
+        yield Group(
+            buffer,
+            start,
+            codec,
+            BatchColumns(
+                positions[these],
+                sizes[these],
+                here["record_count"].astype(np.int64),
+                here["base_offset"].astype(np.int64),
+                here["base_sequence"].astype(np.int64),
+                here["base_timestamp"].astype(np.int64),
+                here["max_timestamp"].astype(np.int64),
+                (attributes[these] & _APPEND_TIME_BIT) >> 3,
+            ),
+        )
 
 
 def _one_by_one(view: BatchView) -> tuple[RecordColumns, int]:
