@@ -8,6 +8,9 @@ from typing import Literal, TextIO
 
 from kafka_tools.output.rows import Row, cell_of, heading
 from kafka_tools.output.table import is_number_column
+from kafka_tools.output.table import write_table as plain_table
+
+_READABLE = 12
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Row], stream: TextIO) -> None:
@@ -19,6 +22,11 @@ def write_table(columns: Sequence[str], rows: Sequence[Row], stream: TextIO) -> 
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(file=stream, highlight=False)
+    if _least_width(columns, rows) > console.width:
+        # Columns of a few letters cannot be read: the terminal wraps whole lines instead.
+        plain_table(columns, rows, stream)
+        return
     table = Table(box=None, header_style="" if os.environ.get("NO_COLOR") else "bold", pad_edge=False)
     for column in columns:
         justify: Literal["left", "right"] = "right" if is_number_column(column, rows) else "left"
@@ -26,4 +34,12 @@ def write_table(columns: Sequence[str], rows: Sequence[Row], stream: TextIO) -> 
     for row in rows:
         # Text, not markup: a topic or client id may hold square brackets.
         table.add_row(*(Text(cell_of(row, column)) for column in columns))
-    Console(file=stream, highlight=False).print(table)
+    console.print(table)
+
+
+def _least_width(columns: Sequence[str], rows: Sequence[Row]) -> int:
+    """Characters that a table needs to be read: whole headings, and ``_READABLE`` of each longer value."""
+    longest = (max((len(cell_of(row, column)) for row in rows), default=0) for column in columns)
+    return sum(
+        max(len(heading(column)), min(length, _READABLE)) + 2 for column, length in zip(columns, longest, strict=True)
+    )

@@ -227,6 +227,12 @@ def test_no_table_cuts_a_value(terminal: Terminal) -> None:
     assert "…" not in folded
 
 
+def test_a_terminal_too_narrow_for_the_columns_gets_plain_lines(terminal: Terminal) -> None:
+    columns = ("topic_partition", "log_end_offset", "current_offset")
+    rows = Rows("samples", [dict.fromkeys(columns, 1000000)], columns=columns)
+    assert shown(rows, "table", terminal) == shown(rows, "table")
+
+
 @pytest.mark.parametrize(
     "value, text",
     [
