@@ -1,8 +1,9 @@
-"""The table of TLS (``tests/net/tls_cases.py``) against real Kafka; logins renewed in place; logins with a token."""
+"""The table of TLS (``tests/net/tls_cases.py``) against real Kafka; logins renewed in place; logins with tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,14 +12,17 @@ from kafka_tools.clock import Deadline, SystemClock
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.sasl.unsecured_jws import make_token
 from kafka_tools.net.trace import Trace
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from tests.against_kafka.harness import SECURE, RealKafka, Setup, eventually
+from tests.against_kafka.secrets_for_tests import MECHANISMS
 from tests.against_kafka.test_admin_operations import MASTER_KEY
 from tests.net import tls_cases as cases
 from tests.net.stores import FORMS, PASSWORD, write_stores
 
 REAUTH_MS = 4000
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 
 
 @pytest.fixture(scope="module", params=["2.2.2", "3.9.2", "4.3.1"])
@@ -44,7 +48,12 @@ def kafka(
         for name in ("keystore.password", "key.password", "truststore.password"):
             ssl[f"listener.name.{listener}.ssl.{name}"] = PASSWORD
     del ssl["listener.name.sasl_ssl.ssl.truststore.password"]
-    lines = {**ssl, "listener.name.sasl_plaintext.connections.max.reauth.ms": REAUTH_MS, **dict(MASTER_KEY)}
+    plaintext = "listener.name.sasl_plaintext"
+    tokens = {
+        f"{plaintext}.sasl.enabled.mechanisms": f"{MECHANISMS},OAUTHBEARER",
+        f"{plaintext}.oauthbearer.sasl.jaas.config": f'{OAUTH} required unsecuredLoginStringClaim_sub="broker";',
+    }
+    lines = {**ssl, **tokens, "listener.name.sasl_plaintext.connections.max.reauth.ms": REAUTH_MS, **dict(MASTER_KEY)}
     properties = tuple((key, str(value)) for key, value in lines.items())
     made = real_kafka(Setup(request.param, listeners=SECURE, properties=properties))
     ports = {name: int(made.bootstrap(name).rpartition(":")[2]) for name in SECURE}
@@ -157,3 +166,49 @@ def test_a_token_logs_in_and_its_login_ends_with_it(kafka: tuple[RealKafka, case
             raise AssertionError("the token still logs in")
 
         eventually(is_refused)
+
+
+def by_oauth(kafka: RealKafka, line: str, **more: str) -> ClientConfig:
+    values = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"}
+    values["sasl.jaas.config"] = f"{OAUTH} required {line};"
+    more = {name.replace("_", "."): value for name, value in more.items()}
+    return ClientConfig.load(kafka.bootstrap("SASL_PLAINTEXT"), properties=values | more)
+
+
+@pytest.mark.parametrize("source", ["options", "file", "command"])
+def test_tokens_of_every_source_log_in(kafka: tuple[RealKafka, cases.Place], source: str, tmp_path: Path) -> None:
+    options = {"unsecuredLoginStringClaim_sub": "alice"}
+    token = make_token(options, SystemClock().now_ms())
+    file = tmp_path / "token"
+    file.write_text(token)
+    config = {
+        "options": lambda: by_oauth(kafka[0], 'unsecuredLoginStringClaim_sub="alice"'),
+        "file": lambda: by_oauth(kafka[0], "", sasl_oauthbearer_token_endpoint_url=file.as_uri()),
+        "command": lambda: by_oauth(kafka[0], "", sasl_oauthbearer_token_command=f"cat {file}"),
+    }[source]()
+    with AdminClient(config, timeout_s=30) as admin:
+        assert admin.describe_cluster().cluster_id
+
+
+def test_a_token_that_has_expired_is_refused_and_not_shown(kafka: tuple[RealKafka, cases.Place]) -> None:
+    line = 'unsecuredLoginStringClaim_sub="alice" unsecuredLoginLifetimeSeconds="-5"'
+    with AdminClient(by_oauth(kafka[0], line), timeout_s=30) as admin:
+        with pytest.raises(
+            AuthenticationFailed, match=r"refused the login with OAUTHBEARER: .*invalid_token"
+        ) as caught:
+            admin.describe_cluster()
+    assert "eyJ" not in f"{caught.value} {caught.value.hint}"
+
+
+def test_a_login_is_renewed_with_a_new_token_before_its_token_ends(kafka: tuple[RealKafka, cases.Place]) -> None:
+    clock, lines = Hurried(), list[str]()
+    line = 'unsecuredLoginStringClaim_sub="alice" unsecuredLoginLifetimeSeconds="3"'  # less than REAUTH_MS
+    with Exchange(by_oauth(kafka[0], line), clock=clock, trace=Trace(lines.append, clock)) as exchange:
+        node = exchange.bootstrap(Deadline(clock, 120))
+        end_s = clock.monotonic_s() + clock.RATE * 3.6
+        while clock.monotonic_s() < end_s:
+            exchange.call(node, MetadataRequest(topics=[]), Deadline(clock, 120))
+            clock.sleep(0.02)
+    text = "".join(lines)
+    assert text.count("connection.ready") == 1
+    assert text.count("connection.login.renewed") >= 2
