@@ -117,10 +117,13 @@ def failures(ended: Ended, changes: Sequence[ConfigChange]) -> list[ItemError]:
 
 
 def warn_of_unknown(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> str | None:
-    """A remark about broker configs that look misspelt: brokers take any name, since a plugin may read it."""
-    if targets[0][0].type != "brokers":
-        return None
-    unknown, known = unknown_names("brokers", [change.name for change in changes if change.operation != "delete"])
+    """A remark about keys that look misspelt and that brokers take all the same; None if there are none.
+
+    Brokers take any name for a config of a broker, since a plugin may read it, and the deletion of any name.
+    """
+    kind = targets[0][0].type
+    taken = [change.name for change in changes if kind == "brokers" or change.operation == "delete"]
+    unknown, known = unknown_names(kind, taken)
     near = [(name, did_you_mean([name], known)) for name in unknown]
     said = [f"{name} ({hint})" for name, hint in near if hint]
-    return f"warning: Kafka has no broker config {', '.join(said)}; brokers take any name" if said else None
+    return f"warning: {kind} have no config {', '.join(said)}; brokers take any name here" if said else None

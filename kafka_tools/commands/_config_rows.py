@@ -53,7 +53,7 @@ def describe(admin: AdminClient, targets: Sequence[Target], show_all: bool, docu
             found = quotas_of(admin, target)
             rows += [{"kind": "quota", "entity": dict(key), "quotas": values} for key, values in found.items()]
             if [entity.type for entity in target] == ["users"] and target[0].name != "":
-                credentials, failures = _scram(admin, target[0].name)
+                credentials, failures = _scram_if_any(admin, target)
                 rows += credentials
                 errors += failures
         except OF_ONE_TARGET as error:
@@ -206,11 +206,14 @@ def _held(entry: ConfigEntry | None, name: str, entity: Entity, own: str) -> Hel
     from kafka_tools.commands._config_plan import Held
 
     if entry is None:
-        return Held(None, sensitive=entity.type == "brokers" and is_sensitive(name), list_base=_default(entity, name))
+        return Held(
+            None, sensitive=entity.type == "brokers" and is_sensitive(name), list_base=_default(entity.type, name)
+        )
     below = [(each.value, each.source) for each in entry.synonyms if each.source != own]
-    default = next((value for value, source in below if source == DEFAULT_CONFIG), _default(entity, name))
-    # Where no synonym has a value brokers name none, and Kafka's default holds.
-    beneath = below[0] if below else (default, DEFAULT_CONFIG if default is not None else None)
+    default = next((value for value, source in below if source == DEFAULT_CONFIG), _default(entity.type, name))
+    # Where no synonym has a value brokers name none, and Kafka's default holds; but not for all brokers together.
+    everybody = own == DYNAMIC_DEFAULT_BROKER or default is None
+    beneath = below[0] if below else (None, None) if everybody else (default, DEFAULT_CONFIG)
     base = entry.value if entry.source == own else default
     return Held(entry.value, entry.source, entry.is_sensitive, beneath, base)
 
@@ -224,16 +227,24 @@ def is_sensitive(name: str) -> bool:
     return row is None or row[0] == SENSITIVE_TYPE
 
 
-def _default(entity: Entity, name: str) -> str | None:
-    """Kafka's default of a config, None where it has none or it is not what would hold: another broker's, a group's."""
+def _default(entity_type: str, name: str) -> str | None:
+    """Kafka's default of a config; None where it has none, and for groups, whose defaults are configs of brokers."""
     from kafka_tools.broker_embedded.config_store import broker_row
     from kafka_tools.broker_embedded.config_tables import client_metrics, topic
 
-    if entity.type == "brokers":
-        row = broker_row(name) if entity.name else None
+    if entity_type == "brokers":
+        row = broker_row(name)
     else:
-        row = {"topics": topic.TABLE, "client-metrics": client_metrics.TABLE}.get(entity.type, {}).get(name)
+        row = {"topics": topic.TABLE, "client-metrics": client_metrics.TABLE}.get(entity_type, {}).get(name)
     return row[1] if row else None
+
+
+def _scram_if_any(admin: AdminClient, target: Target) -> tuple[list[Row], list[ItemError]]:
+    """As ``_scram``; brokers 2.6 tell quotas and not credentials, which must not keep the quotas from being shown."""
+    try:
+        return _scram(admin, target[0].name)
+    except UnsupportedVersion as error:
+        return [], [ItemError.of(f"SCRAM credentials of {target_text(target)}", error)]
 
 
 def _scram(admin: AdminClient, user: str | None) -> tuple[list[Row], list[ItemError]]:

@@ -242,6 +242,29 @@ def test_a_dry_run_of_a_brokers_configs(kafka: RealKafka) -> None:
     assert "hunter2" not in str(secret)
 
 
+def test_lists_of_all_brokers_start_from_kafkas_default(kafka: RealKafka) -> None:
+    entity = ("--broker-defaults",)
+    for change in (
+        ("--append-config", "log.cleanup.policy=compact"),
+        ("--subtract-config", "log.cleanup.policy=delete"),
+    ):
+        said = planned(kafka, *entity, *change)["log.cleanup.policy"]
+        done(ours(kafka, "configs", "--alter", *entity, *change))
+        assert held(kafka, *entity)["log.cleanup.policy"]["value"] == said["new"]
+    done(ours(kafka, "configs", "--alter", *entity, "--delete-config", "log.cleanup.policy"))
+
+
+def test_several_brokers_are_changed_and_one_that_is_not_there_is_told(kafka_43_three: RealKafka) -> None:
+    named = ("--broker", 1, "--broker", 77, "--broker", 3)
+    for change in ("--add-config", "log.cleaner.threads=2"), ("--delete-config", "log.cleaner.threads"):
+        partly = ours(kafka_43_three, "configs", "--alter", *named, *change)
+        assert partly.returncode == 1
+        assert partly.stdout == "".join(f"Completed updating config for broker {number}.\n" for number in (1, 3))
+        assert "broker '77': " in partly.stderr and partly.stderr.count("\n") == 1
+    described = ours(kafka_43_three, "configs", "--describe", *named)
+    assert (described.returncode, described.stdout.count("Dynamic configs for broker ")) == (1, 2)
+
+
 @pytest.mark.req("QT-6", "QT-11", "QT-21", "QT-22")
 def test_explain_on_every_broker_of_three(kafka_43_three: RealKafka) -> None:
     user, client = fresh("who"), fresh("app")

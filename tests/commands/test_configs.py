@@ -247,9 +247,51 @@ def test_a_misspelt_name_is_answered_with_the_nearest(
 def test_a_broker_takes_any_name_so_a_misspelt_one_is_warned_of(run: Run) -> None:
     ended = run("--alter", "--broker", 1, "--add-config", "log.cleaner.thraeds=2,my.plugin.setting=x", "--dry-run")
     assert ended.err == (
-        "warning: Kafka has no broker config log.cleaner.thraeds (did you mean log.cleaner.threads?); "
-        "brokers take any name\n"
+        "warning: brokers have no config log.cleaner.thraeds (did you mean log.cleaner.threads?); "
+        "brokers take any name here\n"
     )
+
+
+def test_a_misspelt_name_to_delete_is_warned_of(run: Run, topics: tuple[str, str]) -> None:
+    ended = run("--alter", "--topic", topics[0], "--delete-config", "flush.massages,no.such.thing")
+    assert (ended.status, ended.out) == (0, f"Completed updating config for topic {topics[0]}.\n")
+    assert ended.err.startswith("warning: topics have no config flush.massages (did you mean flush.messages?);")
+
+
+def test_lists_of_the_default_broker_start_from_kafkas_default(run: Run) -> None:
+    change = ("--append-config", "log.cleanup.policy=compact")
+    planned = run("--alter", "--broker-defaults", *change, "--dry-run")
+    assert planned.out == "Would update config for default broker:\n  log.cleanup.policy: (not set) -> delete,compact\n"
+    run("--alter", "--broker-defaults", *change)
+    assert held(run, "--broker-defaults") == {"log.cleanup.policy": "delete,compact"}
+    planned = run("--alter", "--broker-defaults", "--delete-config", "log.cleanup.policy", "--dry-run")
+    assert planned.out.endswith("  log.cleanup.policy: delete,compact -> (not set)\n")
+    run("--alter", "--broker-defaults", "--delete-config", "log.cleanup.policy")
+
+
+def test_a_dry_run_of_loggers_groups_and_client_metrics(run: Run) -> None:
+    for entity, change, line in (
+        (("--broker-logger", 1), "root=TRACE", " -> TRACE\n"),
+        (("--group", "g"), "consumer.session.timeout.ms=50000", "45000 (default config) -> 50000\n"),
+        (("--client-metrics", "m"), "interval.ms=60000", " -> 60000\n"),
+    ):
+        planned = run("--alter", *entity, "--add-config", change, "--dry-run")
+        assert planned.status == 0, planned.err
+        assert planned.out.endswith(line)
+
+
+def test_quotas_are_described_where_credentials_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
+    from kafka_tools.broker_embedded import EmbeddedBroker
+
+    with EmbeddedBroker(release="2.6") as broker:
+        address = ("--bootstrap-server", broker.bootstrap_servers)
+        change = ("--alter", "--user", "u", "--add-config", "producer_byte_rate=5")
+        assert _run.run(cli.load("configs"), [*change, *address], "kafka-configs") == 0
+        capsys.readouterr()
+        status = _run.run(cli.load("configs"), ["--describe", "--user", "u", *address], "kafka-configs")
+    out, err = capsys.readouterr()
+    assert (status, out) == (1, "Quota configs for user-principal 'u' are producer_byte_rate=5.0\n")
+    assert err.startswith("kafka-configs: SCRAM credentials of user 'u': ")
 
 
 @pytest.mark.parametrize(
