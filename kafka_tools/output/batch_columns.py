@@ -15,7 +15,7 @@ from kafka_tools.output.byte_rows import Rows, cells_at
 from kafka_tools.output.dump_text import TIMESTAMP_TYPES
 from kafka_tools.records.batches import PREFIX_BYTES, BatchView
 from kafka_tools.records.compression import NAMES
-from kafka_tools.records.v2 import HEADER_BYTES
+from kafka_tools.records.v2 import HEADER_BYTES, NO_SEQUENCE
 
 _AFTER_LATEST_SEQUENCE = 1 << 31
 _CODEC, _APPEND_TIME, _TRANSACTIONAL, _CONTROL, _HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
@@ -37,8 +37,10 @@ def batch_lines(views: Sequence[BatchView], crcs_ok: Sequence[bool]) -> Sequence
     headers = cells_at(views[0].buffer, positions, HEADER_BYTES).view(_header()).reshape(-1)
     field = {name: headers[name].astype(np.int64) for name in headers.dtype.names}
     attributes, base_sequence = field["attributes"], field["base_sequence"]
-    last_sequence = base_sequence + field["last_delta"]
+    last_sequence = np.where(base_sequence == NO_SEQUENCE, NO_SEQUENCE, base_sequence + field["last_delta"])
     last_sequence -= np.where(last_sequence >= _AFTER_LATEST_SEQUENCE, _AFTER_LATEST_SEQUENCE, 0)
+    for at in np.flatnonzero((field["last_delta"] < 0) | (base_sequence < NO_SEQUENCE)).tolist():
+        last_sequence[at] = views[at].last_sequence  # damaged
 
     rows = Rows(len(views))
     for name, column in (
@@ -46,7 +48,7 @@ def batch_lines(views: Sequence[BatchView], crcs_ok: Sequence[bool]) -> Sequence
         (b" lastOffset: ", field["base_offset"] + field["last_delta"]),
         (b" count: ", field["count"]),
         (b" baseSequence: ", base_sequence),
-        (b" lastSequence: ", np.where(base_sequence < 0, -1, last_sequence)),
+        (b" lastSequence: ", last_sequence),
         (b" producerId: ", field["producer_id"]),
         (b" producerEpoch: ", field["producer_epoch"]),
         (b" partitionLeaderEpoch: ", field["leader_epoch"]),

@@ -10,6 +10,7 @@ import importlib
 import re
 from collections.abc import Callable, Mapping
 from struct import Struct as Layout
+from struct import error as struct_error
 from typing import Any
 
 from kafka_tools.errors import CorruptBatch, LogError, UsageError, WireError
@@ -184,9 +185,36 @@ def _number(data: bytes, what: str) -> int:
 
 
 def _unreadable(part: str, version: int, error: WireError) -> CorruptBatch:
-    """Kafka's sentence; its reader says nothing ("null") where the bytes end too early, and we say what we know."""
-    why = "null" if "needs more than" in str(error) else str(error)
-    return CorruptBatch(f"Could not read record with version {version} from {part}'s buffer due to: {why}.")
+    """Kafka's sentence."""
+    return CorruptBatch(f"Could not read record with version {version} from {part}'s buffer due to: {_why(error)}.")
+
+
+_TOO_LONG = re.compile(r"claims (\d+) (bytes|items)\D+(\d+)")
+
+
+def _why(error: WireError) -> str:
+    """What Kafka's generated classes say of such bytes; where they say something else, our own words.
+
+    A number that is cut off is a BufferUnderflowException, which has no message ("null").
+    """
+    if isinstance(error.__cause__, IndexError | struct_error):
+        return "null"
+    name = (error.field or "").rpartition(".")[2].partition("[")[0]
+    first, *others = name.split("_")
+    java_name = first + "".join(word.title() for word in others)
+    if "is null or has a negative length" in str(error):
+        return f"non-nullable field {java_name} was serialized as null"
+    if java_name == "tags":
+        return "null"  # Kafka trusts what tagged fields claim, and runs out of bytes
+    too_long = _TOO_LONG.search(str(error))
+    if too_long is None:
+        return str(error)
+    size, kind, left = int(too_long[1]), too_long[2], int(too_long[3])
+    if kind == "bytes":
+        return f"Error reading byte array of {size} byte(s): only {left} byte(s) available"
+    if size > left:
+        return f"Tried to allocate a collection of size {size}, but there are only {left} bytes remaining."
+    return "null"
 
 
 def _coordinator_value(value: bytes, cls: type[Stored] | None, key: bytes) -> str:

@@ -169,8 +169,8 @@ class BatchView:
     @property
     def last_sequence(self) -> int:
         """The sequence of the last offset, -1 without a producer id."""
-        if self.base_sequence < 0:
-            return -1
+        if self.base_sequence == v2.NO_SEQUENCE:
+            return v2.NO_SEQUENCE
         return v2.sequence_after(self.base_sequence, self._last_offset_delta)
 
     def raw(self) -> bytes:

@@ -96,9 +96,7 @@ def _message(data: bytes, position: int, end: int) -> _Message:
         timestamp = _INT64.unpack_from(data, position)[0]
         position += 8
     key, position = _part(data, position, end, "key")
-    value, position = _part(data, position, end, "value")
-    if position != end:
-        raise CorruptBatch(f"{end - position} bytes are left behind the value of a message")
+    value, _ = _part(data, position, end, "value")  # Kafka does not look at what may stand behind it
     return offset, attributes, timestamp, key, value, crc, crc_ok
 
 

@@ -24,14 +24,19 @@ CRC_FROM = 21
 
 _INT64 = 1 << 63
 _MAX_SEQUENCE = 0x7FFFFFFF
+NO_SEQUENCE = -1
 _new = tuple.__new__
 
 
 def sequence_after(sequence: int, increment: int) -> int:
-    """The sequence ``increment`` records later; 0 follows 2147483647."""
-    if sequence > _MAX_SEQUENCE - increment:
-        return increment - (_MAX_SEQUENCE - sequence) - 1
-    return sequence + increment
+    """The sequence ``increment`` records later; 0 follows 2147483647. Damaged numbers run over as Java's do."""
+    if sequence > _int32(_MAX_SEQUENCE - increment):
+        return _int32(increment - _int32(_MAX_SEQUENCE - sequence) - 1)
+    return _int32(sequence + increment)
+
+
+def _int32(value: int) -> int:
+    return value if -_MAX_SEQUENCE <= value <= _MAX_SEQUENCE else (value + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def read_records(
@@ -112,7 +117,7 @@ def read_records(
             raise CorruptBatch(f"record {number} of the batch takes {position - stop:+} bytes more than it claims")
         if stop != end and number == count - 1:
             raise CorruptBatch(f"{end - stop} bytes are left behind the {count} records of the batch")
-        sequence = sequence_after(base_sequence, delta) if base_sequence >= 0 else base_sequence
+        sequence = sequence_after(base_sequence, delta) if base_sequence >= 0 else NO_SEQUENCE
         yield _new(
             Record,
             (

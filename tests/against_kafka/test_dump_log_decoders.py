@@ -26,6 +26,7 @@ from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMe
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.records.build import build_batch
 from tests.commands.test_dump_log_golden import output
+from tests.output.test_dump_decoders import WHY
 from tests.protocol.generate import edge_messages, message
 
 RELEASE = "4.3.1"
@@ -111,6 +112,7 @@ def test_records_that_are_none_of_a_coordinators(java_tool: JavaTool, tmp_path: 
         *((broken, value) for broken in (b"", b"\x00", key[:2], key[:-1], key + b"more", b"\x03\xe7")),
         *((key, broken) for broken in (b"", b"\x00", b"\x00\x09" + value[2:], value[:-1], value + b"more")),
         *((key, broken) for broken in (b"\xff\xff" + value[2:], None)),
+        *((damaged, content) for damaged, content, _, _, _ in WHY),
     ]
     compare(java_tool, tmp_path, pairs, "--offsets-decoder")
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kafka_tools.output import dump_decoders
 from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.stored.cluster_metadata import TopicRecord
+from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 
 NO_TEXT = b"a\xff\xed\xa0\x80\xc3"
@@ -28,3 +31,38 @@ def test_names_that_are_not_utf_8_are_shown_as_java_shows_them() -> None:
     _, shown = dump_decoders.cluster_metadata()(0, None, topic)
     assert shown is not None
     assert f'"name":"{SHOWN}"' in shown
+
+
+KEY = b"\x00\x01" + encode(OffsetCommitKey(group="g", topic="orders", partition=1), 0)
+GROUP = b"\x00\x02" + encode(GroupMetadataKey(group="g"), 0)
+COMMIT = encode_versioned(OffsetCommitValue(offset=5), 3)
+STATE = encode_versioned(GroupMetadataValue(protocol_type="consumer", members=[MemberMetadata(member_id="m")]), 3)
+WHY = [
+    (KEY[:5] + b"\xff\xff" + KEY[7:], None, "key", 1, "non-nullable field topic was serialized as null"),
+    (
+        KEY[:5] + b"\x00\x63" + KEY[7:], None, "key", 1,
+        "Error reading byte array of 99 byte(s): only 10 byte(s) available",
+    ),
+    (KEY[:-1], None, "key", 1, "null"),
+    (KEY, COMMIT[:-1], "value", 3, "null"),
+    (KEY, COMMIT[:14] + b"\xff\xff" + COMMIT[16:], "value", 3, "non-nullable field metadata was serialized as null"),
+    (
+        GROUP, STATE.replace(b"\x00\x00\x00\x01\x00\x01m", b"\x00\x00\x7f\x01\x00\x01m"), "value", 3,
+        "Tried to allocate a collection of size 32513, but there are only 25 bytes remaining.",
+    ),
+    (
+        GROUP, STATE.replace(b"\x00\x01m", b"\xff\xffm"), "value", 3,
+        "non-nullable field memberId was serialized as null",
+    ),
+]  # fmt: skip
+"""Damaged records, and what Kafka's generated classes say of them: (key, value, which of them, its number, why)."""
+
+
+@pytest.mark.parametrize(("key", "value", "part", "number", "why"), WHY)
+def test_what_is_wrong_with_a_record_is_said_as_kafka_says_it(
+    key: bytes, value: bytes | None, part: str, number: int, why: str
+) -> None:
+    shown = (
+        f"Error at offset 7, skipping. Could not read record with version {number} from {part}'s buffer due to: {why}."
+    )
+    assert dump_decoders.offsets()(7, key, value) == (shown, None)

@@ -121,10 +121,23 @@ def test_old_magics_give_back_what_was_put_in(
     assert all(view.crc_ok() for view in views) and all(record.crc_ok for record in records)
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+def test_bytes_behind_the_value_of_a_message_are_left_alone(magic: int) -> None:
+    """As Kafka's reader leaves them; the CRC tells whether they are damage."""
+    message = bytearray(build_batch([(1, b"k", b"v", ())], magic=magic) + b"more")
+    message[8:12] = (len(message) - 12).to_bytes(4, "big")
+    (view,) = batches(bytes(message))
+    (record,) = view.records()
+    assert (record.key, record.value, record.crc_ok, view.crc_ok()) == (b"k", b"v", False, False)
+
+
 def test_sequences_start_again_at_zero() -> None:
     assert sequence_after(2**31 - 1, 0) == 2**31 - 1
     assert sequence_after(2**31 - 1, 1) == 0
     assert sequence_after(2**31 - 3, 5) == 2
+    # Damaged ones as Java adds them: Kafka's tool prints them.
+    assert sequence_after(-538264455, 185) == -538264270
+    assert sequence_after(5, -3) == -(2**31) + 2
 
 
 def test_a_leader_stamps_offset_and_epoch_without_touching_the_crc() -> None:
