@@ -55,7 +55,7 @@ def _explain(target: Target, quotas_of: QuotasOf) -> list[Row]:
         winner = next((level for level in listed if level["value"] is not None), None)
         rows.append(
             {
-                "entity": {_KEYS[kind]: name for kind, name in names.items()},
+                "entity": {key: names[kind] for kind, key in _KEYS.items() if kind in names},
                 "quota": quota,
                 "value": winner["value"] if winner else None,
                 "level": winner["level"] if winner else None,

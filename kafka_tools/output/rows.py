@@ -151,7 +151,8 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return ",".join(cell(each) for each in value) or "-"
+        separator = ";" if value and isinstance(value[0], dict) else ","
+        return separator.join(cell(each) for each in value) or "-"
     if isinstance(value, dict):
         if value and all(isinstance(each, list) for each in value.values()):
             return ";".join(f"{one_line(key)}:{cell(each)}" for key, each in value.items())

@@ -243,6 +243,7 @@ def test_a_terminal_too_narrow_for_the_columns_gets_plain_lines(terminal: Termin
         ([1, None], "1,-"),
         ({"a": [0, 1], "b": [2]}, "a:0,1;b:2"),
         ({"k": "v"}, "k=v"),
+        ([{"id": 1, "rack": None}, {"id": 2, "rack": "b"}], "id=1,rack=-;id=2,rack=b"),
         ("a\nb\tc\x1b", "a\\nb\\tc\\x1b"),
         ({"a\nb": ["\x1b"]}, "a\\nb:\\x1b"),
     ],
