@@ -22,6 +22,7 @@ from kafka_tools.errors import ConfigError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.headers import encode_request
 from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
@@ -199,6 +200,40 @@ def test_a_client_that_speaks_no_tls_stops_nobody(folder: Folder, caplog: pytest
         with WireClient(broker.bootstrap_servers):
             assert asks(broker, folder.client()), "one that says nothing holds nobody up"
     assert "TLS handshake with" in caplog.text
+
+
+@pytest.mark.parametrize("count", [1, 100])
+def test_requests_that_come_with_the_end_of_the_handshake_are_served(folder: Folder, count: int) -> None:
+    """With TLS 1.3 a client may send them in the same packet."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = folder.client().wrap_bio(incoming, outgoing, server_hostname="localhost")
+    payload = encode_request(MetadataRequest(topics=[]), 1, 7, "early")
+    frame = len(payload).to_bytes(4, "big") + payload
+    with running(**folder.settings()) as broker, WireClient(broker.bootstrap_servers) as client:
+        while True:
+            try:
+                tls.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                client.send_raw(outgoing.read())
+                incoming.write(client._socket.recv(65536))
+        assert tls.version() == "TLSv1.3"
+        tls.write(frame * count)
+        client.send_raw(outgoing.read())
+        got = b""
+        while len(got) < 4 or len(got) < count * (4 + int.from_bytes(got[:4], "big")):
+            try:
+                got += tls.read(65536)
+            except ssl.SSLWantReadError:
+                incoming.write(client._socket.recv(65536))
+        assert got.count(got[: 4 + int.from_bytes(got[:4], "big")]) == count
+
+
+def test_a_client_that_goes_right_after_the_handshake_leaves_nothing_behind(folder: Folder) -> None:
+    with running(**folder.settings()) as broker:
+        for _ in range(20):
+            WireClient(broker.bootstrap_servers, tls=folder.client())._socket.close()
+        assert asks(broker, folder.client())
 
 
 # New stores
