@@ -183,6 +183,17 @@ def test_who_may_not_describe_a_topic_does_not_learn_of_it(broker: DiskBroker) -
     assert set(broker.core.cluster.topics) == {"secret"}
 
 
+@pytest.mark.req("AC-27")
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+def test_deletion_without_time_to_wait_is_begun_and_answered(broker: DiskBroker, timeout_ms: int) -> None:
+    create(broker, topic("t"))
+    (result,) = broker.call(DeleteTopicsRequest(topic_names=["t"], timeout_ms=timeout_ms), 3).responses
+    assert result.error_code == codes.NONE
+    (gone,) = metadata(broker, "t", allow_auto_topic_creation=False).topics
+    assert gone.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.req("AC-27")
 def test_deletion_can_be_forbidden(tmp_path: Path) -> None:
     broker = DiskBroker(tmp_path, {"delete.topic.enable": "false"})
     broker.create("t")

@@ -9,13 +9,11 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import random
 import shlex
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 from kafka_tools import cli
 from kafka_tools.commands import _run
@@ -25,7 +23,7 @@ from tests.admin.faults import ITEMS, TOP, with_code
 from tests.admin.operations import LOOKUPS
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.net.peers import HANG_UP, SILENCE
-from tests.net.virtual import Later
+from tests.net.virtual import Later, without_chance
 
 COMMANDS = (
     "kafka-topics --list",
@@ -163,7 +161,7 @@ def run(line: str, fault: Fault) -> Printed:
         (Path(folder) / "offsets.json").write_text(json.dumps(OFFSETS), encoding="utf-8")
         stack.enter_context(contextlib.chdir(folder))
         stack.enter_context(cluster.network.patched())
-        stack.enter_context(_no_jitter())
+        stack.enter_context(without_chance())
         stack.enter_context(contextlib.redirect_stdout(out))
         stack.enter_context(contextlib.redirect_stderr(err))
         connection = ["--bootstrap-server", cluster.bootstrap, "--timeout", str(TIMEOUT_MS)]
@@ -175,20 +173,6 @@ def run(line: str, fault: Fault) -> Printed:
             arguments[:0] = connection
         status = _run.run(command, arguments, program)
     return Printed(status, cluster.network.clock.monotonic_s(), out.getvalue(), err.getvalue())
-
-
-@contextlib.contextmanager
-def _no_jitter() -> Iterator[None]:
-    """Backoffs without chance: times and numbers of attempts are the same in every run."""
-
-    def middle(low: float, high: float) -> float:
-        return (low + high) / 2
-
-    with (
-        mock.patch("random.uniform", middle),
-        mock.patch.object(random.Random, "uniform", lambda _, low, high: middle(low, high)),
-    ):
-        yield
 
 
 HEAD = """# When something is wrong

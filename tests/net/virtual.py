@@ -8,6 +8,7 @@ when somebody sleeps, or when nothing can be read or written before the next eve
 from __future__ import annotations
 
 import contextlib
+import random
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -219,3 +220,17 @@ class VirtualNetwork:
                     mock.patch.object(SystemClock, name, lambda _, *arguments, method=method: method(*arguments))
                 )
             yield self
+
+
+@contextlib.contextmanager
+def without_chance() -> Iterator[None]:
+    """Backoffs without chance: times and numbers of attempts are the same in every run."""
+
+    def middle(low: float, high: float) -> float:
+        return (low + high) / 2
+
+    with (
+        mock.patch("random.uniform", middle),
+        mock.patch.object(random.Random, "uniform", lambda _, low, high: middle(low, high)),
+    ):
+        yield

@@ -9,6 +9,7 @@ from kafka_tools.admin.driver import ALL, Call, Progress
 from kafka_tools.admin.lookups import AnyNode, Itself
 from kafka_tools.admin.metadata import BROKERS, CONTROLLERS
 from kafka_tools.clock import Deadline
+from kafka_tools.errors import ConnectFailed
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.net.session import VersionRange
@@ -38,12 +39,19 @@ class DescribeCluster(Call[str, ClusterDescription]):
     name = "describe cluster"
 
     def __init__(
-        self, *, controllers: bool, include_fenced_brokers: bool, include_authorized_operations: bool = False
+        self,
+        *,
+        controllers: bool,
+        include_fenced_brokers: bool = False,
+        include_authorized_operations: bool = False,
+        needs_nodes: bool = False,
     ) -> None:
+        """``needs_nodes``: an answer without any node, as of a cluster that starts, is asked for again."""
         self.lookup = AnyNode()
         self._controllers = controllers
         self._fenced = include_fenced_brokers
         self._operations = include_authorized_operations
+        self._needs_nodes = needs_nodes
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
@@ -70,6 +78,9 @@ class DescribeCluster(Call[str, ClusterDescription]):
         error = error_of(response.error_code, None if from_metadata else response.error_message)
         if error is not None:
             progress.refuse(ALL, error)
+            return
+        if self._needs_nodes and not response.brokers:
+            progress.again[ALL] = ConnectFailed(f"{node}: Metadata fetch failed due to missing broker list")
             return
         nodes = {}
         fenced = set()

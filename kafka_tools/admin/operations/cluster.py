@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.admin.connected import Connected
 from kafka_tools.admin.outcomes import Outcomes
 from kafka_tools.clock import Deadline
+from kafka_tools.errors import BrokerError
 from kafka_tools.values import Node, TopicPartition
 
 if TYPE_CHECKING:
@@ -47,8 +48,15 @@ class ClusterOperations(Connected):
         return self.ask(call, timeout_s, deadline)
 
     def nodes(self, *, timeout_s: float | None = None, deadline: Deadline | None = None) -> list[Node]:
-        """Every live node, by id."""
-        return list(self.describe_cluster(timeout_s=timeout_s, deadline=deadline).nodes)
+        """Every live node, by id; waits for one where the cluster tells none."""
+        from kafka_tools.admin.calls.cluster import DescribeCluster
+
+        call = DescribeCluster(controllers=self.config.is_controllers, needs_nodes=True)
+        try:
+            return list(self.ask(call, timeout_s, deadline).nodes)
+        except BrokerError as error:
+            error.hint = error.hint or "without the list of brokers there is nobody to ask"
+            raise
 
     def api_versions(
         self, *, timeout_s: float | None = None, deadline: Deadline | None = None

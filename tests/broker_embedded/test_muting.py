@@ -1,0 +1,122 @@
+"""When a connection is served again: after its delay, and after the answer that is due, whichever comes last."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kafka_tools.broker_embedded.listener import ClientConnection
+from kafka_tools.clock import ManualClock
+from kafka_tools.protocol.frames import framed
+
+
+class Wire:
+    """An accepted connection over nothing: ``served`` holds the requests that the dispatcher was given."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.timers: list[tuple[float, Callable[[], object]]] = []
+        self.served: list[bytes] = []
+        self.written: list[bytes] = []
+        self.answers: dict[bytes, Callable[[bytes | None], None]] = {}
+        self.delays_s: dict[bytes, float] = {}
+        self.parks: set[bytes] = set()
+        self.silent: set[bytes] = set()
+        core = SimpleNamespace(
+            clock=self.clock,
+            dispatcher=SimpleNamespace(handle_frame=self._handle),
+            timers=SimpleNamespace(call_later=lambda ms, fn: self.timers.append((self._now() + ms / 1000, fn))),
+        )
+        server: Any = SimpleNamespace(
+            core=core,
+            max_frame_bytes=1000,
+            numbers=itertools.count(),
+            security={},
+            connections=set(),
+            doorkeeper=SimpleNamespace(arrived=lambda connection: connection.let_in()),
+            loop=SimpleNamespace(call_soon=lambda fn: fn()),
+        )
+        endpoint: Any = SimpleNamespace(name="PLAINTEXT", protocol="PLAINTEXT")
+        self.connection = ClientConnection(server, endpoint)
+        self.connection.connection_made(
+            SimpleNamespace(
+                get_extra_info=lambda name: ("127.0.0.1", 9092),
+                is_closing=lambda: False,
+                writelines=self.written.extend,
+            )
+        )
+
+    def _now(self) -> float:
+        return self.clock.monotonic_s()
+
+    def _handle(self, connection: Any, frame: bytes, answer: Callable[[bytes | None], None]) -> object | None:
+        frame = bytes(frame)
+        self.served.append(frame)
+        self.answers[frame] = answer
+        if frame in self.parks:
+            return SimpleNamespace(cancel=lambda: None)
+        self.finish(frame)
+        return None
+
+    def finish(self, frame: bytes) -> None:
+        """The answer to a request, and the delay that it costs."""
+        connection = self.connection.connection
+        assert connection is not None
+        connection.muted_until_s = max(connection.muted_until_s, self._now() + self.delays_s.get(frame, 0.0))
+        self.answers[frame](None if frame in self.silent else b"answer to " + frame)
+
+    def send(self, *frames: bytes) -> None:
+        self.connection.data_received(b"".join(framed(frame) for frame in frames))
+
+    def wait_until(self, at_s: float) -> None:
+        self.clock.advance(at_s - self._now())
+        due = [entry for entry in self.timers if entry[0] <= self._now()]
+        self.timers = [entry for entry in self.timers if entry[0] > self._now()]
+        for _, run in due:
+            run()
+
+
+@pytest.mark.req("NET-19")
+def test_an_answer_before_the_delay_is_over_does_not_reopen_the_connection() -> None:
+    wire = Wire()
+    wire.delays_s[b"one"] = 5.0
+    wire.send(b"one", b"two")
+    assert wire.written[-1] == b"answer to one"
+    assert wire.served == [b"one"]
+    wire.wait_until(4.9)
+    wire.send(b"three")
+    assert wire.served == [b"one"]
+    wire.wait_until(5.0)
+    assert wire.served == [b"one", b"two", b"three"]
+
+
+@pytest.mark.req("NET-19")
+def test_the_end_of_a_delay_does_not_reopen_a_connection_whose_answer_is_due() -> None:
+    wire = Wire()
+    wire.delays_s[b"one"] = 5.0
+    wire.parks = {b"two"}
+    wire.send(b"one", b"two", b"three")
+    wire.wait_until(5.0)
+    wire.delays_s[b"two"] = 2.0
+    wire.wait_until(20.0)
+    assert wire.served == [b"one", b"two"]
+    wire.finish(b"two")
+    assert wire.served == [b"one", b"two"], "the answer costs a delay of its own"
+    wire.wait_until(22.0)
+    assert wire.served == [b"one", b"two", b"three"]
+
+
+@pytest.mark.req("NET-21")
+def test_a_produce_without_an_answer_counts_as_answered() -> None:
+    wire = Wire()
+    wire.silent = {b"one", b"two"}
+    wire.delays_s[b"two"] = 3.0
+    wire.send(b"one", b"two", b"three")
+    assert wire.served == [b"one", b"two"]
+    assert wire.written == []
+    wire.wait_until(3.0)
+    assert wire.served == [b"one", b"two", b"three"]
