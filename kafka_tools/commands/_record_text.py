@@ -109,7 +109,34 @@ def _deserializer(properties: Mapping[str, str], name: str) -> Deserializer:
     found = _DESERIALIZERS.get(_simple(chosen))
     if found is None:
         raise UsageError(f"{name}: '{chosen}' is not known", hint=f"known are {', '.join(sorted(_DESERIALIZERS))}")
-    return found
+    encoding = _encoding(properties, name) if _simple(chosen) == "StringDeserializer" else None
+    return found if encoding is None else _string(encoding)
+
+
+def _encoding(properties: Mapping[str, str], name: str) -> str | None:
+    """What a StringDeserializer is configured with (``StringDeserializer.configure``): of its role, or of both."""
+    role = "key" if name.startswith("key") else "value"
+    places = f"{name}.{role}.deserializer.encoding", f"{name}.deserializer.encoding"
+    place = next((place for place in places if properties.get(place)), None)
+    if place is None:
+        return None
+    encoding = properties[place]
+    try:
+        b" ".decode(encoding, "replace")
+    except LookupError as error:
+        raise UsageError(f"{place}: there is no encoding '{encoding}'") from error
+    return encoding
+
+
+def _string(encoding: str) -> Deserializer:
+    """A text in another encoding. UTF-16 without a mark begins with the higher byte, as in Java."""
+    plain = encoding.lower().replace("_", "-") in ("utf-16", "utf16")
+
+    def read(data: bytes) -> bytes:
+        marked = data[:2] in (b"\xfe\xff", b"\xff\xfe")
+        return data.decode("utf-16-be" if plain and not marked else encoding, "replace").encode()
+
+    return read
 
 
 def _number(name: str, form: str) -> Deserializer:

@@ -147,3 +147,19 @@ def test_internal_topic_as_json_is_kafkas(kafka_43: Any, java_tool: JavaTool) ->
         assert found
         # Java's reader is a group itself and so writes here; what our group left is the same for both.
         assert found == wanted
+
+
+@pytest.mark.req("SYS-2")
+def test_texts_in_other_encodings_are_read_as_by_kafka(bundled: EmbeddedBroker, java_tool: JavaTool) -> None:
+    name = topic()
+    address = ("--bootstrap-server", bundled.bootstrap_servers, "--topic", name)
+    check(ours("producer", *address, "--reader-property", "parse.key=true", stdin="kä\tvä\nab\tcd\n"))
+    text = "org.apache.kafka.common.serialization.StringDeserializer"
+    properties = (
+        f"key.deserializer={text}", f"value.deserializer={text}", "print.key=true",
+        "key.deserializer.key.deserializer.encoding=ISO-8859-1", "key.deserializer.deserializer.encoding=UTF-16",
+        "value.deserializer.deserializer.encoding=UTF-16",
+    )  # fmt: skip
+    shown = [part for each in properties for part in ("--formatter-property", each)]
+    arguments = (*read_arguments(bundled.bootstrap_servers, name, 2), *shown)
+    assert check(ours("consumer", *arguments)) == check(java_tool(RELEASE, CONSUMER, *arguments))

@@ -87,6 +87,23 @@ def test_deserializers_of_kafka(name: str, data: bytes, shown: bytes) -> None:
         assert text(RECORD._replace(value=data), {"value.deserializer": spelled}) == shown + b"\n"
 
 
+@pytest.mark.req("SYS-2")
+def test_texts_have_the_encoding_of_their_role_or_of_both() -> None:
+    record = RECORD._replace(key="ä".encode("latin-1"), value="ä".encode("utf-16-be"), headers=[])
+    both = {"print.key": "true", "key.separator": "=", "key.deserializer": "StringDeserializer"}
+    both |= {"value.deserializer": "org.apache.kafka.common.serialization.StringDeserializer"}
+    encodings = {
+        "key.deserializer.deserializer.encoding": "UTF-16",
+        "key.deserializer.key.deserializer.encoding": "ISO-8859-1",
+        "value.deserializer.deserializer.encoding": "UTF-16",
+        "value.deserializer.key.deserializer.encoding": "ISO-8859-1",
+    }
+    assert text(record, both | encodings) == "ä=ä\n".encode()
+    assert text(record, both | {"key.deserializer.key.deserializer.encoding": ""})[:3] == "\ufffd".encode()
+    with pytest.raises(UsageError, match="there is no encoding 'KOI-9'"):
+        text(record, both | {"value.deserializer.deserializer.encoding": "KOI-9"})
+
+
 def test_data_of_the_wrong_size_is_an_error() -> None:
     with pytest.raises(InputError, match="Size of data received by LongDeserializer is not 8: it is 1"):
         text(RECORD, {"key.deserializer": "LongDeserializer", "print.key": "true"})
