@@ -54,8 +54,9 @@ class RunningBroker:
 
     async def start(self) -> None:
         """Replay, recover, listen. Raises ConfigError for bad settings, LogError or OSError for bad files."""
-        endpoints = endpoints_of(self._properties)
-        self.core = open_core(self._properties, data_dirs=self._data_dirs, clock=self._clock, release=self._release)
+        properties = resolved(self._properties)
+        endpoints = endpoints_of(properties)
+        self.core = open_core(properties, data_dirs=self._data_dirs, clock=self._clock, release=self._release)
         try:
             self.server = Server(self.core, endpoints)
             await self.server.start()
@@ -80,6 +81,18 @@ class RunningBroker:
             "data_dir": self.core.dirs.paths[0],
             "pid": os.getpid(),
         }
+
+
+def resolved(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties with what their ``config.providers`` give in the place of variables (KIP-297, KIP-421).
+
+    Raises ConfigError for a provider that is not known and for what one cannot read.
+    """
+    if not properties.get("config.providers", "").strip():
+        return dict(properties)
+    from kafka_tools.net.config_providers import declared_providers, transform
+
+    return {key: value or "" for key, value in transform(properties, declared_providers(properties)).values.items()}
 
 
 def open_core(

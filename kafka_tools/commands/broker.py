@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import click
 
-from kafka_tools.commands._options import Group, addresses, key_value, option
+from kafka_tools.commands._options import Group, addresses, key_value, option, read_text
+from kafka_tools.errors import InputError
 
 
 def listen_address(text: str) -> str:
@@ -34,6 +35,10 @@ def command() -> None:
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, type=key_value,
     help="A config of the broker, for example --set num.partitions=3; beats the file. May be repeated.",
 )  # fmt: skip
+@option(
+    "--delegation-token-key", "token_key", metavar="FILE",
+    help="Turn delegation tokens on; their secret key stands in this file, or comes from standard input (-).",
+)  # fmt: skip
 @option("--release", metavar="VERSION", help="Advertise what this Kafka release does, for example 2.2.")
 @option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
         help="How much goes to stderr.")  # fmt: skip
@@ -43,6 +48,7 @@ def run(
     listen: str | None,
     data_dir: str | None,
     overrides: tuple[tuple[str, str], ...],
+    token_key: str | None,
     release: str | None,
     log_level: str,
     debug: bool,
@@ -65,6 +71,11 @@ def run(
         from kafka_tools.net.properties import read_properties
 
         properties = read_properties(properties_file)
+    if token_key is not None:
+        secret = read_text(token_key, "delegation token key").strip()
+        if not secret:
+            raise InputError(f"delegation token key {token_key}: the file is empty")
+        properties["delegation.token.secret.key"] = secret
     merged, dirs = with_overrides(properties, listen=listen, data_dir=data_dir, overrides=dict(overrides))
     serve(merged, dirs, release=release, ready=click.echo)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import random
@@ -14,9 +15,11 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.admin.client import AdminClient
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.broker import with_overrides
-from kafka_tools.errors import ConfigError
+from kafka_tools.errors import BrokerError, ConfigError
+from kafka_tools.net.config import ClientConfig
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest
@@ -300,3 +303,44 @@ def test_a_reader_that_is_gone_before_the_ready_line_stops_the_broker_cleanly(tm
     os.close(writing)
     assert "stopped" in ended.stderr and "Traceback" not in ended.stderr
     assert (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+def test_secrets_come_from_where_the_settings_say(tmp_path: Path) -> None:
+    (tmp_path / "secrets.properties").write_text("tokens=of the file\n")
+    config = {
+        "config.providers": "file", "delegation.token.secret.key": f"${{file:{tmp_path}/secrets.properties:tokens}}",
+        "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+    }  # fmt: skip
+    with EmbeddedBroker(config=config) as broker:
+        token = broker.call(lambda core: core.tokens.create("User:a", "User:a", [], -1))
+        expected = hmac.digest(b"of the file", token.id.encode(), "sha512")
+        assert broker.call(lambda core: core.tokens.hmac(token)) == expected
+    with pytest.raises(ConfigError, match=r"'file': .* is not set"):
+        EmbeddedBroker(config={"config.providers": "file"}).start()
+
+
+def test_the_key_of_tokens_is_taken_from_a_file(processes: list[Process], tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("a secret\n")
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    (tmp_path / "server.properties").write_text(
+        "listeners=SASL_PLAINTEXT://127.0.0.1:0\nsasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256\n"
+        f'plain.sasl.jaas.config={module} user_alice="pa";\n'
+    )
+    broker = Process(str(tmp_path / "server.properties"), "--delegation-token-key", str(tmp_path / "key"))
+    processes.append(broker)
+    values = {
+        "bootstrap.servers": broker.address, "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": f'{module} username="alice" password="pa";',
+    }  # fmt: skip
+    with AdminClient(ClientConfig(values)) as admin:
+        token = admin.create_delegation_token()
+    assert token.hmac == hmac.digest(b"a secret", token.token_id.encode(), "sha512")
+    with_token = f'username="{token.token_id}" password="{token.hmac_text}" tokenauth="true";'
+    scram = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+    values |= {"sasl.mechanism": "SCRAM-SHA-256", "sasl.jaas.config": f"{scram} {with_token}"}
+    with AdminClient(ClientConfig(values)) as admin:
+        assert admin.describe_cluster().nodes
+        with pytest.raises(BrokerError, match="DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"):
+            admin.create_delegation_token()
+    _, out, errors = broker.end(signal.SIGTERM)
+    assert "a secret" not in out + errors and token.hmac_text not in out + errors
