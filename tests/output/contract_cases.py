@@ -1,4 +1,4 @@
-"""One command line for everything that commands print with ``-o``, and command lines of which items fail.
+"""The schemas, a command line for everything that commands print with ``-o``, and command lines of which items fail.
 
 ``test_contract.py`` runs each in every form, and checks that no command, and no kind of rows, is missing here.
 ``{n}`` is a number that differs from run to run, for lines that change something.
@@ -6,16 +6,24 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
+
+import jsonschema
 
 from kafka_tools.admin.calls.features import Features
 from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
 from kafka_tools.admin.calls.tokens import DelegationToken, parse_principal
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.errors import BrokerError
+from kafka_tools.output.kinds import KINDS
 from kafka_tools.protocol import error_codes
+
+ROOT = Path(__file__).resolve().parents[2]
+Validators = Mapping[str, jsonschema.Draft202012Validator]
 
 OWN_FORMS = {
     "dump-log": "json and jsonl of its own, schemas/dump-log.v1.schema.json: files are not rows",
@@ -185,3 +193,24 @@ FAILING = (
     Case("features upgrade", "--feature kraft.version=1", failed=1, rows=False, instead={"update_features": _refused}),
     Case("features feature-dependencies", "--feature no.such.feature=1", failed=1, rows=False, offline=True),
 )
+
+
+def loaded_schema(kind: str) -> dict[str, Any]:
+    text = (ROOT / "schemas" / f"{kind}.v1.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def closed(schema: Any) -> Any:
+    """The schema with no members but those that it describes, so that none is left out of it."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: closed(value) for key, value in schema.items()}
+    return {"additionalProperties": False} | inner if isinstance(schema.get("properties"), dict) else inner
+
+
+def document_validators() -> Validators:
+    """Kind -> what judges its documents."""
+    return {kind: jsonschema.Draft202012Validator(closed(loaded_schema(kind))) for kind in KINDS}

@@ -24,12 +24,19 @@ from kafka_tools.output import rows as rows_module
 from kafka_tools.output.csv_doc import cell as csv_cell
 from kafka_tools.output.kinds import KINDS
 from kafka_tools.output.rows import FORMS, Rows, envelope, heading
-from tests.output.contract_cases import CASES, FAILING, OWN_FORMS, Case
+from tests.output.contract_cases import (
+    CASES,
+    FAILING,
+    OWN_FORMS,
+    ROOT,
+    Case,
+    Validators,
+    closed,
+    document_validators,
+    loaded_schema,
+)
 
-ROOT = Path(__file__).resolve().parents[2]
 NUMBERS = count()
-
-Validators = Mapping[str, jsonschema.Draft202012Validator]
 
 
 class Ended(NamedTuple):
@@ -57,25 +64,9 @@ OUTPUTS = {
 }
 
 
-def loaded_schema(kind: str) -> dict[str, Any]:
-    text = (ROOT / "schemas" / f"{kind}.v1.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
-
-
-def closed(schema: Any) -> Any:
-    """The schema with no members but those that it describes, so that none is left out of it."""
-    if isinstance(schema, list):
-        return [closed(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    inner = {key: closed(value) for key, value in schema.items()}
-    return {"additionalProperties": False} | inner if isinstance(schema.get("properties"), dict) else inner
-
-
 @pytest.fixture(scope="module")
 def documents() -> Validators:
-    return {kind: jsonschema.Draft202012Validator(closed(loaded_schema(kind))) for kind in KINDS}
+    return document_validators()
 
 
 @pytest.fixture(scope="module")
