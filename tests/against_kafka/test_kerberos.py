@@ -8,9 +8,14 @@ from dataclasses import replace
 import pytest
 
 from kafka_tools.admin.client import AdminClient
+from kafka_tools.clock import Deadline
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.net.config import ClientConfig
+from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.trace import Trace
+from kafka_tools.protocol.messages.metadata import MetadataRequest
 from tests.against_kafka.harness import SECURE, RealKafka, Setup
+from tests.against_kafka.test_tls import Hurried
 from tests.net.kdc import REALM, Kdc, missing
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -29,14 +34,14 @@ def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
 
 @pytest.fixture(scope="module", params=["2.2.2", "3.9.2", "4.3.1"])
 def kafka(request: pytest.FixtureRequest, real_kafka: Callable[[Setup], RealKafka], kdc: Kdc) -> RealKafka:
-    """A broker that takes Kerberos tickets on both SASL listeners, and ends logins after three seconds on one."""
+    """A broker that takes Kerberos tickets on both SASL listeners, and ends logins after four seconds on one."""
     keytab = kdc.folder / "kafka-127.0.0.1.keytab"
     login = f'{MODULE} useKeyTab=true storeKey=true keyTab="{keytab}" principal="kafka/127.0.0.1@{REALM}";'
     lines = {"sasl.kerberos.service.name": "kafka", "sasl.enabled.mechanisms": "GSSAPI"}
     for listener in ("sasl_plaintext", "sasl_ssl"):
         lines[f"listener.name.{listener}.sasl.enabled.mechanisms"] = "GSSAPI"
         lines[f"listener.name.{listener}.gssapi.sasl.jaas.config"] = login
-    lines["listener.name.sasl_ssl.gssapi.connections.max.reauth.ms"] = "3000"
+    lines["listener.name.sasl_ssl.gssapi.connections.max.reauth.ms"] = "4000"
     setup = Setup(request.param, listeners=SECURE, properties=tuple(lines.items()))
     # Kafka 2.2 asks the JVM for the realm by reflection, which Java 17 allows no more by itself.
     exports = "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED"
@@ -69,6 +74,20 @@ def test_a_ticket_is_a_way_in(kafka: RealKafka, kdc: Kdc, listener: str, source:
     cache = f'useTicketCache=true ticketCache="{kdc.kinit("bob", "bob-secret")}"'
     with AdminClient(login(kafka, listener, keytab(kdc) if source == "keytab" else cache), timeout_s=30) as admin:
         assert admin.describe_cluster().cluster_id
+
+
+@pytest.mark.req("SASL-4")
+def test_a_login_is_renewed_on_its_connection(kafka: RealKafka, kdc: Kdc) -> None:
+    clock, lines = Hurried(), list[str]()
+    with Exchange(login(kafka, "SASL_SSL", keytab(kdc)), clock=clock, trace=Trace(lines.append, clock)) as exchange:
+        node = exchange.bootstrap(Deadline(clock, 120))
+        end_s = clock.monotonic_s() + clock.RATE * 4.8
+        while clock.monotonic_s() < end_s:
+            exchange.call(node, MetadataRequest(topics=[]), Deadline(clock, 120))
+            clock.sleep(0.02)
+    text = "".join(lines)
+    assert text.count("connection.ready") == 1
+    assert text.count("connection.login.renewed") >= 2
 
 
 def test_no_ticket_is_said_in_one_line(kafka: RealKafka) -> None:

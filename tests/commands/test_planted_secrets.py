@@ -108,6 +108,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, plants: Plants) -> Iterator[
     (folder / "operator-key.pem").write_text((folder / "operator.pem").read_text().split("-----BEGIN CERT")[0])
     (folder / "fails").write_text(f"#!/bin/sh\necho {SECRETS['printed']}\necho {SECRETS['printed']} >&2\nexit 3\n")
     (folder / "fails").chmod(0o755)
+    (folder / "digest").write_text(f"operator:{SECRETS['digest']}\n")
     (folder / "client.properties").write_text(
         f'sasl.jaas.config={PLAIN} username="lisa" password="{SECRETS["password"]}";\n{SECRETS["option"]}\n'
         f'{{"password": "{SECRETS["digest"]}"\n\\u00zz\n'
@@ -229,9 +230,11 @@ def _tried(run: Run, place: Place, path: str, line: str, way: Way, tmp_path: Pat
 @pytest.mark.parametrize(("path", "option"), FILES)
 def test_files_that_are_something_else(run: Run, place: Place, path: str, option: str) -> None:
     words = words_of(place, LINES[path][0])
-    if "--bootstrap-server" in options(path) and "--zk" not in option:
+    if option.startswith("--zk"):
+        words += ["--zookeeper", f"{place.dead}/kafka", "--timeout", "100ms"]
+    elif "--bootstrap-server" in options(path):
         words += ["--bootstrap-server", place.addresses["PLAINTEXT"]]
-    for name in ("client.properties", "operator.pem", "operator.p12"):
+    for name in ("client.properties", "operator.pem", "operator.p12", "digest"):
         # dump-log and console-producer show what a file holds: that is what they are for.
         shown = (*SECRETS, "key of operator") if path == "dump-log" else ()
         run(path, [*words, option, str(place.folder / name)], shown=shown)
