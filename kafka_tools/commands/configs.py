@@ -1,7 +1,7 @@
 """``kafka-configs``: show and change the configuration of topics, brokers, users, clients and more (ConfigCommand).
 
 Changes are incremental: what is not named stays. The Java tool prints its whole argument line, passwords included, when
-it fails; nothing here repeats a value.
+it fails; no message here repeats the value of a secret.
 """
 
 from __future__ import annotations

@@ -100,8 +100,11 @@ def _cells(config: Row) -> tuple[str, ...]:
 
 
 def _without_markup(text: str) -> str:
-    """Kafka's documentation is HTML in places: ``<code>`` and its like are left out."""
-    return re.sub(r"</?[a-zA-Z][^<>]{0,200}>", " ", text)
+    """Kafka's documentation is HTML in places: tags are left out, lists and paragraphs become one text."""
+    from html import unescape
+
+    inline = re.sub(r"</?(?:code|b|i|em|strong|tt|a)\b[^<>]{0,200}>", "", text)
+    return " ".join(unescape(re.sub(r"</?[a-zA-Z][^<>]{0,200}>", " ", inline)).split())
 
 
 def _number(value: float) -> str:

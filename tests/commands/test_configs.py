@@ -369,3 +369,16 @@ def test_defaults_are_described_with_all(run: Run, topics: tuple[str, str]) -> N
     everything = run("--describe", "--topic", topics[0], "--all", "-o", "wide").out
     assert " retention.ms = 604800000 " in everything and "Default config" in everything
     assert "retention.ms" not in run("--describe", "--topic", topics[0], "-o", "wide").out
+
+
+def test_documentation_in_html_is_shown_as_text() -> None:
+    from kafka_tools.output.config_table import tables
+
+    config = {
+        "name": "k", "value": "v", "source": "DEFAULT_CONFIG", "sensitive": False, "read_only": True, "type": "LIST",
+        "synonyms": [], "documentation": "One of <code>a</code>, &lt;b&gt;.<ul><li>first</li><li>second</li></ul>",
+    }  # fmt: skip
+    assert tables([{"kind": "resource", "entity": {"brokers": "1"}, "configs": [config]}]).splitlines()[-2:] == [
+        "   k = v      false      true       Default config  list",
+        "       One of a, <b>. first second",
+    ]
