@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.commands import _config_alter, _config_rows
 from kafka_tools.commands._config_alter import OF_ONE_TARGET, Ended
-from kafka_tools.commands._config_entities import Target, target_text
+from kafka_tools.commands._config_entities import Entity, Target, target_text
 from kafka_tools.commands._config_names import did_you_mean, unknown_names
 from kafka_tools.output.rows import ItemError, Row, Rows
 
@@ -32,6 +32,10 @@ class Place(ABC):
     @abstractmethod
     def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
         """What is set, as rows."""
+
+    @abstractmethod
+    def credentials(self, users: Sequence[Target]) -> Rows:
+        """The SCRAM credentials of these users, of everybody's if none are named."""
 
     @abstractmethod
     def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
@@ -66,6 +70,9 @@ class BrokerPlace(Place):
     def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
         return _config_rows.describe(self._admin, targets, show_all, documentation)
 
+    def credentials(self, users: Sequence[Target]) -> Rows:
+        return _config_rows.credentials(self._admin, [user[0].name or "" for user in users])
+
     def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
         return _config_rows.plan(self._admin, target, changes)
 
@@ -91,6 +98,12 @@ class ZooKeeperPlace(Place):
         from kafka_tools.commands import _config_zookeeper
 
         return _config_zookeeper.describe(self._configs, targets)
+
+    def credentials(self, users: Sequence[Target]) -> Rows:
+        from kafka_tools.commands import _config_zookeeper
+
+        described = _config_zookeeper.describe(self._configs, users or [(Entity("users", None),)])
+        return described._replace(rows=[row for row in described.rows if row["kind"] == "scram"])
 
     def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
         from kafka_tools.commands import _config_zookeeper

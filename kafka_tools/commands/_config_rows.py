@@ -61,9 +61,9 @@ def describe(admin: AdminClient, targets: Sequence[Target], show_all: bool, docu
     return Rows(KIND, rows, errors)
 
 
-def credentials(admin: AdminClient, user: str | None) -> Rows:
-    """The SCRAM credentials of one user, or of all."""
-    return Rows(KIND, *_scram(admin, user))
+def credentials(admin: AdminClient, users: Sequence[str]) -> Rows:
+    """The SCRAM credentials of these users, of everybody's if none are named."""
+    return Rows(KIND, *_scram(admin, users))
 
 
 def quotas_of(admin: AdminClient, target: Target) -> dict[QuotaEntity, dict[str, float]]:
@@ -242,15 +242,15 @@ def _default(entity_type: str, name: str) -> str | None:
 def _scram_if_any(admin: AdminClient, target: Target) -> tuple[list[Row], list[ItemError]]:
     """As ``_scram``; brokers 2.6 tell quotas and not credentials, which must not keep the quotas from being shown."""
     try:
-        return _scram(admin, target[0].name)
+        return _scram(admin, [target[0].name] if target[0].name else [])
     except UnsupportedVersion as error:
         return [], [ItemError.of(f"SCRAM credentials of {target_text(target)}", error)]
 
 
-def _scram(admin: AdminClient, user: str | None) -> tuple[list[Row], list[ItemError]]:
+def _scram(admin: AdminClient, users: Sequence[str]) -> tuple[list[Row], list[ItemError]]:
     rows = []
     errors = []
-    outcomes = admin.describe_user_scram_credentials([user] if user else None)
+    outcomes = admin.describe_user_scram_credentials(users or None)
     for name, outcome in outcomes.items():
         if outcome.error is None:
             credentials = [{"mechanism": each.mechanism, "iterations": each.iterations} for each in outcome.get()]

@@ -82,7 +82,7 @@ def command(context: click.Context, /, connection: Connection, output_format: st
             return _plan(place, users, changes, output_format)
         if changes:
             return _change(place, users, changes, output_format)
-        return _show(_credentials(place, users), users, output_format)
+        return _show(place.credentials(users), users, output_format)
 
 
 def main() -> NoReturn:
@@ -146,14 +146,6 @@ def _change(place: Place, users: list[Target], changes: list[ConfigChange], outp
         for change in changes
     ]
     return _run.finish(Rows("changed-scram", rows, failures(ended, changes)), output_format)
-
-
-def _credentials(place: Place, users: Sequence[Target]) -> Rows:
-    """The rows of users' credentials; of everybody's when nobody is named."""
-    from kafka_tools.commands._config_entities import Entity
-
-    described = place.describe(users or [(Entity("users", None),)], show_all=False, documentation=False)
-    return described._replace(rows=[row for row in described.rows if row["kind"] == "scram"])
 
 
 def _show(result: Rows, users: Sequence[Target], output_format: str | None) -> int:

@@ -107,3 +107,10 @@ def test_exactly_one_action_with_what_it_needs(run: Run, arguments: tuple[str, .
     ended = run(*arguments)
     assert (ended.status, ended.out) == (2, "")
     assert "alice-secret" not in ended.err
+
+
+def test_only_credentials_are_asked_for(run: Run) -> None:
+    # Quotas need another right on the cluster, which who looks after users may not have.
+    trace = run("--describe", "--trace").err
+    assert "DescribeUserScramCredentials" in trace
+    assert "DescribeClientQuotas" not in trace
