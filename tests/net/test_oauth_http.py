@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import ssl
 import threading
@@ -29,18 +30,32 @@ class Provider:
     def __init__(self, folder: Path) -> None:
         self.answers: list[tuple[int, object]] = [(200, {"access_token": "eyJ.abc.def", "expires_in": 100})]
         self.asked: list[tuple[dict[str, str], dict[str, list[str]]]] = []
+        self.drips = False
+        """Answers byte after byte and never to the end."""
+        self.idle = threading.Event()
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 size = int(self.headers["Content-Length"])
                 provider.asked.append((dict(self.headers), parse_qs(self.rfile.read(size).decode())))
+                if provider.drips:
+                    self._drip()
+                    return
                 status, body = provider.answers.pop(0) if len(provider.answers) > 1 else provider.answers[0]
                 data = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
+
+            def _drip(self) -> None:
+                self.send_response(200)
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    while provider.drips:
+                        self.wfile.write(b" ")
+                        provider.idle.wait(0.02)
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -166,6 +181,15 @@ def test_a_provider_that_stays_away_is_given_up(provider: Provider) -> None:
     with pytest.raises(AuthenticationFailed, match="HTTP status 503"):
         fetch(provider.config(), pauses)
     assert sum(pauses) == pytest.approx(1.0)
+
+
+def test_a_provider_that_never_comes_to_an_end_is_cut_off(provider: Provider) -> None:
+    provider.drips = True
+    try:
+        with pytest.raises(AuthenticationFailed, match=r"no whole answer within 0\.2 s"):
+            fetch(provider.config(sasl__login__read__timeout__ms="200", sasl__login__retry__backoff__max__ms="0"))
+    finally:
+        provider.drips = False
 
 
 NO_TOKENS = [b"", b"[]", b"null", b'{"access_token": ""}', b'{"access_token": 5}', b"[" * 100_000, b"x" * (1 << 20)]

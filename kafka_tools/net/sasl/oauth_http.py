@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import NamedTuple
 from urllib.parse import SplitResult, quote_plus, urlencode
@@ -94,9 +95,11 @@ def _ask(config: ClientConfig, url: SplitResult, headers: dict[str, str], body: 
     connection = _connection(config, url)
     try:
         path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-        connection.request("POST", path, body, headers)
-        answer = connection.getresponse()
-        data = answer.read(MAX_ANSWER_BYTES + 1)
+        connection.connect()
+        with _ended_in_time(connection):
+            connection.request("POST", path, body, headers)
+            answer = connection.getresponse()
+            data = answer.read(MAX_ANSWER_BYTES + 1)
     finally:
         connection.close()
     if answer.status >= 500:
@@ -104,6 +107,34 @@ def _ask(config: ClientConfig, url: SplitResult, headers: dict[str, str], body: 
     if answer.status != 200:
         raise _Refused(f"HTTP status {answer.status}{_reason(data)}")
     return _parsed(data)
+
+
+@contextmanager
+def _ended_in_time(connection: HTTPConnection) -> Iterator[None]:
+    """Cut the connection off when its timeout has passed as a whole: a socket's own counts anew with every byte."""
+    import socket
+    import threading
+
+    sock, is_late = connection.sock, threading.Event()
+
+    def cut() -> None:
+        is_late.set()
+        with suppress(OSError):
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)  # the TLS layer above stays for the reader
+
+    timer = threading.Timer(connection.timeout or 0, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (OSError, HTTPException) as error:
+        if is_late.is_set():
+            raise HTTPException(f"no whole answer within {connection.timeout:g} s") from error
+        raise
+    finally:
+        timer.cancel()
+    if is_late.is_set():
+        raise HTTPException(f"no whole answer within {connection.timeout:g} s")
 
 
 def _connection(config: ClientConfig, url: SplitResult) -> HTTPConnection:
