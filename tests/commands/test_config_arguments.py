@@ -200,3 +200,18 @@ def test_the_nearest_known_names_are_offered() -> None:
         "log.cleaner.thraeds"
     ]
     assert unknown_names("users", ["anything"]) == ([], [])
+
+
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z._-]{0,6}[a-z]", fullmatch=True),
+        st.tuples(st.sampled_from(["set", "append", "subtract"]), st.text("ab,=+-. ", max_size=10)),
+        min_size=1,
+    )
+)
+def test_any_change_survives_in_brackets(changes) -> None:
+    changes = {key: change for key, change in changes.items() if change[0] == "set" or change[1].strip()}
+    signs = {"set": "", "append": "+", "subtract": "-"}
+    text = ",".join(f"{key}{signs[operation]}=[{value}]" for key, (operation, value) in changes.items())
+    if changes:
+        assert settings(text) == [(operation, key, value.strip()) for key, (operation, value) in changes.items()]
