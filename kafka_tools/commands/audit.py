@@ -169,10 +169,9 @@ def _reaches(worst: str | None, fail_on: str) -> bool:
 
 def _print_json(result: Audit) -> None:
     from kafka_tools.output.json_doc import write
-    from kafka_tools.output.rows import plain
     from kafka_tools.spark.report.document import document
 
-    write(plain(document(result)), sys.stdout)
+    write(document(result), sys.stdout)
 
 
 def _print_tables(result: Audit) -> None:

@@ -13,7 +13,8 @@ JSON, so that what a cell holds is never ambiguous.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TextIO
 
 from kafka_tools.output.rows import Row, printable
@@ -47,11 +48,19 @@ def cell(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, list) and all(type(each) is int for each in value):
+        return f"[{','.join(map(str, value))}]"  # ids of brokers: what most lists are
     if isinstance(value, list | dict):
-        import json
-
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return _compact_json()(value)
     return str(value)
+
+
+@cache
+def _compact_json() -> Callable[[Any], str]:
+    """One encoder for all cells: making one takes longer than using it."""
+    from json import JSONEncoder
+
+    return JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def _disarmed(value: Any) -> str:

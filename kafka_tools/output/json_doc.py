@@ -15,15 +15,21 @@ _CONTROLS = {code: f"\\u{code:04x}" for code in range(127, 160)}
 
 def write(document: dict[str, Any], stream: TextIO) -> None:
     """Write ``document`` and a newline."""
-    stream.write(_quiet(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)) + "\n")
+    stream.write(_text(document, indent=2) + "\n")
 
 
 def write_lines(rows: Iterable[dict[str, Any]], stream: TextIO) -> None:
     """Write each row as an object on a line of its own."""
     for row in rows:
-        text = json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        stream.write(_quiet(text) + "\n")
+        stream.write(_text(row, separators=(",", ":")) + "\n")
 
 
-def _quiet(text: str) -> str:
+def _text(value: Any, **layout: Any) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, **layout)
+    except ValueError:
+        # JSON has no NaN and no infinities; looking for them beforehand would take longer than writing.
+        from kafka_tools.output.rows import plain
+
+        text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, **layout)
     return text.translate(_CONTROLS) if "\x7f" in text or not text.isascii() else text

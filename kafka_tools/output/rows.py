@@ -65,7 +65,7 @@ def envelope(result: Rows) -> Row:
     """The document that ``-o json`` and ``-o yaml`` print: schema, data, errors."""
     return {
         "schema": f"kafka-tools/{result.kind}/v1",
-        "data": [plain(row) for row in result.rows],
+        "data": list(result.rows),
         "errors": [error._asdict() for error in result.errors],
     }
 
@@ -83,11 +83,11 @@ def show(result: Rows, form: str, stream: TextIO | None = None) -> None:
     elif form == "jsonl":
         from kafka_tools.output.json_doc import write_lines
 
-        write_lines((plain(row) for row in result.rows), out)
+        write_lines(result.rows, out)
     elif form == "yaml":
         from kafka_tools.output import yaml_doc
 
-        yaml_doc.write(envelope(result), out)
+        yaml_doc.write(plain(envelope(result)), out)
     else:
         _show_lines(result, form, out)
 

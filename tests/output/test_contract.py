@@ -185,6 +185,7 @@ def test_a_schema_is_one_and_its_examples_follow_it(kind: str, documents: Valida
     assert schema["$id"] == f"{kind}.v1.schema.json"
     for example in schema.get("examples", ()):
         documents[kind].validate(example)
+    assert [name for name, member in _described(schema["$defs"]["row"]) if not member.get("description")] == []
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -289,6 +290,17 @@ def test_columns_are_members_of_the_rows(kind: str) -> None:
     assert set(shape.table) <= set(shape.wide)
     assert set(shape.wide) - described == set()
     assert len(set(shape.wide)) == len(shape.wide)
+
+
+def _described(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every member of a row, and of what it holds, with its schema."""
+    for name, member in schema.get("properties", {}).items():
+        if "const" not in member or name != "kind":
+            yield name, member
+        yield from _described(member)
+        yield from _described(member.get("items", {}))
+    for each in schema.get("oneOf", ()):
+        yield from _described(each)
 
 
 def _members(schema: Mapping[str, Any]) -> Iterator[str]:
