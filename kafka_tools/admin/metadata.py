@@ -13,6 +13,7 @@ from kafka_tools.clock import Deadline
 from kafka_tools.errors import KafkaToolsError, NetworkError
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.freshness import Freshness
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.values import Node
 
@@ -26,13 +27,16 @@ class ClusterMetadata:
         self._nodes: dict[int, Node] = {}
         self._controller_id = -1
         self._cluster_id: str | None = None
-        self._updated_s: float | None = None
-        self._attempted_s: float | None = None
-        self._update_requested = False
+        config = exchange.config
+        self._freshness = Freshness(
+            exchange.clock,
+            max_age_ms=config.number("metadata.max.age.ms"),
+            backoff_ms=config.number("retry.backoff.ms"),
+        )
 
     def request_update(self) -> None:
         """What is known turned out to be wrong: the next user asks again."""
-        self._update_requested = True
+        self._freshness.wanted = True
 
     def clear_controller(self) -> None:
         """The controller has moved; the nodes stay known."""
@@ -74,22 +78,15 @@ class ClusterMetadata:
 
     def delay_s(self) -> float:
         """Seconds until a refresh is allowed (0: now); the caller waits, so that retries do not storm."""
-        if self._attempted_s is None:
-            return 0.0
-        backoff_s = self._exchange.config.number("retry.backoff.ms") / 1000
-        return max(0.0, self._attempted_s + backoff_s - self._clock.monotonic_s())
+        return self._freshness.pause_s()
 
     def is_due(self) -> bool:
         """Whether the next user has to ask the cluster."""
-        if self._updated_s is None or self._update_requested:
-            return True
-        max_age_s = self._exchange.config.number("metadata.max.age.ms") / 1000
-        return self._clock.monotonic_s() - self._updated_s >= max_age_s
+        return self._freshness.is_stale
 
     def update(self, cluster_id: str | None, controller_id: int, nodes: list[Node]) -> None:
         """Take a cluster's description; one without any node changes nothing but is an answer."""
-        self._updated_s = self._clock.monotonic_s()
-        self._update_requested = False
+        self._freshness.updated()
         if nodes:
             self._nodes = {node.id: node for node in nodes}
             self._controller_id = controller_id
@@ -105,7 +102,7 @@ class ClusterMetadata:
             return
         self._clock.sleep(min(self.delay_s(), deadline.left_s()))
         node = self.any_node(deadline)
-        self._attempted_s = self._clock.monotonic_s()
+        self._freshness.attempted()
         if self._exchange.config.is_controllers:
             self._ask_controllers(node, deadline)
             return

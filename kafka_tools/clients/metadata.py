@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import BrokerError, DeadlineExceeded, NetworkError
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.freshness import Freshness
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.schema import Request
@@ -49,8 +50,7 @@ class ClusterMetadata:
     ) -> None:
         self._exchange = exchange
         self._clock = clock
-        self._max_age_s = max_age_ms / 1000
-        self._backoff_s = backoff_ms / 1000
+        self._freshness = Freshness(clock, max_age_ms=max_age_ms, backoff_ms=backoff_ms)
         self._auto_create = auto_create
         self.nodes: dict[int, Node] = {}
         self.topics: dict[str, TopicInfo] = {}
@@ -58,41 +58,43 @@ class ClusterMetadata:
         self.is_known = False
         """Whether a broker has answered yet."""
         self._interest: set[str] | None = set()
-        self._asked_at_s = float("-inf")
-        self.update_wanted = True
-        """Whether what is known is known to be incomplete or wrong."""
 
     def watch(self, names: Iterable[str]) -> None:
         """Make exactly these topics the ones that refreshes ask for."""
         wanted = set(names)
         if self._interest is None or wanted - self._interest:
-            self.update_wanted = True
+            self.request_update()
         self._interest = wanted
 
     def add(self, name: str) -> None:
         """Ask for this topic too from now on."""
         if self._interest is not None and name not in self._interest:
             self._interest.add(name)
-            self.update_wanted = True
+            self.request_update()
 
     def watch_all(self) -> None:
         """Make refreshes ask for every topic (a subscription by pattern)."""
         if self._interest is not None:
-            self._interest, self.update_wanted = None, True
+            self._interest = None
+            self.request_update()
 
     def request_update(self) -> None:
         """What is known proved wrong: refresh at the next chance."""
-        self.update_wanted = True
+        self._freshness.wanted = True
+
+    @property
+    def update_wanted(self) -> bool:
+        """Whether what is known is known to be incomplete or wrong."""
+        return self._freshness.wanted
 
     @property
     def update_due(self) -> bool:
         """Whether a refresh is wanted, or the view is too old, and the last try is a back-off ago."""
-        age_s = self._clock.monotonic_s() - self._asked_at_s
-        return age_s >= self._backoff_s if self.update_wanted else age_s >= self._max_age_s
+        return self._freshness.is_due
 
     def request(self) -> MetadataRequest:
         """The request for the topics of interest; counts as asked from now on."""
-        self._asked_at_s = self._clock.monotonic_s()
+        self._freshness.attempted()
         names = None if self._interest is None else sorted(self._interest)
         return MetadataRequest(
             topics=None if names is None else [MetadataRequest.RequestTopic(name=name) for name in names],
@@ -105,10 +107,10 @@ class ClusterMetadata:
 
     def take(self, response: MetadataResponse) -> None:
         """Replace the view. Topic errors are kept, not raised; those that a moment mends ask for another update."""
-        self.update_wanted = False
         if response.error_code:
-            self.update_wanted = True
+            self.request_update()
             return
+        self._freshness.updated()
         self.nodes = {row.node_id: Node(row.node_id, row.host, row.port, row.rack) for row in response.brokers}
         topics = {}
         for row in response.topics:
@@ -116,7 +118,7 @@ class ClusterMetadata:
                 continue
             topics[row.name] = self._topic(row.name, row)
             if error_codes.error(row.error_code).retriable:
-                self.update_wanted = True
+                self.request_update()
         self.topics = topics
         self.is_known = True
 
@@ -188,7 +190,7 @@ class ClusterMetadata:
             self._wait_for_update(deadline)
 
     def _wait_for_update(self, deadline: Deadline) -> None:
-        wait_s = self._backoff_s - (self._clock.monotonic_s() - self._asked_at_s)
+        wait_s = self._freshness.pause_s()
         if wait_s > 0:
             self._clock.sleep(min(wait_s, deadline.left_s()))
         if not deadline.expired:
@@ -205,7 +207,7 @@ class ClusterMetadata:
             if before is not None and found.leader_epoch < before.leader_epoch:
                 found = before
             if found.leader_id == NO_LEADER:
-                self.update_wanted = True
+                self.request_update()
             partitions[partition.partition_index] = found
         available = tuple(sorted(number for number, found in partitions.items() if found.leader_id != NO_LEADER))
         return TopicInfo(name, row.topic_id, row.is_internal, row.error_code, partitions, available)

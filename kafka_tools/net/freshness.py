@@ -1,0 +1,46 @@
+"""When what is known of a cluster has to be asked for again, for whoever keeps it (``admin.metadata``,
+``clients.metadata``): when it proved wrong, when it is too old, and never twice within the backoff.
+
+Knows times and no cluster. The rules are those of Kafka's ``AdminMetadataManager`` and ``Metadata``.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.clock import Clock
+
+NEVER = float("-inf")
+
+
+class Freshness:
+    """``wanted``: what is known is known to be missing, incomplete or wrong."""
+
+    def __init__(self, clock: Clock, *, max_age_ms: int, backoff_ms: int) -> None:
+        self._clock = clock
+        self._max_age_s = max_age_ms / 1000
+        self._backoff_s = backoff_ms / 1000
+        self._attempted_s = NEVER
+        self._updated_s = NEVER
+        self.wanted = True
+
+    def attempted(self) -> None:
+        """Somebody asks now; whether an answer comes is not known."""
+        self._attempted_s = self._clock.monotonic_s()
+
+    def updated(self) -> None:
+        """An answer was taken."""
+        self._updated_s = self._clock.monotonic_s()
+        self.wanted = False
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether what is known should not be relied on."""
+        return self.wanted or self._clock.monotonic_s() - self._updated_s >= self._max_age_s
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is stale, and asking again is allowed now."""
+        return self.is_stale and self.pause_s() <= 0.0
+
+    def pause_s(self) -> float:
+        """Seconds until asking again is allowed; 0 for now. Retries must not storm the brokers."""
+        return max(0.0, self._attempted_s + self._backoff_s - self._clock.monotonic_s())
