@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
@@ -191,14 +191,21 @@ class Dump:
 
     def _offset_index(self, path: str, name: str) -> None:
         named = self._base_offset(path, name)
-        base_offset = named or 0
         self._file(DumpedFile(path, "index", named))
+        cut = index_check.cut_entry(path, "index", indexes.OFFSET_ENTRY.size)
+        # Kafka's tool cuts such a file itself when it closes it, and from then on finds it sound.
+        self._offset_entries(path, named or 0, is_sound=cut is None or self.ending.strict)
+        if cut is not None:
+            self.note(cut)
+
+    def _offset_entries(self, path: str, base_offset: int, *, is_sound: bool) -> None:
         with self._log_of(path) as segment:
             if not os.path.getsize(path) // indexes.OFFSET_ENTRY.size:
                 self.ending.empty_index(path)
                 return
             if self.options.index_sanity_check:
-                self._sanity(path, base_offset, index_check.offset_index_sanity, "index-order")
+                if is_sound:
+                    self._sanity(path, base_offset, index_check.offset_index_sanity, "index-order")
                 return
             for entry in index_check.written_entries(indexes.read_offset_index(path, base_offset), base_offset):
                 if not self._wants(entry.offset):
@@ -222,13 +229,19 @@ class Dump:
 
     def _time_index(self, path: str, name: str) -> None:
         named = self._base_offset(path, name)
-        base_offset = named or 0
         self._file(DumpedFile(path, "timeindex", named))
+        cut = index_check.cut_entry(path, "timeindex", indexes.TIME_ENTRY.size)
+        self._time_entries(path, named or 0, is_sound=cut is None or self.ending.strict)
+        if cut is not None:
+            self.note(cut)
+
+    def _time_entries(self, path: str, base_offset: int, *, is_sound: bool) -> None:
         with self._log_of(path) as segment:
             offset_index = self._offset_lookup(path, base_offset)
             entries = index_check.written_entries(indexes.read_time_index(path, base_offset), base_offset)
             if self.options.index_sanity_check:
-                self._sanity(path, base_offset, index_check.time_index_sanity, "timeindex-order")
+                if is_sound:
+                    self._sanity(path, base_offset, index_check.time_index_sanity, "timeindex-order")
                 return
             checker = index_check.TimeEntries(segment, path, offset_index) if segment and offset_index else None
             for entry in entries:
@@ -281,18 +294,13 @@ class Dump:
 
     def _txn_index(self, path: str, name: str) -> None:
         self._file(DumpedFile(path, "txnindex", self._base_offset(path, name)))
+        if self.ending.strict:
+            _refuse_newer(path)
         try:
             for number, entry in enumerate(indexes.read_txn_index(path)):
-                # Kafka 4.3.1 reads one of the version's two bytes, and fails only if that one is not 0.
-                shown = entry.version >> 8
                 if self.ending.strict:
-                    if entry.version != indexes.TXN_VERSION:
-                        self._note_version(path, number, entry)
-                    if shown > indexes.TXN_VERSION:
-                        raise LogError(f"{path}: the unknown version {entry.version} of an entry", path=path)
-                    self.ending.aborted_transaction(entry._replace(version=shown))
-                    continue
-                if self._wants(entry.last_offset):
+                    self.ending.aborted_transaction(entry._replace(version=_version_shown(entry)))
+                elif self._wants(entry.last_offset):
                     self.ending.aborted_transaction(entry)
                 if entry.version != indexes.TXN_VERSION:
                     self._note_version(path, number, entry)
@@ -328,6 +336,20 @@ class Dump:
         except CorruptIndex as error:
             found = "leader-epochs" if kind == "leader_epochs" else "partition-metadata"
             self.note(Finding(path, found, str(error), error.position))
+
+
+def _version_shown(entry: indexes.AbortedTransaction) -> int:
+    """Kafka 4.3.1 reads one of the version's two bytes."""
+    return entry.version >> 8
+
+
+def _refuse_newer(path: str) -> None:
+    """Raise LogError for an entry whose version Kafka's tool refuses; it reads all of them before it shows one."""
+    with suppress(CorruptIndex):
+        for number, entry in enumerate(indexes.read_txn_index(path)):
+            if _version_shown(entry) > indexes.TXN_VERSION:
+                place = f"{path} at {number * indexes.TXN_ENTRY.size}"
+                raise LogError(f"{place}: the entry has the unknown version {entry.version}", path=path)
 
 
 def check_start(segment: Segment, start: int) -> None:

@@ -15,6 +15,7 @@ from kafka_tools.errors import CorruptBatch
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.control import read_marker
 from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.index_check import cut_entry
 from kafka_tools.storage.indexes import (
     OFFSET_ENTRY,
     TIME_ENTRY,
@@ -327,11 +328,9 @@ class TransactionIndexCheck(_Follower[_Abort]):
 
 def _end_of_index(path: str, kind: str, entry_bytes: int, position: int) -> Iterator[Finding]:
     """What is wrong behind the last entry of an offset or time index: nothing but zeros belongs there."""
-    size = os.stat(path).st_size
-    left = size % entry_bytes
+    cut = cut_entry(path, kind, entry_bytes)
     stray = nonzero_from(path, position)
-    if stray is not None and stray < size - left:
+    if stray is not None and (cut is None or stray < (cut.position or 0)):
         yield Finding(path, f"{kind}-order", "entries follow the zeros at the end", stray - stray % entry_bytes)
-    if left:
-        text = f"the last {left} bytes are no whole entry of {entry_bytes} bytes"
-        yield Finding(path, f"{kind}-size", text, size - left)
+    if cut is not None:
+        yield cut

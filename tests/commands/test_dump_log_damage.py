@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import resource
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -167,6 +168,38 @@ def test_bytes_of_a_directory_or_a_missing_file_get_one_line(tmp_path: Path) -> 
     missing.mkdir()
     status, _, lines = dump("--files", str(missing))
     assert status == 1 and lines[0] == f"{PROGRAM}: there are no log files in the directory {missing}"
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_an_index_that_ends_within_an_entry_is_damage(suffix: str, tmp_path: Path) -> None:
+    """Kafka's tool cuts an offset index itself, and then finds it sound; no file is touched here."""
+    log_of(tmp_path, BATCH)
+    (tmp_path / f"{0:020d}.index").write_bytes(struct.pack(">ii", 0, 0))
+    path = tmp_path / f"{0:020d}{suffix}"
+    entry = struct.pack(">ii", 0, 0) if suffix == ".index" else struct.pack(">qi", 1, 0)
+    path.write_bytes(entry + b"\x00" * 3)
+    whole = f"{path} at {len(entry)}: the last 3 bytes are no whole entry of {len(entry)} bytes"
+    status, stdout, lines = dump("--files", str(path))
+    assert (status, stdout.count(b"\n")) == (1, 2)
+    assert lines == [f"{PROGRAM}: {whole}"]
+    status, stdout, lines = dump("--index-sanity-check", "--files", str(path))
+    assert status == 1 and len(lines) == 1
+    assert stdout.endswith(b"passed sanity check.\n") == (suffix == ".index")
+    status, stdout, lines = dump("--index-sanity-check", "--keep-going", "--files", str(path))
+    assert (status, lines) == (1, [f"{PROGRAM}: {whole}"])
+    assert b"passed" not in stdout
+    assert path.read_bytes() == entry + b"\x00" * 3
+
+
+def test_a_transaction_index_of_a_newer_version_ends_the_text_before_its_first_entry(tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020d}.txnindex"
+    entries = [struct.pack(">hqqqq", version, 7, 1, 2, 3) for version in (0, 0x0102)]
+    path.write_bytes(b"".join(entries))
+    status, stdout, lines = dump("--files", str(path))
+    assert (status, stdout) == (1, f"Dumping {path}\n".encode())
+    assert lines == [f"{PROGRAM}: {path} at 34: the entry has the unknown version 258"]
+    status, stdout, lines = dump("--keep-going", "--files", str(path))
+    assert (status, stdout.count(b"producerId: 7")) == (1, 2)
 
 
 @pytest.mark.parametrize("name", ["copy.log", "99999999999999999999.log", "1_0.log"])
