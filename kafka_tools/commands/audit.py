@@ -79,14 +79,15 @@ def command(
 ) -> int:
     """Audit whole log directories with Spark: what is broken, what is wasted, who writes what.
 
-    LOG_DIR is a directory from a broker's log.dirs, or one partition's; give those of several brokers to have the
-    copies of each partition compared. Nothing is changed and no broker is asked; a directory that a broker is writing
+    LOG_DIR is a directory from a broker's log.dirs, or one partition's, on this machine or in a store (s3://, gs://,
+    abfss://, hdfs://); give those of several brokers to have the copies of each partition compared. Nothing is changed and no broker is asked; a directory that a broker is writing
     to may be audited. Every CRC is checked, and unless --headers-only is given every record is parsed.
 
     \b
     Examples:
       kafka-tools audit /var/kafka-logs --report audit.html
       kafka-tools audit /mnt/broker-1 /mnt/broker-2 --topics 'orders*' -o json --fail-on warning
+      kafka-tools audit s3://backups/broker-1 --headers-only
     """
     from kafka_tools.spark.session import spark_session
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -20,10 +21,11 @@ from kafka_tools.spark.findings import files, judgement
 from kafka_tools.spark.findings.copies import Suspect, locate
 from kafka_tools.spark.findings.facts import Around, PartitionFacts, finish, read_log_dir, seen_until
 from kafka_tools.spark.findings.kinds import INFO
-from kafka_tools.spark.measures.configs import Configs, read_configs
+from kafka_tools.spark.measures.configs import read_configs
 from kafka_tools.spark.measures.partition import Depth, PartitionMeasures, measure
 from kafka_tools.spark.options import DEFAULT_RANGE_BYTES
-from kafka_tools.spark.plan import ListedFiles, Range, cut, pack, partitions, segments_of
+from kafka_tools.spark.plan import Range, cut, pack, partitions, segments_of
+from kafka_tools.spark.store_copy import log_dir_copy
 from kafka_tools.spark.summary import AuditFinding, Summary
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ class Audit(NamedTuple):
 class _Plan:
     """What there is to read, found on the driver."""
 
-    def __init__(self, log_dirs: Sequence[str], options: AuditOptions) -> None:
+    def __init__(self, log_dirs: Sequence[str], options: AuditOptions, copies: ExitStack) -> None:
         self.segments: list[Range] = []
         self.left_out: Counter[Key] = Counter()
         self.left_out_bytes: Counter[Key] = Counter()
@@ -102,15 +104,14 @@ class _Plan:
         self.findings: list[AuditFinding] = []
         self.keys: list[Key] = []
         self.sizes: dict[Key, list[int]] = {}
+        self.on_disk: dict[str, str] = {}
+        """Where each log directory's own files can be read: for those of a store, a copy."""
         for log_dir in log_dirs:
             # First the partitions: they say in one line what a directory that cannot be read has.
             for found in partitions(log_dir, options.topics):
                 key = (log_dir, found.topic, found.partition)
                 self.keys.append(key)
-                if isinstance(found, ListedFiles):
-                    self.findings += files.listed_file_findings(found)
-                else:
-                    self.directories.append(files.Directory(*key, found.directory))
+                self.directories.append(files.Directory(*key, found.directory))
                 for segment in segments_of(log_dir, found):
                     if _is_old(segment, options.since_ms):
                         self.left_out[key] += 1
@@ -118,7 +119,9 @@ class _Plan:
                     else:
                         self.segments.append(segment)
                         self.sizes.setdefault(key, []).append(segment.size)
-            self.findings += files.log_dir_findings(log_dir)
+            here = copies.enter_context(log_dir_copy(log_dir)) if is_remote(log_dir) else log_dir
+            self.on_disk[log_dir] = here
+            self.findings += (files.in_store(finding, here, log_dir) for finding in files.log_dir_findings(here))
 
 
 def _is_old(segment: Range, since_ms: int | None) -> bool:
@@ -199,9 +202,14 @@ def audit(spark: SparkSession, log_dirs: Sequence[str], options: AuditOptions | 
 
 def audit_with(engine: Engine, log_dirs: Sequence[str], options: AuditOptions) -> Audit:
     """The same with any engine. InputError as above."""
+    with ExitStack() as copies:
+        return _audit(engine, log_dirs, options, copies)
+
+
+def _audit(engine: Engine, log_dirs: Sequence[str], options: AuditOptions, copies: ExitStack) -> Audit:
     now_ms = int(time.time() * 1000) if options.now_ms is None else options.now_ms
     directories = list(dict.fromkeys(map(normalised, log_dirs)))
-    plan = _Plan(directories, options)
+    plan = _Plan(directories, options, copies)
     depth = Depth(now_ms, options.records, digests=len(directories) > 1)
     total = sum(segment.size for segment in plan.segments)
     range_bytes = min(options.range_bytes, max(_LEAST_RANGE_BYTES, total // max(1, engine.parallelism)))
@@ -216,7 +224,7 @@ def audit_with(engine: Engine, log_dirs: Sequence[str], options: AuditOptions) -
         for found in found_in_files:
             findings.extend(found)
     every = list(facts.values())
-    around = _around(directories, every, now_ms)
+    around = _around(plan.on_disk, every, now_ms)
     transactional_ids = judgement.transactional_ids(every)
     for each in every:
         findings.add_counted(each.summary)
@@ -242,14 +250,15 @@ def task_bytes(total_bytes: int, range_bytes: int, parallelism: int) -> int:
     return max(range_bytes, min(wanted, _LARGEST_TASK_BYTES))
 
 
-def _around(directories: Sequence[str], every: Sequence[PartitionFacts], now_ms: int) -> Around:
-    local = [log_dir for log_dir in directories if not is_remote(log_dir)]
-    configs = read_configs(local) if local else Configs(False, {}, {})
-    by_dir: dict[str, list[PartitionFacts]] = {path: [] for path in directories}
+def _around(on_disk: dict[str, str], every: Sequence[PartitionFacts], now_ms: int) -> Around:
+    by_dir: dict[str, list[PartitionFacts]] = {path: [] for path in on_disk}
     for facts in every:
         by_dir[facts.log_dir].append(facts)
-    log_dirs = {path: seen_until(read_log_dir(path, now_ms), here, now_ms) for path, here in by_dir.items()}
-    return Around(now_ms, configs, log_dirs)
+    log_dirs = {
+        path: seen_until(read_log_dir(on_disk[path], now_ms)._replace(path=path), here, now_ms)
+        for path, here in by_dir.items()
+    }
+    return Around(now_ms, read_configs(on_disk.values()), log_dirs)
 
 
 class Measure:

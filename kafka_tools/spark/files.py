@@ -206,15 +206,27 @@ def read_whole(path: str, limit_bytes: int) -> bytes:
 
 def list_store(directory: str) -> Iterator[Entry]:
     """All files below a directory of a store, sorted by path. FileNotFoundError, OSError."""
+    for entry, is_file in _listed(directory, recursive=True):
+        if is_file:
+            yield entry
+
+
+def list_directory(directory: str) -> tuple[list[Entry], list[str]]:
+    """(files, directories) directly in a directory of a store, sorted by path. FileNotFoundError, OSError."""
+    found = list(_listed(directory, recursive=False))
+    return [entry for entry, is_file in found if is_file], [entry.path for entry, is_file in found if not is_file]
+
+
+def _listed(directory: str, *, recursive: bool) -> Iterator[tuple[Entry, bool]]:
+    """(what is there, whether it is a file)."""
     from pyarrow import fs
 
     system, key = _system_and_key(directory)
     prefix = directory.removesuffix("/")[: -len(key)] if key else directory
-    found = system.get_file_info(fs.FileSelector(key, recursive=True))
+    found = system.get_file_info(fs.FileSelector(key, recursive=recursive))
     for info in sorted(found, key=lambda info: info.path):
-        if info.is_file:
-            modified_ms = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
-            yield Entry(prefix + info.path, int(info.size), modified_ms)
+        modified_ms = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
+        yield Entry(prefix + info.path, int(info.size or 0), modified_ms), bool(info.is_file)
 
 
 def _info(path: str) -> Any:

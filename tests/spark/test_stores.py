@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import logging
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 
+from kafka_tools.commands import audit as audit_command
 from kafka_tools.errors import InputError
 from kafka_tools.records.build import build_batch
-from kafka_tools.spark import files
+from kafka_tools.spark import files, store_copy
 from kafka_tools.spark.arrow import record_batches as batch_rows
 from kafka_tools.spark.file_arrow import directories
 from kafka_tools.spark.file_arrow import record_batches as file_rows
@@ -23,7 +27,8 @@ from kafka_tools.spark.options import BATCH_OPTIONS, FILE_OPTIONS, RECORD_OPTION
 from kafka_tools.spark.plan import plan
 from kafka_tools.spark.record_arrow import record_batches as record_rows
 from kafka_tools.spark.rows import BATCH_COLUMNS, CONTENT_COLUMNS, FILE_COLUMNS, RECORD_COLUMNS
-from tests.corpus.golden import case
+from tests.corpus.golden import case, golden_root
+from tests.spark.planted import NOW_MS, PLANTS, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -170,11 +175,99 @@ def test_spark_reads_a_store(endpoint: str, spark: SparkSession) -> None:
     try:
         kafka_tools.spark.register(spark)
         rows = spark.read.format("kafka_log_batches").option("columns", "record_count").load(path).collect()
+        audited_there = CliRunner().invoke(audit_command.command, [path, "-o", "json"], standalone_mode=False)
     finally:
         for name in (*ENVIRONMENT, "AWS_ENDPOINT_URL"):
             spark.sparkContext.environment.pop(name, None)
         kafka_tools.spark.register(spark)
     assert sum(row.record_count for row in rows) == 340
+    assert audited_there.return_value == 0, audited_there.output
+    (partition,) = json.loads(audited_there.stdout)["data"]["partitions"]
+    assert (partition["records"], partition["log_dir"]) == (340, path)
+
+
+def same_times(folder: Path, name: str) -> None:
+    """The files were last written when their objects were."""
+    for entry in files.list_store(f"s3://{BUCKET}/{name}"):
+        assert entry.modified_ms is not None
+        path = folder / entry.path.removeprefix(f"s3://{BUCKET}/{name}/")
+        os.utime(path, (entry.modified_ms / 1000, entry.modified_ms / 1000))
+
+
+def audited(path: str) -> Any:
+    """The whole document, with paths below the log directory."""
+    from kafka_tools.spark.audit import AuditOptions, audit_with
+    from kafka_tools.spark.report.document import data
+    from tests.spark.one_process import OneProcess
+
+    result = audit_with(OneProcess(), [path], AuditOptions(now_ms=NOW_MS, range_bytes=4096))
+    found = json.loads(json.dumps(data(result), default=str).replace(files.normalised(path), "LOGS"))
+    for part in ("findings", "finding_counts", "partitions", "topics"):
+        assert found[part] is not None
+    return found
+
+
+STORED = (
+    "logdir-killed-43", "txn-43", "metadata-39", "compact-43", "corrupt-empty-files-none43", "corrupt-flip-crc-none43",
+    "corrupt-index-wrong-position-none43", "corrupt-truncated-batch-none43", "corrupt-garbage-tail-m1gz",
+    "corrupt-no-log-none43",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*STORED, *PLANTS])
+def test_the_audit_of_a_store_is_that_of_the_same_files_on_disk(endpoint: str, tmp_path: Path, name: str) -> None:
+    """Indexes, checkpoints, snapshots and configs are among them, and damage at the very end."""
+    pytest.importorskip("pyspark", reason="the Spark packages are not installed")
+    folder = tmp_path / "kafka-logs"
+    if name in PLANTS:
+        PLANTS[name](folder)
+    else:
+        data_folder = golden_root() / name / "data"
+        shutil.copytree(data_folder if data_folder.is_dir() else case(name).cwd, folder)
+    for empty in [path for path in folder.iterdir() if path.is_dir() and not any(path.iterdir())]:
+        (empty / "partition.metadata").write_text("")  # a store knows no empty directories
+    path = upload(folder, f"audit/{name}/kafka-logs")
+    same_times(folder, f"audit/{name}/kafka-logs")
+    expected = audited(str(folder))
+    assert audited(path) == expected
+    if name in PLANTS or name.startswith("corrupt"):
+        assert expected["findings"]
+
+
+def test_one_partition_in_a_store_is_audited_as_on_disk(endpoint: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="the Spark packages are not installed")
+    write(tmp_path, "orders-0", [build_batch([(NOW_MS - 1, None, b"v", ())]), b"torn"])
+    path = upload(tmp_path / "orders-0", "single/orders-0")
+    same_times(tmp_path / "orders-0", "single/orders-0")
+    expected = audited(str(tmp_path / "orders-0"))
+    assert [row["partition"] for row in expected["partitions"]] == [0]
+    assert audited(path) == expected
+
+
+def test_logs_too_large_to_follow_are_not_fetched(
+    endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = build_batch([(NOW_MS - 1, None, bytes(2_000_000), ())])
+    write(tmp_path, "orders-0", [batch])
+    path = upload(tmp_path, "large")
+    fetched: list[str] = []
+    opened = store_copy.open_file
+
+    def noted(path: str) -> files.File:
+        fetched.append(path.rpartition(".")[2])
+        return opened(path)
+
+    monkeypatch.setattr(store_copy, "open_file", noted)
+    limits = ((10**9, b"", []), (10**9, b"x" * 34, ["log", "snapshot"]), (10, b"x", ["snapshot"]))
+    for walked_bytes, state, expected in limits:
+        (tmp_path / "orders-0" / f"{1:020d}.snapshot").write_bytes(state)
+        upload(tmp_path, "large")
+        fetched.clear()
+        with store_copy.partition_copy(f"{path}/orders-0", walked_bytes, 1_000_000) as copy:
+            (log,) = Path(copy).glob("*.log")
+            assert log.stat().st_size == len(batch)
+            assert (log.read_bytes() == batch) == ("log" in expected)
+        assert sorted(set(fetched) - {"snapshot"} | (set(fetched) if state else set())) == expected
 
 
 def test_hdfs_without_its_library_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,8 +184,8 @@ def seen_until(log_dir: LogDir, partitions: Iterable[PartitionFacts], now_ms: in
     """The log directory with ``as_of_ms`` moved on to the newest timestamp and the newest write that are not ahead."""
     newest = log_dir.as_of_ms
     for facts in partitions:
+        newest = max(newest, facts.batches.seen_ms)
         for piece in facts.pieces:
-            for time_ms in (piece.newest_ms, piece.written_ms):
-                if time_ms is not None and newest < time_ms <= now_ms:
-                    newest = time_ms
+            if piece.written_ms is not None and newest < piece.written_ms <= now_ms:
+                newest = piece.written_ms
     return log_dir._replace(as_of_ms=newest)

@@ -15,6 +15,7 @@ from kafka_tools.spark.files import is_remote
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
 from kafka_tools.spark.findings.kinds import ERROR, WARNING
 from kafka_tools.spark.plan import is_partition_on_disk
+from kafka_tools.spark.store_copy import partition_copy
 from kafka_tools.spark.summary import AuditFinding
 from kafka_tools.storage import names
 from kafka_tools.storage.check import check_file, limited
@@ -50,19 +51,31 @@ class Directory(NamedTuple):
 
 def partition_file_findings(directory: Directory) -> Iterator[AuditFinding]:
     """What is wrong with the files of a partition's directory that are no logs and no indexes of offsets and times."""
-    for finding in limited(_of_partition(directory), MOST_OF_A_KIND):
-        yield _audit_finding(finding, directory.topic, directory.partition)
+    place = directory.topic, directory.partition
+    if not is_remote(directory.path):
+        for finding in limited(_of_partition(directory.path), MOST_OF_A_KIND):
+            yield _audit_finding(finding, *place)
+        return
+    try:
+        with partition_copy(directory.path, WALKED_BYTES, ALWAYS_WALKED_BYTES) as copy:
+            for finding in limited(_of_partition(copy), MOST_OF_A_KIND):
+                yield in_store(_audit_finding(finding, *place), copy, directory.path)
+    except FileNotFoundError:
+        return  # removed since it was listed
+    except OSError as error:
+        text = f"cannot be listed: {error.strerror or error}"
+        yield _audit_finding(Finding(directory.path, "unreadable", text), *place)
 
 
-def listed_file_findings(files: PartitionFiles) -> Iterator[AuditFinding]:
-    """The same as far as names tell, for directories that are only listed: those of a store."""
-    for finding in _by_name(files):
-        yield _audit_finding(finding, files.topic, files.partition)
+def in_store(finding: AuditFinding, copy: str, directory: str) -> AuditFinding:
+    """A finding about the copy of a directory as one about the directory in its store."""
+    file = None if finding.file is None else finding.file.replace(copy, directory, 1)
+    return finding._replace(file=file, detail=finding.detail.replace(copy, directory))
 
 
 def log_dir_findings(log_dir: str) -> Iterator[AuditFinding]:
     """What is wrong with a log directory's own files, and what lies in it that is no partition in use."""
-    if is_remote(log_dir) or is_partition_on_disk(log_dir):
+    if is_partition_on_disk(log_dir):
         return
     with os.scandir(log_dir) as found:
         entries = sorted(found, key=lambda entry: entry.name)
@@ -105,16 +118,16 @@ def checkpoint_findings(facts: PartitionFacts, around: Around) -> Iterator[Audit
 _CHECKED = (names.META_PROPERTIES, names.BOOTSTRAP_CHECKPOINT)
 
 
-def _of_partition(directory: Directory) -> Iterator[Finding]:
+def _of_partition(directory: str) -> Iterator[Finding]:
     try:
-        files = partition_files(directory.path)
+        files = partition_files(directory)
     except FileNotFoundError:
         return  # removed since it was listed
     except OSError as error:
-        yield Finding(directory.path, "unreadable", f"cannot be listed: {error.strerror}")
+        yield Finding(directory, "unreadable", f"cannot be listed: {error.strerror}")
         return
     if files.size_bytes <= WALKED_BYTES and _has_state(files):
-        check = PartitionCheck(directory.path, records=False, checkpoints={})
+        check = PartitionCheck(directory, records=False, checkpoints={})
         for finding in check.findings():
             if finding.kind not in _OF_THE_LOG and not finding.kind.startswith(_ELSEWHERE):
                 yield finding

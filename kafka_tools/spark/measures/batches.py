@@ -77,6 +77,8 @@ class BatchMeasures:
         self.oldest_horizon: tuple[int, str, int, int] | None = None
         """(delete horizon in ms, file, position, offset) of the batch that has the earliest one."""
         self.digests = Digests()
+        self.seen_ms = -1
+        """The newest timestamp that is not ahead of the time of the audit, -1 without any."""
 
     def add(self, other: BatchMeasures) -> None:
         """Take in other ranges of the same partition directory."""
@@ -93,6 +95,7 @@ class BatchMeasures:
         self.horizons += other.horizons
         self._see_horizon(other.oldest_horizon)
         self.digests.add(other.digests)
+        self.seen_ms = max(self.seen_ms, other.seen_ms)
 
     def add_run(self, run: Run, file: str, now_ms: int, digests: bool) -> tuple[int | None, int, int | None]:
         """Count a run of sound batches; (newest timestamp or None, missing offsets, the first of them)."""
@@ -106,6 +109,7 @@ class BatchMeasures:
         self.records_per_batch.add_all(records[data])
         times = fields["max_timestamp"].astype(np.int64)
         dated = times != -1
+        self.seen_ms = max(self.seen_ms, int(times.max(initial=-1, where=times <= now_ms)))
         self.hours.add_all(times[dated], records[dated], sizes[dated])
         self.days.add_all(times[dated], records[dated], sizes[dated])
         for odd in odd_times(file, positions, offsets, sizes, times, now_ms):
@@ -137,6 +141,8 @@ class BatchMeasures:
         time_ms = row.get("max_timestamp_ms")
         if time_ms is None or time_ms == -1:
             return None
+        if time_ms <= now_ms:
+            self.seen_ms = max(self.seen_ms, time_ms)
         times = np.array([time_ms], np.int64)
         self.hours.add_all(times, records, size)
         self.days.add_all(times, records, size)

@@ -1,0 +1,97 @@
+"""Files of a store brought to this machine, for those checks that follow one file into another and read disks only.
+
+A log directory's own files and its metadata log, or one partition's directory. Copies lie in a temporary directory and
+go with it; sizes and times of writing are those in the store. What is large and not read by its contents is there by
+its size alone, as a file full of zeros that takes no room.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from kafka_tools.spark.files import Entry, list_directory, open_file
+from kafka_tools.storage import names
+
+LARGEST_BYTES = 1024 * 1024 * 1024
+"""A file that is larger is copied by its size alone."""
+METADATA_DIR = "__cluster_metadata-0"
+_CHUNK_BYTES = 8 * 1024 * 1024
+
+
+@contextmanager
+def log_dir_copy(log_dir: str) -> Iterator[str]:
+    """Where the log directory's own files lie, and the metadata log; partitions are there as empty directories.
+
+    OSError as from reading.
+    """
+    with tempfile.TemporaryDirectory(prefix="kafka-tools-store-") as folder:
+        copy = os.path.join(folder, posixpath.basename(log_dir))
+        os.mkdir(copy)
+        entries, below = list_directory(log_dir)
+        _fetch_all(entries, copy)
+        for path in below:
+            directory = os.path.join(copy, posixpath.basename(path))
+            os.mkdir(directory)
+            if posixpath.basename(path) == METADATA_DIR:
+                _fetch_all(list_directory(path)[0], directory)
+        yield copy
+
+
+@contextmanager
+def partition_copy(directory: str, walked_bytes: int, small_bytes: int) -> Iterator[str]:
+    """Where the files of a partition's directory lie; its logs with their contents only where others have to be
+    compared with them: there is something in a producer snapshot or transaction index, and they have no more than
+    ``walked_bytes`` together, or no more than ``small_bytes`` anyway. OSError as from reading.
+    """
+    with tempfile.TemporaryDirectory(prefix="kafka-tools-store-") as folder:
+        copy = os.path.join(folder, posixpath.basename(directory))
+        os.mkdir(copy)
+        entries, _ = list_directory(directory)
+        logs = [entry for entry in entries if entry.path.endswith(names.LOG)]
+        state = any(entry.size_bytes for entry in entries if entry.path.endswith((names.SNAPSHOT, names.TXN_INDEX)))
+        size = sum(entry.size_bytes for entry in logs)
+        wanted = size <= small_bytes or (state and size <= walked_bytes)
+        _fetch_all((entry for entry in entries if wanted or not entry.path.endswith(names.LOG)), copy)
+        if not wanted:
+            for entry in logs:
+                _by_size(entry, copy)
+        yield copy
+
+
+def _fetch_all(entries: Iterable[Entry], folder: str) -> None:
+    for entry in entries:
+        if entry.size_bytes > LARGEST_BYTES:
+            _by_size(entry, folder)
+        else:
+            _fetch(entry, folder)
+
+
+def _fetch(entry: Entry, folder: str) -> None:
+    path = os.path.join(folder, posixpath.basename(entry.path))
+    try:
+        with open_file(entry.path) as file, open(path, "wb") as copy:
+            position = 0
+            while data := file.read(position, _CHUNK_BYTES):
+                copy.write(data)
+                position += len(data)
+    except FileNotFoundError:
+        if os.path.exists(path):
+            os.remove(path)
+        return  # removed since it was listed
+    _date(path, entry)
+
+
+def _by_size(entry: Entry, folder: str) -> None:
+    path = os.path.join(folder, posixpath.basename(entry.path))
+    with open(path, "wb") as copy:
+        copy.truncate(entry.size_bytes)
+    _date(path, entry)
+
+
+def _date(path: str, entry: Entry) -> None:
+    if entry.modified_ms is not None:
+        os.utime(path, (entry.modified_ms / 1000, entry.modified_ms / 1000))
