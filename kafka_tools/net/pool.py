@@ -130,6 +130,10 @@ class ConnectionPool:
         try:
             if self.config.uses_tls:
                 self._tls()  # settings that cannot work are found before anything is sent
+            if self.config.uses_sasl and self.config.sasl_mechanism == "GSSAPI":
+                from kafka_tools.net.sasl.kerberos import require_gssapi
+
+                require_gssapi()
             connection.begin()
         except KafkaToolsError as error:
             self._drop(key, error)
@@ -205,7 +209,7 @@ class ConnectionPool:
 
             if self._tokens is None:
                 self._tokens = Tokens(self.config, self.clock)
-            return OAuthBearerClient(self._tokens.token())
+            return OAuthBearerClient(self._tokens.token(), self._tokens.extensions())
         if mechanism == "GSSAPI":
             from kafka_tools.net.sasl.kerberos import KerberosClient, kerberos_login
 

@@ -182,7 +182,7 @@ def test_tokens_of_every_source_log_in(kafka: tuple[RealKafka, cases.Place], sou
     file = tmp_path / "token"
     file.write_text(token)
     config = {
-        "options": lambda: by_oauth(kafka[0], 'unsecuredLoginStringClaim_sub="alice"'),
+        "options": lambda: by_oauth(kafka[0], 'unsecuredLoginStringClaim_sub="alice" extension_traceId="7"'),
         "file": lambda: by_oauth(kafka[0], "", sasl_oauthbearer_token_endpoint_url=file.as_uri()),
         "command": lambda: by_oauth(kafka[0], "", sasl_oauthbearer_token_command=f"cat {file}"),
     }[source]()

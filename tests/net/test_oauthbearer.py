@@ -234,3 +234,17 @@ def test_a_client_logs_in_to_the_bundled_broker():
         with AdminClient(ClientConfig(right | {"sasl.jaas.config": late})) as admin:
             with pytest.raises(AuthenticationFailed, match="invalid_token"):
                 admin.describe_cluster()
+
+
+def test_extensions_of_the_login_module_travel_with_the_token():
+    options = 'unsecuredLoginStringClaim_sub="alice" extension_logicalCluster="lkc-1 x" unsecuredLoginExtension_b="c"'
+    tokens = Tokens(config(options=options), ManualClock(NOW_MS))
+    assert tokens.extensions() == {"logicalCluster": "lkc-1 x", "b": "c"}
+    client = OAuthBearerClient(tokens.token(), tokens.extensions())
+    message = client.step(None)
+    assert message.endswith(b"\x01logicalCluster=lkc-1 x\x01b=c\x01\x01")
+    server = OAuthBearerServer(validator())
+    assert server.step(message) == b""
+    for name, value in (("auth", "x"), ("a1", "x"), ("a", ""), ("a", "\x01"), ("a", "\u00e4")):
+        with pytest.raises(ConfigError, match="cannot be sent"):
+            OAuthBearerClient("token", {name: value})

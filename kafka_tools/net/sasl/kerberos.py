@@ -106,7 +106,7 @@ class KerberosClient:
 
     def __init__(self, login: KerberosLogin, host: str) -> None:
         """Raises ConfigError without the gssapi package, AuthenticationFailed without a ticket."""
-        self._gssapi = _gssapi()
+        self._gssapi = require_gssapi()
         self._peer = f"{login.service}@{host}"
         self.done = False
         api = self._gssapi
@@ -140,7 +140,8 @@ class KerberosClient:
         return AuthenticationFailed(f"GSSAPI login at {self._peer} failed: {_text(error)}", hint=_LOGIN_HINT)
 
 
-def _gssapi() -> ModuleType:
+def require_gssapi() -> ModuleType:
+    """The package; ConfigError with the extra's name where it, or what it stands on, is not installed."""
     try:
         import gssapi
         import gssapi.exceptions

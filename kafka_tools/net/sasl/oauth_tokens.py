@@ -66,6 +66,16 @@ class Tokens:
             raise ConfigError(f"{URL_KEY}: https://host/path or file:///path is expected")
         return _from_file(unquote(parts.path))
 
+    def extensions(self) -> dict[str, str]:
+        """What the login module's options send beside the token (KIP-342)."""
+        prefixes = ("extension_", "unsecuredLoginExtension_")
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self._config.oauth_options().items()
+            for prefix in prefixes
+            if name.startswith(prefix)
+        }
+
     def _kept_or_new(self, url: SplitResult | None) -> str:
         """The kept token until it should be renewed; also later, while it is good and its source gives no other."""
         kept, now_ms = self._kept, self._clock.now_ms()

@@ -7,10 +7,10 @@ RFC: Kafka's ``OAuthBearerSaslClient``, ``OAuthBearerSaslServer`` and ``OAuthBea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kafka_tools.errors import AuthenticationFailed
+from kafka_tools.errors import AuthenticationFailed, ConfigError
 
 MECHANISM = "OAUTHBEARER"
 MAX_MESSAGE_BYTES = 512 * 1024
@@ -21,6 +21,7 @@ _FIRST_MESSAGE = re.compile(
     "|(auth=[\x21-\x7e \t]+))"
 )
 """Kafka 2.0 sent ``auth=`` bare, without the separators that the RFC asks for: both forms are taken."""
+_EXTENSION = re.compile("[A-Za-z]+=[\x21-\x7e \t\r\n]+")
 _AUTH = re.compile(r"(\w+) +([-_~+/.a-zA-Z0-9]+=*)", re.ASCII)
 
 
@@ -43,12 +44,23 @@ class TokenRefused(Exception):
 
 
 class OAuthBearerClient:
-    """Sends the token; answers an error of the server with the byte that lets it say the login failed."""
+    """Sends the token; answers an error of the server with the byte that lets it say the login failed.
+
+    ``extensions`` travel with the token (KIP-342): what a provider of clusters wants to know beside it.
+    """
 
     mechanism = MECHANISM
 
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, extensions: Mapping[str, str] | None = None) -> None:
+        """ConfigError for an extension that no message can carry."""
         self._token = token
+        self._extensions = "".join(f"{name}={value}\x01" for name, value in (extensions or {}).items())
+        for name, value in (extensions or {}).items():
+            if name == "auth" or not _EXTENSION.fullmatch(f"{name}={value}"):
+                raise ConfigError(
+                    f"sasl.jaas.config: the extension '{name}' cannot be sent",
+                    hint="its name is letters (but not auth), its value printable ASCII",
+                )
         self._state = "start"
         self.done = False
 
@@ -58,7 +70,7 @@ class OAuthBearerClient:
             if challenge:
                 raise AuthenticationFailed("Expected empty challenge")
             self._state = "sent"
-            return b"n,,\x01auth=Bearer " + self._token.encode("ascii", "replace") + b"\x01\x01"
+            return f"n,,\x01auth=Bearer {self._token}\x01{self._extensions}\x01".encode("ascii", "replace")
         if self._state == "sent":
             if challenge:
                 self._state = "failed"
