@@ -285,7 +285,7 @@ _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, int]:
     """(message, version) behind frame version, type and version as unsigned varints.
 
-    Raises CorruptBatch in Kafka's words; where ours say more they are its cause.
+    A version that is not known yet is read as the newest one (``known_version``), as Kafka's classes read it. Raises CorruptBatch in Kafka's words; where ours say more they are its cause.
     """
     frame, position = _short(value, 0, "frame version")
     if not frame:
@@ -304,12 +304,17 @@ def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, i
     if cls is None:
         raise CorruptBatch(f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {number}")
     try:
-        message, end = decode_prefix(cls, version, value, position, text_errors=JAVA_ERRORS)
+        message, end = decode_prefix(cls, known_version(cls, version), value, position, text_errors=JAVA_ERRORS)
     except WireError as error:
         raise CorruptBatch(f"Failed to deserialize record with type {number}") from error
     if end != len(value):
         raise CorruptBatch(f"Found {len(value) - end} byte(s) of garbage after {number}")
     return message, version
+
+
+def known_version(cls: type[Stored], version: int) -> int:
+    """The version in which ``version`` can be read: itself, or the nearest one."""
+    return min(max(version, cls.MIN_VERSION), cls.MAX_VERSION)
 
 
 def framed_name(message: Stored) -> str:
@@ -341,7 +346,8 @@ def cluster_metadata() -> Decoder:
         except (WireError, CorruptBatch) as error:
             return None, f"Error at {offset}, skipping. {error}"
         name = framed_name(message)
-        return None, java_json({"type": name, "version": version, "data": to_json(message, version, reveal=True)})
+        data = to_json(message, known_version(type(message), version), reveal=True)
+        return None, java_json({"type": name, "version": version, "data": data})
 
     return decode
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from kafka_tools.errors import CorruptBatch, LogError, WireError
 from kafka_tools.output import dump_decoders
-from kafka_tools.output.dump_decoders import Decoder, FieldDecoder, framed, framed_name
+from kafka_tools.output.dump_decoders import Decoder, FieldDecoder, framed, framed_name, known_version
 from kafka_tools.output.dump_json import Contents, Field, PlainContents
 from kafka_tools.output.java_json import java_json
 from kafka_tools.protocol.as_json import to_json
@@ -64,7 +64,8 @@ def _framed(records: Mapping[int, type[Stored]], field: Field) -> Contents:
             return _raw(field, key, value, f"the record at offset {offset} has no value")
         try:
             message, version = framed(value, records)
-            document = {"type": framed_name(message), "version": version, "data": to_json(message, version)}
+            data = to_json(message, known_version(type(message), version))
+            document = {"type": framed_name(message), "version": version, "data": data}
         except (WireError, CorruptBatch) as error:
             return _raw(field, key, value, str(error.__cause__ or error))
         return f'{field("key", key)},"value":{java_json(document)}'

@@ -130,6 +130,12 @@ def test_records_of_the_metadata_log(java_tool: JavaTool, tmp_path: Path) -> Non
         for number, cls in cluster_metadata.RECORDS.items()
         for version, each in samples(cls)
     ]
+    # A version that is not known yet is read as the newest one.
+    pairs += [
+        (None, framed(number, cls.MAX_VERSION + 3, encode(next(samples(cls))[1], cls.MAX_VERSION)))
+        for number, cls in cluster_metadata.RECORDS.items()
+        if cls.MIN_VERSION == cls.MAX_VERSION
+    ]
     lines = compare(java_tool, tmp_path, pairs, "--cluster-metadata-decoder")
     assert sum('"data":{' in line for line in lines) == len(pairs)
 

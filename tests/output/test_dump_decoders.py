@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.output import dump_decoders
+from kafka_tools.output import dump_decoders, dump_json_contents
+from kafka_tools.output.dump_json import FIELDS
 from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.stored.cluster_metadata import TopicRecord
 from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
@@ -66,3 +67,11 @@ def test_what_is_wrong_with_a_record_is_said_as_kafka_says_it(
         f"Error at offset 7, skipping. Could not read record with version {number} from {part}'s buffer due to: {why}."
     )
     assert dump_decoders.offsets()(7, key, value) == (shown, None)
+
+
+def test_a_record_of_a_version_to_come_is_read_as_the_newest_one() -> None:
+    value = b"\x01\x02\x09" + encode(TopicRecord(name="orders"), 0)
+    shown = '{"type":"TOPIC_RECORD","version":9,"data":{"name":"orders","topicId":"AAAAAAAAAAAAAAAAAAAAAA"}}'
+    assert dump_decoders.cluster_metadata()(0, None, value) == (None, shown)
+    contents = dump_json_contents.internal("cluster_metadata", FIELDS["auto"])
+    assert contents(0, None, value) == f'"key":null,"value":{shown}'

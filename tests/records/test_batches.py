@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 
 import pytest
@@ -129,6 +130,25 @@ def test_bytes_behind_the_value_of_a_message_are_left_alone(magic: int) -> None:
     (view,) = batches(bytes(message))
     (record,) = view.records()
     assert (record.key, record.value, record.crc_ok, view.crc_ok()) == (b"k", b"v", False, False)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_inner_messages_end_where_one_is_cut_off(magic: int) -> None:
+    """As in Kafka's reader: only an impossible size is an error."""
+    inner = build_batch([(1, None, b"a", ()), (2, None, b"b", ())], magic=magic)
+    size_bytes = len(inner) // 2
+
+    def offsets(messages: bytes) -> list[int]:
+        wrapper = bytearray(build_batch([(2, None, gzip.compress(messages), ())], magic=magic, base_offset=7))
+        wrapper[17] |= 1
+        return [record.offset for record in next(batches(bytes(wrapper))).records()]
+
+    assert offsets(inner) == ([0, 1] if magic == 0 else [6, 7])
+    assert offsets(inner[:-1]) == ([0] if magic == 0 else [7])
+    with pytest.raises(CorruptBatch, match="cannot have"):
+        offsets(
+            inner[:size_bytes] + inner[size_bytes : size_bytes + 8] + b"\x00\x00\x00\x05" + inner[size_bytes + 12 :]
+        )
 
 
 def test_sequences_start_again_at_zero() -> None:
