@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kafka_tools.commands import _run
-from kafka_tools.commands._options import Command, option
+from kafka_tools.commands._options import OUTPUT, Command, option
 
 if TYPE_CHECKING:
     from kafka_tools.spark.audit import Audit
@@ -55,17 +55,23 @@ _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position"
     is_flag=True,
     help="Read batch headers only, several times faster: no sizes of records, no keys, no headers, no groups.",
 )
-@option("--report", metavar="FILE.html", help="Write the whole result as one HTML page that needs no network.")
+@option(
+    "--report",
+    metavar="FILE.html",
+    section=OUTPUT,
+    help="Write the whole result as one HTML page that needs no network.",
+)
 @option(
     "--fail-on",
     type=click.Choice([*SEVERITIES, NEVER]),
     default="error",
     show_default=True,
+    section=OUTPUT,
     help="Exit with status 1 when a finding is at least this severe.",
 )
 @option("-o", "--output", "output_format", type=click.Choice(["table", "json"]), default="table", show_default=True,
-        help="Form of the result.")  # fmt: skip
-@option("--debug", is_flag=True, help="Show the traceback of an error on stderr.")
+        section=OUTPUT, help="Form of the result.")  # fmt: skip
+@option("--debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr.")
 def command(
     log_dirs: tuple[str, ...],
     master: str,
@@ -80,8 +86,9 @@ def command(
     """Audit whole log directories with Spark: what is broken, what is wasted, who writes what.
 
     LOG_DIR is a directory from a broker's log.dirs, or one partition's, on this machine or in a store (s3://, gs://,
-    abfss://, hdfs://); give those of several brokers to have the copies of each partition compared. Nothing is changed and no broker is asked; a directory that a broker is writing
-    to may be audited. Every CRC is checked, and unless --headers-only is given every record is parsed.
+    abfss://, hdfs://); give those of several brokers to have the copies of each partition compared. Nothing is changed
+    and no broker is asked; a directory that a broker is writing to may be audited. Every CRC is checked, and unless
+    --headers-only is given every record is parsed.
 
     \b
     Examples:
