@@ -85,6 +85,12 @@ REFUSALS = [
         "ssl.keystore.location",
     ),
     Refusal(
+        "our certificate has expired",
+        {"ssl.keystore.location": "expired.pem"},
+        r"TLS.*refused|closed the connection",
+        "ssl.keystore.location",
+    ),
+    Refusal(
         "a plaintext listener",
         {},
         r"TLS handshake with .* failed: the answer is not TLS|closed the connection",
