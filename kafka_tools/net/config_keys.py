@@ -101,6 +101,13 @@ JAVA_CLASSES = (
 )
 """Settings that name Java code: nothing here can run it, so a connection that would need it is refused."""
 
+KAFKA_S_OWN = "org.apache.kafka.common.security."
+"""Where Kafka keeps the classes that those settings may name, since what they do is done here too."""
+
+RETRIEVER = "sasl.oauthbearer.jwt.retriever.class"
+RETRIEVERS = ("DefaultJwtRetriever", "ClientCredentialsJwtRetriever", "FileJwtRetriever")
+"""Kafka's ways to a token that are here: all that the URL decides."""
+
 KNOWN_ELSEWHERE: frozenset[str] = frozenset(
     # Java clients' own: metrics, providers of the JVM, its ticket renewal, and what of OAUTHBEARER only they do.
     [

@@ -80,3 +80,19 @@ def test_settings_that_cannot_work_open_no_connection() -> None:
         ):
             exchange.bootstrap(Deadline(clock, 30))
         assert node.connections == 0
+
+
+def test_kafka_s_own_classes_may_stand_in_a_shared_file() -> None:
+    package = "org.apache.kafka.common.security.oauthbearer"
+    for name in (f"{package}.OAuthBearerLoginCallbackHandler", f"{package}.secured.OAuthBearerLoginCallbackHandler"):
+        assert config("OAUTHBEARER", **{"sasl.login.callback.handler.class": name}).sasl_mechanism == "OAUTHBEARER"
+    with pytest.raises(ConfigError, match="names Java code"):
+        config("OAUTHBEARER", **{"sasl.login.callback.handler.class": "com.example.OAuthBearerLoginCallbackHandler"})
+
+
+def test_ways_to_a_token_that_are_not_here_are_said() -> None:
+    key = "sasl.oauthbearer.jwt.retriever.class"
+    package = "org.apache.kafka.common.security.oauthbearer"
+    assert config("OAUTHBEARER", **{key: f"{package}.ClientCredentialsJwtRetriever"}).unknown == ()
+    with pytest.raises(ConfigError, match=r"jwt\.retriever\.class: this way to a token is not supported"):
+        config("OAUTHBEARER", **{key: f"{package}.JwtBearerJwtRetriever"})
