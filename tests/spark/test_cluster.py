@@ -1,9 +1,13 @@
-"""A standalone Spark cluster on this machine, a master and two workers: the wheel alone is enough on its executors."""
+"""Executors need this package as a zip file only; on a real cluster, a master and two workers on this machine.
+
+The cluster takes six JVMs and minutes on a busy machine: it is run with KAFKA_TOOLS_THOROUGH=1.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -119,6 +123,41 @@ def master(
                 process.wait()
 
 
+# What an executor does, in a Python that has nothing of this checkout but the zip file it was sent.
+EXECUTOR = """
+import pickle, sys
+sys.path = [sys.argv[1]] + [path for path in sys.path if path != sys.argv[2]]
+sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(finder)]
+import kafka_tools
+work, share = pickle.load(sys.stdin.buffer)
+((_, measures),), findings = work(share)
+print(kafka_tools.__file__, measures.summary.records, measures.records.records, len(findings))
+"""
+
+
+def test_an_executor_needs_the_package_sent_along_and_nothing_else_of_ours(tmp_path: Path) -> None:
+    from kafka_tools.spark.audit import Both
+    from kafka_tools.spark.findings.files import Directory
+    from kafka_tools.spark.measures.partition import Depth
+    from kafka_tools.spark.plan import segments
+    from kafka_tools.spark.session import _packed
+
+    folder = tmp_path / "logs" / "orders-0"
+    folder.mkdir(parents=True)
+    made = [build_batch([(1, None, bytes(300), ())] * 4, base_offset=4 * n, codec="lz4") for n in range(10)]
+    (folder / f"{0:020d}.log").write_bytes(b"".join(made))
+    package = _packed(str(tmp_path))
+    share = list(segments(str(tmp_path / "logs"), ())), [Directory(str(tmp_path / "logs"), "orders", 0, str(folder))]
+    answer = subprocess.run(
+        [sys.executable, "-P", "-c", EXECUTOR, package, str(ROOT)],
+        input=pickle.dumps((Both(Depth(10**13)), share)), capture_output=True, cwd=tmp_path, timeout=WAIT_S,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, check=False,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr.decode()[-2000:]
+    assert answer.stdout.decode().split() == [f"{package}/kafka_tools/__init__.py", "40", "40", "1"]
+
+
+@pytest.mark.skipif(not os.environ.get("KAFKA_TOOLS_THOROUGH"), reason="six JVMs: set KAFKA_TOOLS_THOROUGH=1")
 @pytest.mark.timeout(900)
 @pytest.mark.req("SPARK-2")
 def test_executors_need_the_wheel_only(
@@ -161,8 +200,6 @@ def test_executors_need_the_wheel_only(
     submit = spark_home / "bin" / "spark-submit"
     places = counted(submit, "--master", master, *options, "--py-files", package, job, tmp_path / "logs")
     assert all("wheel.zip" in file for _, file in places)
-    if not os.environ.get("KAFKA_TOOLS_THOROUGH"):
-        return
     # Without spark-submit the package is sent along.
     (tmp_path / "direct.py").write_text(JOB.replace('conf={"spark.executor.memory": "512m"}', f"conf={settings!r}"))
     direct = dict(environment)
