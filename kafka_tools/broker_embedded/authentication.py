@@ -45,10 +45,19 @@ ANONYMOUS = "User:ANONYMOUS"
 class ListenerSecurity:
     """What one SASL listener offers: ``mechanisms``, and a fresh server side of each."""
 
-    def __init__(self, core: Core, endpoint: Endpoint) -> None:
-        """Raises ConfigError for mechanisms that are not served and for a JAAS entry that PLAIN lacks."""
+    def __init__(
+        self,
+        core: Core,
+        endpoint: Endpoint,
+        properties: Mapping[str, str] | None = None,
+        former: ListenerSecurity | None = None,
+    ) -> None:
+        """``properties``: the broker's configs, as they are now if not given. ``former``: what holds while it runs.
+
+        Raises ConfigError for mechanisms that are not served and for a JAAS entry that PLAIN lacks.
+        """
         self._core = core
-        values = listener_values(core.properties, endpoint.name)
+        values = listener_values(core.configs.broker_properties() if properties is None else properties, endpoint.name)
         text = values.get("sasl.enabled.mechanisms", DEFAULT_MECHANISMS)
         self.mechanisms = [part.strip().upper() for part in text.split(",") if part.strip()]
         if not self.mechanisms:
@@ -66,8 +75,17 @@ class ListenerSecurity:
         self._limits_ms = {mechanism: _limit_ms(values, mechanism, endpoint) for mechanism in self.mechanisms}
         for mechanism in self.mechanisms:
             _require_served_handler(values, mechanism, endpoint)
+        self.settings = login_settings(values)
+        """What all this was made of."""
         self._tokens: TokenValidator | None = None
-        if "OAUTHBEARER" in self.mechanisms:
+        if former is not None and "OAUTHBEARER" in self.mechanisms:
+            self._tokens = former._tokens
+            if self._tokens is None or not _same_tokens(former, self):
+                raise ConfigError(
+                    f"listener {endpoint.name}: OAUTHBEARER cannot change while the broker runs",
+                    hint="set it in server.properties and restart",
+                )
+        elif "OAUTHBEARER" in self.mechanisms:
             from kafka_tools.broker_embedded.token_validators import token_validator
 
             self._tokens = token_validator(values, endpoint, core)
@@ -191,6 +209,24 @@ def listener_values(properties: Mapping[str, str], listener: str) -> dict[str, s
     prefix = f"listener.name.{listener.lower()}."
     own = {key[len(prefix) :]: value for key, value in properties.items() if key.lower().startswith(prefix)}
     return {**properties, **own}
+
+
+def login_settings(values: Mapping[str, str]) -> dict[str, str]:
+    """Those of a listener's values that logins depend on."""
+    return {
+        key: value
+        for key, value in values.items()
+        if not key.startswith("listener.name.") and ("sasl." in key or key.endswith("connections.max.reauth.ms"))
+    }
+
+
+def _same_tokens(former: ListenerSecurity, new: ListenerSecurity) -> bool:
+    """Whether tokens are judged as before."""
+    ours, theirs = (
+        {key: value for key, value in each.settings.items() if "oauthbearer" in key or key == "sasl.jaas.config"}
+        for each in (former, new)
+    )
+    return ours == theirs
 
 
 def _plain_users(values: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:

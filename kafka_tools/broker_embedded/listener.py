@@ -11,17 +11,16 @@ import asyncio
 import logging
 import socket
 from collections import deque
-from collections.abc import Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection
 from kafka_tools.broker_embedded.doorkeeper import Doorkeeper
+from kafka_tools.broker_embedded.listener_settings import ListenerSettings
 from kafka_tools.errors import ConfigError, InputError, WireError
 from kafka_tools.protocol.frames import FrameReader
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.authentication import ListenerSecurity
     from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.endpoints import Endpoint
     from kafka_tools.broker_embedded.listener_tls import ListenerTls
@@ -73,7 +72,7 @@ class ClientConnection(asyncio.Protocol):
         )
         self.connection.local_host = local[0]
         self.connection.protocol = self._endpoint.protocol
-        security = self._server.security.get(self._endpoint.name)
+        security = self._server.settings.security.get(self._endpoint.name)
         if security is not None:
             self.connection.login = security.login()
         else:
@@ -264,9 +263,7 @@ class Server:
         self.connections: set[ClientConnection] = set()
         self.numbers = count()
         self.max_frame_bytes = core.configs.broker.integer("socket.request.max.bytes")
-        properties = core.configs.broker_properties()
-        self.security = _security(core, endpoints)
-        self.tls = _tls(endpoints, properties)
+        self.settings = ListenerSettings(core, endpoints)
         self.handshakes: set[asyncio.Task[None]] = set()
         self._settings_due = False
         self.bound: list[Endpoint] = []
@@ -304,39 +301,30 @@ class Server:
             await server.start_serving()
         self.core.timers.on_earlier = self._arm
         self.core.on_broker_config = self._config_changed
-        self.core.check_broker_config = self._check_config
+        self.core.check_broker_config = self.settings.check
         self._close_idle()
         self._check_stores()
         self._arm()
 
     def _arrival(self, endpoint: Endpoint) -> asyncio.Protocol:
-        tls = self.tls.get(endpoint.name)
+        tls = self.settings.tls.get(endpoint.name)
         return ClientConnection(self, endpoint) if tls is None else TlsArrival(self, endpoint, tls)
 
     def _config_changed(self) -> None:
         """After each changed config: limits now, key stores once the whole change is in."""
         self.doorkeeper.admit_waiting()
-        if self.tls and not self._settings_due:
+        if not self._settings_due:
             self._settings_due = True
             self.loop.call_soon(self._take_settings)
 
-    def _check_config(self, properties: Mapping[str, str]) -> None:
-        for tls in self.tls.values():
-            tls.check(properties)
-
     def _take_settings(self) -> None:
         self._settings_due = False
-        properties = self.core.configs.broker_properties()
-        for tls in self.tls.values():
-            try:
-                tls.update(properties)
-            except ConfigError as error:
-                log.error("Reconfiguration of SSL keystore/truststore failed, the old ones stay in use: %s", error)
+        self.settings.take()
 
     def _check_stores(self) -> None:
         """Look whether the files of key and trust stores have changed."""
-        if self.tls:
-            self._take_settings()
+        if self.settings.tls:
+            self.settings.take()
             self.core.timers.call_later(_STORE_CHECK_MS, self._check_stores)
 
     async def stop(self) -> None:
@@ -387,21 +375,3 @@ class Server:
                     connection.close()
         often_ms = min(_IDLE_CHECK_MS, max(idle_ms, 100)) if idle_ms >= 0 else _IDLE_CHECK_MS
         self.core.timers.call_later(often_ms, self._close_idle)
-
-
-def _security(core: Core, endpoints: list[Endpoint]) -> dict[str, ListenerSecurity]:
-    """What each SASL listener offers, by name. Raises ConfigError."""
-    if not any(endpoint.has_sasl for endpoint in endpoints):
-        return {}
-    from kafka_tools.broker_embedded.authentication import ListenerSecurity  # plaintext listeners start without it
-
-    return {endpoint.name: ListenerSecurity(core, endpoint) for endpoint in endpoints if endpoint.has_sasl}
-
-
-def _tls(endpoints: list[Endpoint], properties: Mapping[str, str]) -> dict[str, ListenerTls]:
-    """The TLS side of each listener that has one, by name. Raises ConfigError for files that cannot be used."""
-    if not any(endpoint.has_tls for endpoint in endpoints):
-        return {}
-    from kafka_tools.broker_embedded.listener_tls import ListenerTls
-
-    return {endpoint.name: ListenerTls(endpoint, properties) for endpoint in endpoints if endpoint.has_tls}

@@ -14,10 +14,13 @@ from kafka_tools.broker_embedded.endpoints import Endpoint
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
+from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafka_tools.scram_math import SHA_256, credential
 from tests.broker_embedded.disk_broker import DiskBroker
+from tests.broker_embedded.wire_client import WireClient
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
@@ -150,3 +153,52 @@ def test_an_authorization_id_is_granted_only_to_whom_it_belongs(tmp_path: Path, 
         else:
             with pytest.raises(AuthenticationFailed, match="authorization id that is different from username"):
                 login.step(first(b""))
+
+
+def alter(broker: EmbeddedBroker, name: str, value: str | None) -> tuple[int, str]:
+    """Set or delete a config of this broker, asked on its plaintext listener; error code and text."""
+    Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    change = Resource.AlterableConfig(name=name, config_operation=0 if value else 1, value=value)
+    resource = Resource(resource_type=4, resource_name="1", configs=[change])
+    with WireClient(broker.bootstrap_servers) as client:
+        (result,) = client.call(IncrementalAlterConfigsRequest(resources=[resource]), 1).responses
+        return result.error_code, result.error_message or ""
+
+
+def described(broker: EmbeddedBroker) -> dict[str, Any]:
+    resource = DescribeConfigsRequest.Resource(resource_type=4, resource_name="1", configuration_keys=None)
+    with WireClient(broker.bootstrap_servers) as client:
+        (result,) = client.call(DescribeConfigsRequest(resources=[resource]), 4).results
+        return {entry.name: entry for entry in result.configs}
+
+
+def logs_in(broker: EmbeddedBroker, user: str, password: str) -> bool:
+    host, port = broker.call(lambda core: core.cluster.endpoints["SASL_PLAINTEXT"])
+    with WireClient(f"{host}:{port}") as client:
+        shaken = client.call(SaslHandshakeRequest(mechanism="PLAIN"), 1)
+        message = f"\0{user}\0{password}".encode()
+        return not shaken.error_code and not client.call(SaslAuthenticateRequest(auth_bytes=message), 2).error_code
+
+
+def test_users_of_plain_change_while_the_broker_runs() -> None:
+    users = "listener.name.sasl_plaintext.plain.sasl.jaas.config"
+    mechanisms = "listener.name.sasl_plaintext.sasl.enabled.mechanisms"
+    config = {mechanisms: "PLAIN", users: f'{PLAIN} user_alice="old";'}
+    listeners = "PLAINTEXT://127.0.0.1:0,SASL_PLAINTEXT://127.0.0.1:0"
+    with EmbeddedBroker(listeners=listeners, config=config) as broker:
+        assert logs_in(broker, "alice", "old")
+        assert alter(broker, users, f'{PLAIN} user_alice="new" user_bob="pb";') == (codes.NONE, "")
+        assert logs_in(broker, "alice", "new") and logs_in(broker, "bob", "pb")
+        assert not logs_in(broker, "alice", "old")
+        for wrong in (f'{PLAIN} user_alice="half', "no module", f'{PLAIN} user_a="x"'):
+            code, text = alter(broker, users, wrong)
+            assert code == codes.INVALID_REQUEST and "half" not in text, text
+        code, text = alter(broker, mechanisms, "PLAIN,OAUTHBEARER")
+        assert code == codes.INVALID_REQUEST and "OAUTHBEARER cannot change while the broker runs" in text
+        assert logs_in(broker, "bob", "pb")
+        broker.restart()
+        assert logs_in(broker, "bob", "pb"), "it is kept"
+        shown = described(broker)[users]
+        assert shown.is_sensitive and shown.value is None
+        assert alter(broker, users, None) == (codes.NONE, "")
+        assert logs_in(broker, "alice", "old") and not logs_in(broker, "bob", "pb")
