@@ -84,19 +84,20 @@ def main() -> NoReturn:
 
 def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
     from kafka_tools.admin.calls.acls import AclBinding
+    from kafka_tools.commands._acl_plan import Entry
     from kafka_tools.output import kafka_acl_text
     from kafka_tools.output.rows import ItemError
 
-    bindings = [AclBinding(*_words(resource), *entry) for resource, entries in planned.items() for entry in entries]
-    if output_format is None:
-        for resource, entries in planned.items():
-            _run.emit(kafka_acl_text.adding(str(resource), [str(entry) for entry in entries]))
-    outcomes = admin.create_acls(bindings)
-    errors = [
-        ItemError.of(_shown(key), outcome.error) for key, outcome in outcomes.items() if outcome.error is not None
-    ]
-    done = [key for key, outcome in outcomes.items() if outcome.error is None]
-    return _finish(done, "added", errors, output_format)
+    bindings = {
+        resource: [AclBinding(*_words(resource), *entry) for entry in entries] for resource, entries in planned.items()
+    }
+    outcomes = admin.create_acls([binding for each in bindings.values() for binding in each])
+    for resource, each in bindings.items() if output_format is None else ():
+        added = [binding for binding in each if outcomes[binding].error is None]
+        if added:
+            _run.emit(kafka_acl_text.adding(str(resource), [str(Entry(*binding[3:])) for binding in added]))
+    errors = [ItemError.of(_shown(key), error) for key, error in outcomes.failures().items()]
+    return _finish(list(outcomes.succeeded()), "added", errors, output_format)
 
 
 def _remove(admin: AdminClient, planned: Plan, refused: list[Resource], output_format: str | None) -> int:

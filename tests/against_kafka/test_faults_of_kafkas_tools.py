@@ -46,6 +46,7 @@ FAULTS = (
     Fault("delete-records --offset-json-file beyond.json", (STATUS,), "error: OFFSET_OUT_OF_RANGE"),
     Fault("delete-records", (USAGE,)),
     Fault("acls --list --topic faults", (STDOUT,)),
+    Fault("acls --add --topic faults --allow-principal User:alice", (STDOUT,)),
     Fault("acls --add --topic faults --allow-principal alice", (STDOUT, USAGE)),
     Fault("acls --add --topic faults", (USAGE,)),
     Fault("cluster cluster-id --no-such-option", (USAGE,)),
