@@ -7,6 +7,7 @@ principal, host, operation, resource type and name.
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +20,8 @@ from kafka_tools.protocol.stored.cluster_metadata import AccessControlEntryRecor
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
+
+log = logging.getLogger(__name__)
 
 RESOURCE_TYPES = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5, "DELEGATION_TOKEN": 6, "USER": 7}
 ANY, MATCH, LITERAL, PREFIXED = 1, 2, 3, 4
@@ -121,8 +124,14 @@ class Acls:
 
     def authorize(self, principal: str, host: str, operation: str, resource_type: str, name: str) -> bool:
         """Whether the cluster's entries allow it: a denial wins, then an allowance, then the rule for no entries."""
-        if principal in self._super_users:
-            return True
+        allowed = principal in self._super_users or self._judge(principal, host, operation, resource_type, name)
+        if not allowed and log.isEnabledFor(logging.DEBUG):
+            # In the words of Kafka's authorizer, which operators look for.
+            text = "Principal = %s is Denied operation = %s from host = %s on resource = %s:LITERAL:%s"
+            log.debug(text, principal, operation, host, resource_type, name)
+        return allowed
+
+    def _judge(self, principal: str, host: str, operation: str, resource_type: str, name: str) -> bool:
         kind, asked = RESOURCE_TYPES[resource_type], OPERATIONS[operation]
         suffices = _IMPLYING.get(asked, frozenset((asked,)))
         allowed = found_any = False

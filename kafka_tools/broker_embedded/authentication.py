@@ -9,6 +9,7 @@ OAUTHBEARER with what ``token_validators`` takes.
 from __future__ import annotations
 
 import hmac
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -24,10 +25,13 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.endpoints import Endpoint
     from kafka_tools.broker_embedded.token_validators import TokenValidator
     from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer
+    from kafka_tools.net.sasl.oauthbearer import Token as OAuthToken
     from kafka_tools.net.sasl.scram import Login as AskedLogin
     from kafka_tools.scram_math import ScramCredential
 
     SaslServer = PlainServer | ScramServer | OAuthBearerServer
+
+log = logging.getLogger(__name__)
 
 SERVED_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 DEFAULT_MECHANISMS = "GSSAPI"
@@ -57,6 +61,7 @@ class ListenerSecurity:
         Raises ConfigError for mechanisms that are not served and for a JAAS entry that PLAIN lacks.
         """
         self._core = core
+        self._listener = endpoint.name
         values = listener_values(core.configs.broker_properties() if properties is None else properties, endpoint.name)
         text = values.get("sasl.enabled.mechanisms", DEFAULT_MECHANISMS)
         self.mechanisms = [part.strip().upper() for part in text.split(",") if part.strip()]
@@ -99,11 +104,20 @@ class ListenerSecurity:
         if self._tokens is not None and mechanism == "OAUTHBEARER":
             from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer
 
-            tokens, clock = self._tokens, self._core.clock
-            return OAuthBearerServer(lambda token: tokens.validate(token, clock.now_ms()))
+            return OAuthBearerServer(self._judged)
         if mechanism == "PLAIN":
             return PlainServer(self._verify)
         return ScramServer(mechanism, lambda asked: self._scram_credential(mechanism, asked, login))
+
+    def _judged(self, text: str) -> OAuthToken:
+        from kafka_tools.net.sasl.oauthbearer import TokenRefused
+
+        assert self._tokens is not None
+        try:
+            return self._tokens.validate(text, self._core.clock.now_ms())
+        except TokenRefused as error:  # the client is told no more than that it is wrong
+            log.warning("listener %s: an OAUTHBEARER token is refused: %s", self._listener, error)
+            raise
 
     def _scram_credential(self, mechanism: str, asked: AskedLogin, login: Login) -> ScramCredential | None:
         if not asked.token_auth:

@@ -156,6 +156,14 @@ def test_requests_create_describe_and_delete(broker: DiskBroker, version: int) -
     assert described() == []
 
 
+def test_what_is_denied_can_be_seen_in_the_log(broker: DiskBroker, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("DEBUG", "kafka_tools.broker_embedded.acls"):
+        assert not may(broker, "WRITE", "t")
+        assert may(broker, "WRITE", "t", "User:admin")
+    (line,) = caplog.messages
+    assert line == "Principal = User:a is Denied operation = WRITE from host = 10.0.0.1 on resource = TOPIC:LITERAL:t"
+
+
 @pytest.mark.req("ACL-5")
 @pytest.mark.parametrize(("version", "shown"), [(0, []), (1, [4]), (2, [4]), (3, [4])])
 def test_the_pattern_type_came_with_version_1(broker: DiskBroker, version: int, shown: list[int]) -> None:

@@ -71,6 +71,19 @@ def test_plain_users_are_the_options_of_the_plain_module_alone(tmp_path: Path) -
         assert plain(broker, offered, user, password) == codes.SASL_AUTHENTICATION_FAILED
 
 
+def test_a_login_that_fails_is_in_the_log_without_its_password(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    jaas = f'{PLAIN} user_alice="pa";'
+    broker, offered = security(tmp_path, sasl_enabled_mechanisms="PLAIN", plain_sasl_jaas_config=jaas)
+    with caplog.at_level("INFO"):
+        plain(broker, offered, "alice", "planted secret")
+    assert (
+        "Failed authentication with c-1 on listener PLAINTEXT (Authentication failed: Invalid username" in caplog.text
+    )
+    assert "planted secret" not in caplog.text
+
+
 @pytest.mark.req("SASL-17")
 @pytest.mark.parametrize(
     ("properties", "why"),

@@ -6,6 +6,7 @@ import hmac
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -344,3 +345,39 @@ def test_the_key_of_tokens_is_taken_from_a_file(processes: list[Process], tmp_pa
             admin.create_delegation_token()
     _, out, errors = broker.end(signal.SIGTERM)
     assert "a secret" not in out + errors and token.hmac_text not in out + errors
+
+
+def test_kafka_delegation_tokens_on_the_bundled_broker(tmp_path: Path) -> None:
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    config = {
+        "sasl.enabled.mechanisms": "PLAIN", "plain.sasl.jaas.config": f'{module} user_alice="pa" user_bob="pb";',
+        "delegation.token.secret.key": "a secret",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    }  # fmt: skip
+    with EmbeddedBroker(listeners="SASL_PLAINTEXT://127.0.0.1:0", config=config) as broker:
+
+        def run(user: str, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+            path = tmp_path / f"{user}.properties"
+            jaas = f'{module} username="{user}" password="p{user[0]}";'
+            path.write_text(f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config={jaas}\n")
+            command = [sys.executable, "-m", "kafka_tools", "delegation-tokens", "-b", broker.bootstrap_servers]
+            return subprocess.run(
+                [*command, "--command-config", str(path), *arguments],
+                input=stdin, capture_output=True, text=True, timeout=_WAIT_S,
+            )  # fmt: skip
+
+        made = run("alice", "--create", "--max-life-time-period", "3600000")
+        assert made.returncode == 0, made.stderr
+        found = re.search(r"^(\S{22})\s+(\S{88})\s+User:alice\s", made.stdout, re.MULTILINE)
+        assert found, made.stdout
+        token_id, secret = found.groups()
+        prolong = ("--renew", "--renew-time-period", "60000", "--hmac", "-")
+        stranger = run("bob", *prolong, stdin=secret)
+        assert stranger.returncode == 1 and "DELEGATION_TOKEN_OWNER_MISMATCH" in stranger.stderr
+        assert secret not in stranger.stdout + stranger.stderr
+        assert run("alice", *prolong, stdin=secret).returncode == 0
+        assert token_id in run("alice", "--describe").stdout
+        assert token_id not in run("bob", "--describe").stdout
+        ended = run("alice", "--expire", "--expiry-time-period", "-1", "--hmac", "-", stdin=secret)
+        assert ended.returncode == 0, ended.stderr
+        assert token_id not in run("alice", "--describe").stdout

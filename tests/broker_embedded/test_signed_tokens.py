@@ -352,7 +352,7 @@ def log_in(broker: EmbeddedBroker, text: str) -> tuple[int, str | None]:
 
 
 @pytest.mark.req("OA-10")
-def test_a_listener_with_keys_takes_signed_tokens_only(provider: Provider) -> None:
+def test_a_listener_with_keys_takes_signed_tokens_only(provider: Provider, caplog: pytest.LogCaptureFixture) -> None:
     import time
 
     settings = config(jwks_endpoint_url=provider.url, expected_audience="kafka")
@@ -363,7 +363,10 @@ def test_a_listener_with_keys_takes_signed_tokens_only(provider: Provider) -> No
         assert log_in(broker, token(now_s=now_s, aud="kafka")) == (codes.NONE, None)
         assert log_in(broker, token("ES256", now_s=now_s, aud="kafka")) == (codes.NONE, None)
         refused = (codes.SASL_AUTHENTICATION_FAILED, '{"status":"invalid_token"}')
-        assert log_in(broker, token(now_s=now_s, aud="other")) == refused
+        other = token(now_s=now_s, aud="other")
+        assert log_in(broker, other) == refused
+        assert "token is refused: its audience (aud) is not the expected one" in caplog.text
+        assert other not in caplog.text and other.split(".")[1] not in caplog.text
         unsecured = {"sub": "alice", "iat": now_s, "exp": now_s + 300, "aud": "kafka"}
         assert log_in(broker, f"{encoded({'alg': 'none'})}.{encoded(unsecured)}.") == refused
 

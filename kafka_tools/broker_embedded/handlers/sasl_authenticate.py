@@ -8,10 +8,14 @@
 
 from __future__ import annotations
 
+import logging
+
 from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
+
+log = logging.getLogger(__name__)
 
 VERSIONS = (0, 2)
 AUTHORIZE = ()
@@ -29,6 +33,7 @@ def handle(call: Call) -> SaslAuthenticateResponse:
         answer = login.step(call.request.auth_bytes)
     except AuthenticationFailed as error:
         connection.close_after_reply = True
+        log.info("Failed authentication with %s on listener %s (%s)", connection.id, connection.listener, error)
         return SaslAuthenticateResponse(error_code=error_codes.SASL_AUTHENTICATION_FAILED, error_message=str(error))
     if login.done:
         login.tell(connection)
