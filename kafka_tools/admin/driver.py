@@ -259,7 +259,14 @@ class _Run(Generic[K, V]):
             self._unreached(node, keys, error, was_sent=pending.request is not None)
         else:
             for key in keys:
-                self._fail(key, error)
+                self._fail(key, self._with_reason(error, self._open.get(key)))
+
+    @staticmethod
+    def _with_reason(error: KafkaToolsError, reason: KafkaToolsError | None) -> KafkaToolsError:
+        """An error of the last attempt; where its time was cut short, why there were attempts before tells more."""
+        if reason is None or not isinstance(error, DeadlineExceeded):
+            return error
+        return DeadlineExceeded(f"{error}; before that: {reason}", node=error.node, hint=error.hint or reason.hint)
 
     def _interpret(self, node: Node, keys: list[K], pending: Pending) -> None:
         progress: Progress[K, V] = Progress()

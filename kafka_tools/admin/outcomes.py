@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
-from kafka_tools.errors import KafkaToolsError, PartialFailure
+from kafka_tools.errors import KafkaToolsError, PartialFailure, WireError
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -63,6 +63,17 @@ class Outcomes(Mapping[K, Outcome[V]]):
             raise next(iter(failures.values()))
         causes = "; ".join(f"{key}: {error}" for key, error in failures.items())
         raise PartialFailure(f"{len(failures)} of {len(self)} failed: {causes}", self)
+
+
+def answered(wanted: Iterable[K], found: Mapping[K, Outcome[V]], told_by: object) -> Outcomes[K, V]:
+    """An outcome for every wanted key, in order; a key that an answer of ``told_by`` lacks is a WireError."""
+
+    def outcome(key: K) -> Outcome[V]:
+        if key in found:
+            return found[key]
+        return Outcome(None, WireError(f"{told_by} did not say in its answer what became of {key}"))
+
+    return Outcomes((key, outcome(key)) for key in dict.fromkeys(wanted))
 
 
 class Listing(list[V]):

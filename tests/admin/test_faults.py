@@ -8,9 +8,9 @@ import os
 
 import pytest
 
-from kafka_tools.errors import BrokerError, DeadlineExceeded, NetworkError, UnsupportedVersion, WireError
+from kafka_tools.errors import BrokerError, DeadlineExceeded, NetworkError, NotFound, UnsupportedVersion, WireError
 from kafka_tools.net.throttle import client_must_wait_ms
-from kafka_tools.protocol import error_codes
+from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.frames import framed
 from tests.admin.faults import ITEMS, TOP, with_code
 from tests.admin.operations import ANY, CHANGES, CONTROLLER, COORDINATOR, LEADER, NODE, OPERATIONS, run
@@ -37,6 +37,11 @@ FATAL = {
     error_codes.POLICY_VIOLATION,
     999,
 }
+OF_COORDINATORS = {
+    error_codes.COORDINATOR_LOAD_IN_PROGRESS,
+    error_codes.COORDINATOR_NOT_AVAILABLE,
+    error_codes.NOT_COORDINATOR,
+}
 TRIED_AGAIN = {
     # Errors of single members, users, topics and directories are values, told with the others.
     ("remove_members", ITEMS): set(),
@@ -48,13 +53,11 @@ TRIED_AGAIN = {
     ("describe_configs", ITEMS): RETRIABLE - {error_codes.UNKNOWN_TOPIC_OR_PARTITION},
     ("list_partition_reassignments", TOP): RETRIABLE - {error_codes.UNKNOWN_TOPIC_OR_PARTITION},
     ("describe_topics", ITEMS): RETRIABLE - {error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID},
+    ("elect_leaders", ITEMS): {error_codes.NOT_CONTROLLER},
+    ("alter_share_group_offsets", ITEMS): set(),
     # As Kafka's client: a group in the middle of a rebalance takes commits shortly after.
-    ("alter_group_offsets", ITEMS): {
-        error_codes.COORDINATOR_LOAD_IN_PROGRESS,
-        error_codes.COORDINATOR_NOT_AVAILABLE,
-        error_codes.NOT_COORDINATOR,
-        error_codes.REBALANCE_IN_PROGRESS,
-    },
+    ("alter_group_offsets", ITEMS): OF_COORDINATORS | {error_codes.REBALANCE_IN_PROGRESS},
+    ("delete_group_offsets", ITEMS): OF_COORDINATORS | {error_codes.REBALANCE_IN_PROGRESS},
 }
 """(operation, level) -> the codes after which it asks again, where that is not the rule of reads or of changes."""
 FALLBACKS = {
@@ -356,6 +359,35 @@ def test_an_api_that_the_broker_lacks_is_named_or_done_without(name):
     else:
         assert isinstance(error, UnsupportedVersion), error
         assert newest.__name__.removesuffix("Request") in str(error)
+        assert "kafka1:9092" in str(error)
+
+
+EMPTY_IS_AN_ANSWER = {
+    # Nothing is there, or nothing is wrong.
+    "describe_cluster", "list_topics", "list_groups", "list_transactions", "list_config_resources", "describe_acls",
+    "describe_client_quotas", "describe_quotas", "describe_delegation_tokens", "list_partition_reassignments",
+    "describe_log_dirs", "describe_replica_log_dirs",
+    # One answer for one thing, and its error is none.
+    "create_delegation_token", "renew_delegation_token", "expire_delegation_token", "update_features", "add_voter",
+    "remove_voter", "unregister_broker", "fence_producers", "terminate_transaction",
+    # ApiVersions is what the connection began with.
+    "api_versions", "describe_features",
+}  # fmt: skip
+
+
+@every
+def test_what_an_answer_leaves_out_is_not_taken_for_done(name):
+    def empty(request, version):
+        return None if request.API_KEY == 18 else registry.api(request.API_KEY).response()
+
+    error = Attempt(name, empty).error
+    if name in EMPTY_IS_AN_ANSWER:
+        assert error is None
+    elif name == "describe_topics":
+        assert isinstance(error, NotFound)
+    else:
+        assert isinstance(error, WireError), error
+        assert "did not say" in str(error)
         assert "kafka1:9092" in str(error)
 
 

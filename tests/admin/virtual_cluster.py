@@ -13,22 +13,36 @@ from kafka_tools.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
 )
+from kafka_tools.protocol.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsResponse,
+)
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse
+from kafka_tools.protocol.messages.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsResponse,
+)
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse
 from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from kafka_tools.protocol.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsResponse,
+)
 from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsResponse
+from kafka_tools.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsResponse
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_tools.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchResponse
 from kafka_tools.protocol.releases import max_versions
 from kafka_tools.values import ZERO_UUID, TopicPartition
 from tests.admin.operations import ABOUT_THE_CLUSTER, LOOKUPS
-from tests.net.virtual import VirtualNetwork, VirtualNode
+from tests.net.virtual import VirtualNetwork, VirtualNode, without_chance
 
 T0 = TopicPartition("t", 0)
 Fault = Callable[[Any, int, VirtualNode], Any]
@@ -52,10 +66,10 @@ class VirtualCluster:
 
     @contextlib.contextmanager
     def admin(self, timeout_s: float = 30.0, **settings: Any) -> Iterator[AdminClient]:
-        """An admin client, in virtual time."""
+        """An admin client, in virtual time and without chance: the same in every run."""
         values = {"bootstrap.servers": self.bootstrap}
         values |= {key.replace("_", "."): str(value) for key, value in settings.items()}
-        with self.network.patched(), AdminClient(ClientConfig(values), timeout_s=timeout_s) as client:
+        with self.network.patched(), without_chance(), AdminClient(ClientConfig(values), timeout_s=timeout_s) as client:
             yield client
 
     @property
@@ -100,6 +114,9 @@ class VirtualCluster:
             return _reassigned(request)
         if isinstance(request, DescribeQuorumRequest):
             return _quorum()
+        builder = _WITH_ITEMS.get(type(request))
+        if builder is not None:
+            return builder(request)
         return self._filled(request, error_reply(request, version, 0))
 
     def _filled(self, request: Any, response: Any) -> Any:
@@ -121,6 +138,10 @@ class VirtualCluster:
                 Topic = OffsetFetchResponse.ResponseGroup.ResponseTopics
                 partition = Topic.ResponsePartitions(partition_index=0, committed_offset=3)
                 group.topics = [Topic(name="t", partitions=[partition])]
+            if not response.groups:  # before 3.0: one group, whose topics stand at the top
+                OldTopic = OffsetFetchResponse.ResponseTopic
+                old_partition = OldTopic.ResponsePartition(partition_index=0, committed_offset=3)
+                response.topics = [OldTopic(name="t", partitions=[old_partition])]
         elif isinstance(response, ListOffsetsResponse):
             for topic in response.topics:
                 for partition in topic.partitions:
@@ -163,3 +184,77 @@ def _quorum() -> DescribeQuorumResponse:
     voter = Partition.FIELDS[[field.name for field in Partition.FIELDS].index("current_voters")].item.item(replica_id=1)
     partition = Partition(partition_index=0, leader_id=1, current_voters=[voter])
     return DescribeQuorumResponse(topics=[Topic(topic_name="__cluster_metadata", partitions=[partition])])
+
+
+def _deleted_offsets(request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+    Topic = OffsetDeleteResponse.ResponseTopic
+    return OffsetDeleteResponse(
+        topics=[
+            Topic(
+                name=topic.name,
+                partitions=[Topic.ResponsePartition(partition_index=item.partition_index) for item in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _elected(request: ElectLeadersRequest) -> ElectLeadersResponse:
+    Result = ElectLeadersResponse.ReplicaElectionResult
+    return ElectLeadersResponse(
+        replica_election_results=[
+            Result(
+                topic=topic.topic,
+                partition_result=[Result.PartitionResult(partition_id=number) for number in topic.partitions],
+            )
+            for topic in request.topic_partitions or ()
+        ]
+    )
+
+
+def _altered_share_offsets(request: AlterShareGroupOffsetsRequest) -> AlterShareGroupOffsetsResponse:
+    Topic = AlterShareGroupOffsetsResponse.ResponseTopic
+    return AlterShareGroupOffsetsResponse(
+        responses=[
+            Topic(
+                topic_name=topic.topic_name,
+                partitions=[Topic.ResponsePartition(partition_index=item.partition_index) for item in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _deleted_share_offsets(request: DeleteShareGroupOffsetsRequest) -> DeleteShareGroupOffsetsResponse:
+    Topic = DeleteShareGroupOffsetsResponse.ResponseTopic
+    return DeleteShareGroupOffsetsResponse(responses=[Topic(topic_name=topic.topic_name) for topic in request.topics])
+
+
+def _share_offsets(request: DescribeShareGroupOffsetsRequest) -> DescribeShareGroupOffsetsResponse:
+    Group = DescribeShareGroupOffsetsResponse.ResponseGroup
+    Topic = Group.ResponseTopic
+    return DescribeShareGroupOffsetsResponse(
+        groups=[
+            Group(
+                group_id=group.group_id,
+                topics=[
+                    Topic(
+                        topic_name=topic.topic_name,
+                        partitions=[Topic.ResponsePartition(partition_index=number) for number in topic.partitions],
+                    )
+                    for topic in group.topics or ()
+                ],
+            )
+            for group in request.groups
+        ]
+    )
+
+
+_WITH_ITEMS: dict[type, Callable[[Any], Any]] = {
+    OffsetDeleteRequest: _deleted_offsets,
+    ElectLeadersRequest: _elected,
+    AlterShareGroupOffsetsRequest: _altered_share_offsets,
+    DeleteShareGroupOffsetsRequest: _deleted_share_offsets,
+    DescribeShareGroupOffsetsRequest: _share_offsets,
+}
+"""Answers that hold an item for each item of the request beside their error."""

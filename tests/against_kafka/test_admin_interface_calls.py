@@ -118,3 +118,14 @@ def test_what_a_release_lacks_is_told_with_the_release_that_has_it(kafka: RealKa
     with pytest.raises(UnsupportedVersion) as caught:
         admin.unregister_broker(99)
     assert caught.value.hint == "brokers of Kafka 4.0 and later speak UnregisterBroker v0"
+
+
+@over(["kafka_43", "kafka_39_zk", "kafka_28", "kafka_22"])
+def test_every_partition_that_was_asked_for_is_told(admin: AdminClient, topic: str) -> None:
+    """Nothing is left out of these answers, so that what is missing from one is known to be wrong."""
+    partition, group = TopicPartition(topic, 0), "admin-interface-offsets"
+    outcomes = admin.elect_leaders([partition])
+    assert outcomes[partition].error is None or has_code(outcomes[partition].error, error_codes.ELECTION_NOT_NEEDED)
+    other = TopicPartition("no-such-topic", 3)
+    committed = admin.list_group_offsets(group, [partition, other])
+    assert {key: outcome.get() for key, outcome in committed.items()} == {partition: None, other: None}

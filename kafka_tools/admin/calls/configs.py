@@ -178,8 +178,9 @@ class DescribeConfigs(Call[ConfigResource, list[ConfigEntry]]):
             else:
                 progress.take(key, item.error_code, item.error_message, entries)
         for key in keys:
-            if key not in progress.completed and key not in progress.failed and key not in progress.again:
-                # Older brokers leave out resource types that they do not know.
+            told = key in progress.completed or key in progress.failed or key in progress.again
+            if not told and key.type not in ("topic", "broker"):
+                # Older brokers leave out resource types that they do not know; of any other key the driver tells.
                 text = f"{node} is too old to have a configuration of type {key.type}"
                 progress.failed[key] = UnsupportedVersion(text, api="DescribeConfigs", version=version)
 

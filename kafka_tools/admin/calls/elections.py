@@ -8,7 +8,7 @@ from typing import Any
 from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.driver import ALL, Call, Progress
 from kafka_tools.admin.lookups import Controller
-from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
@@ -59,4 +59,5 @@ class ElectLeaders(Call[str, Elected]):
                     return
                 failure = error_of(item.error_code, item.error_message)
                 found[TopicPartition(topic.topic, item.partition_id)] = Outcome(None, failure)
-        progress.completed[ALL] = Outcomes(sorted(found.items()))
+        wanted = sorted(found) if self._partitions is None else self._partitions
+        progress.completed[ALL] = answered(wanted, found, node)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.admin.driver import Call, Progress
 from kafka_tools.admin.lookups import Coordinator
-from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
@@ -81,7 +81,11 @@ class RemoveMembers(Call[str, Outcomes[MemberIdentity, None]]):
         if version < 3:
             progress.completed[self._group_id] = Outcomes([(self._members[0], Outcome(None))])
             return
-        progress.completed[self._group_id] = Outcomes(
-            (MemberIdentity(item.member_id, item.group_instance_id), Outcome(None, error_of(item.error_code)))
-            for item in response.members
-        )
+        found: dict[MemberIdentity, Outcome[None]] = {}
+        for member in self._members:
+            for item in response.members:
+                # A static member is known by its instance: its member id may be told although it was not given.
+                instance = item.group_instance_id
+                if member in (MemberIdentity(item.member_id, instance), MemberIdentity("", instance)):
+                    found[member] = Outcome(None, error_of(item.error_code))
+        progress.completed[self._group_id] = answered(self._members, found, node)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.driver import Call, KeysRefused, Progress
 from kafka_tools.admin.lookups import Coordinator, PartitionLeader
-from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, error_of
@@ -142,11 +142,12 @@ class FetchGroupOffsets(Call[str, GroupOffsets]):
     ) -> None:
         if version >= 8:
             for group in response.groups:
-                self._take(group.group_id, group, progress)
+                if group.group_id in keys:
+                    self._take(group.group_id, group, node, progress)
         else:
-            self._take(keys[0], response, progress)
+            self._take(keys[0], response, node, progress)
 
-    def _take(self, group_id: str, answer: Any, progress: Progress[str, GroupOffsets]) -> None:
+    def _take(self, group_id: str, answer: Any, node: Node, progress: Progress[str, GroupOffsets]) -> None:
         error = error_of(answer.error_code)
         if error is not None:
             progress.refuse(group_id, error)
@@ -160,7 +161,8 @@ class FetchGroupOffsets(Call[str, GroupOffsets]):
                     progress.again[group_id] = failure
                     return
                 found[key] = Outcome(_committed(item)) if failure is None else Outcome(None, failure)
-        progress.completed[group_id] = Outcomes(sorted(found.items()))
+        wanted = self._wanted[group_id]
+        progress.completed[group_id] = answered(sorted(found) if wanted is None else wanted, found, node)
 
 
 def _committed(item: Any) -> CommittedOffset | None:
@@ -209,7 +211,7 @@ class CommitGroupOffsets(Call[str, Outcomes[TopicPartition, None]]):
         node: Node,
         progress: Progress[str, Outcomes[TopicPartition, None]],
     ) -> None:
-        take_partitions(self._group_id, response.topics, progress)
+        take_partitions(self._group_id, self._offsets, response.topics, node, progress)
 
 
 class DeleteGroupOffsets(Call[str, Outcomes[TopicPartition, None]]):
@@ -244,11 +246,15 @@ class DeleteGroupOffsets(Call[str, Outcomes[TopicPartition, None]]):
         if response.error_code != error_codes.NONE:
             progress.settle(self._group_id, response.error_code, None, Outcomes(()))
             return
-        take_partitions(self._group_id, response.topics, progress)
+        take_partitions(self._group_id, self._partitions, response.topics, node, progress)
 
 
 def take_partitions(
-    group_id: str, topics: Sequence[Any], progress: Progress[str, Outcomes[TopicPartition, None]]
+    group_id: str,
+    wanted: Iterable[TopicPartition],
+    topics: Sequence[Any],
+    node: Node,
+    progress: Progress[str, Outcomes[TopicPartition, None]],
 ) -> None:
     """An outcome per partition; the whole call is tried again when its coordinator has moved or is not ready."""
     found: dict[TopicPartition, Outcome[None]] = {}
@@ -258,7 +264,7 @@ def take_partitions(
                 progress.again[group_id] = broker_error(item.error_code)
                 return
             found[TopicPartition(topic.name, item.partition_index)] = Outcome(None, error_of(item.error_code))
-    progress.completed[group_id] = Outcomes(found.items())
+    progress.completed[group_id] = answered(wanted, found, node)
 
 
 _COORDINATOR_ERRORS = (

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kafka_tools import scram_math
 from kafka_tools.admin.driver import ALL, Call, Progress
 from kafka_tools.admin.lookups import AnyNode, Controller
-from kafka_tools.admin.outcomes import Outcome
+from kafka_tools.admin.outcomes import Outcome, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError
 from kafka_tools.net.broker_errors import error_of
@@ -85,7 +85,8 @@ class DescribeScram(Call[str, Described]):
                 ScramCredentialInfo(_mechanism_name(info.mechanism), info.iterations) for info in item.credential_infos
             ]
             described[item.user] = Outcome(infos) if failure is None else Outcome(None, failure)
-        progress.completed[ALL] = described
+        wanted = described if self._users is None else sorted(self._users)
+        progress.completed[ALL] = dict(answered(wanted, described, node))
 
 
 def _mechanism_name(type_id: int) -> str:

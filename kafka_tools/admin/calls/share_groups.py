@@ -10,7 +10,7 @@ from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.driver import Call, Progress
 from kafka_tools.admin.lookups import Coordinator
-from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
@@ -122,7 +122,8 @@ class DescribeShareOffsets(Call[str, ShareOffsets]):
                     key = TopicPartition(topic.topic_name, item.partition_index)
                     failure = error_of(item.error_code, item.error_message)
                     found[key] = Outcome(_offset(item)) if failure is None else Outcome(None, failure)
-            progress.completed[group.group_id] = Outcomes(sorted(found.items()))
+            wanted = self._wanted.get(group.group_id)
+            progress.completed[group.group_id] = answered(sorted(found) if wanted is None else wanted, found, node)
 
 
 def _topics(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
@@ -176,11 +177,12 @@ class AlterShareOffsets(Call[str, Outcomes[TopicPartition, None]]):
         if response.error_code != error_codes.NONE:
             progress.settle(self._group_id, response.error_code, response.error_message, Outcomes(()))
             return
-        progress.completed[self._group_id] = Outcomes(
-            (TopicPartition(topic.topic_name, item.partition_index), _done(item))
+        found = {
+            TopicPartition(topic.topic_name, item.partition_index): _done(item)
             for topic in response.responses
             for item in topic.partitions
-        )
+        }
+        progress.completed[self._group_id] = answered(self._offsets, found, node)
 
 
 class DeleteShareOffsets(Call[str, Outcomes[str, None]]):
@@ -208,7 +210,8 @@ class DeleteShareOffsets(Call[str, Outcomes[str, None]]):
         if response.error_code != error_codes.NONE:
             progress.settle(self._group_id, response.error_code, response.error_message, Outcomes(()))
             return
-        progress.completed[self._group_id] = Outcomes((topic.topic_name, _done(topic)) for topic in response.responses)
+        found = {topic.topic_name: _done(topic) for topic in response.responses}
+        progress.completed[self._group_id] = answered(self._topics, found, node)
 
 
 def _done(item: Any) -> Outcome[None]:
