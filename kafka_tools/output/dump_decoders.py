@@ -285,7 +285,8 @@ _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, int]:
     """(message, version) behind frame version, type and version as unsigned varints.
 
-    A version that is not known yet is read as the newest one (``known_version``), as Kafka's classes read it. Raises CorruptBatch in Kafka's words; where ours say more they are its cause.
+    A version that is not known yet is read as the newest one (``known_version``), as Kafka's classes read it. Raises
+    CorruptBatch in Kafka's words; where ours say more they are its cause.
     """
     frame, position = _short(value, 0, "frame version")
     if not frame:
