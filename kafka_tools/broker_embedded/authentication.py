@@ -3,7 +3,7 @@
 The dialogue is that of Kafka's ``SaslServerAuthenticator`` (KIP-43, KIP-152): ApiVersions and SaslHandshake
 first, then tokens, in SaslAuthenticate requests or, after a handshake of v0, bare. Mechanisms: PLAIN with
 the users of the listener's JAAS entry, SCRAM with the credentials of the cluster and its delegation tokens,
-OAUTHBEARER with what ``token_validators`` takes.
+OAUTHBEARER with what ``token_validators`` takes, GSSAPI with the keys of the listener's keytab.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.dispatch import Connection
     from kafka_tools.broker_embedded.endpoints import Endpoint
     from kafka_tools.broker_embedded.token_validators import TokenValidator
+    from kafka_tools.net.sasl.kerberos import KerberosServer
     from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer
     from kafka_tools.net.sasl.oauthbearer import Token as OAuthToken
     from kafka_tools.net.sasl.scram import Login as AskedLogin
     from kafka_tools.scram_math import ScramCredential
 
-    SaslServer = PlainServer | ScramServer | OAuthBearerServer
+    SaslServer = PlainServer | ScramServer | OAuthBearerServer | KerberosServer
 
 log = logging.getLogger(__name__)
 
-SERVED_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+SERVED_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 DEFAULT_MECHANISMS = "GSSAPI"
-"""Kafka's default, which is not served: it has to be set."""
+"""Kafka's default."""
 SERVED_HANDLERS = {
     "PLAIN": ("PlainServerCallbackHandler",),
     "SCRAM-SHA-256": ("ScramServerCallbackHandler",),
@@ -77,6 +78,7 @@ class ListenerSecurity:
         if "PLAIN" in self.mechanisms:
             self._plain_users = _plain_users(values, endpoint)
 
+        self._service = _kerberos_service(values, endpoint) if "GSSAPI" in self.mechanisms else None
         self._limits_ms = {mechanism: _limit_ms(values, mechanism, endpoint) for mechanism in self.mechanisms}
         for mechanism in self.mechanisms:
             _require_served_handler(values, mechanism, endpoint)
@@ -105,6 +107,10 @@ class ListenerSecurity:
             from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer
 
             return OAuthBearerServer(self._judged)
+        if self._service is not None and mechanism == "GSSAPI":
+            from kafka_tools.net.sasl.kerberos import KerberosServer
+
+            return KerberosServer(*self._service)
         if mechanism == "PLAIN":
             return PlainServer(self._verify)
         return ScramServer(mechanism, lambda asked: self._scram_credential(mechanism, asked, login))
@@ -241,6 +247,35 @@ def _same_tokens(former: ListenerSecurity, new: ListenerSecurity) -> bool:
         for each in (former, new)
     )
     return ours == theirs
+
+
+def _kerberos_service(values: Mapping[str, str], endpoint: Endpoint) -> tuple[str, str | None]:
+    """Keytab and principal of a listener's service, which have been opened once. Raises ConfigError."""
+    from kafka_tools.net.jaas import parse_jaas
+    from kafka_tools.net.sasl.kerberos import KerberosServer
+
+    key = "gssapi.sasl.jaas.config"
+    text = values.get(key) or values.get("sasl.jaas.config")
+    entries = parse_jaas(text, key) if text else []
+    options = next((each.options for each in entries if each.simple_name == "Krb5LoginModule"), {})
+    keytab = options.get("keyTab", "").strip().removeprefix("FILE:")
+    if not keytab:
+        raise ConfigError(
+            f"listener {endpoint.name}: GSSAPI (Kafka's default mechanism) needs a Krb5LoginModule with a keyTab",
+            hint=f"set listener.name.{endpoint.name.lower()}.{key}, or sasl.enabled.mechanisms to other mechanisms",
+        )
+    rules = values.get("sasl.kerberos.principal.to.local.rules", "").strip() or "DEFAULT"
+    if rules != "DEFAULT":
+        raise ConfigError(
+            f"listener {endpoint.name}: sasl.kerberos.principal.to.local.rules: only DEFAULT is there, which takes the "
+            "first part of a principal"
+        )
+    principal = options.get("principal", "").strip() or None
+    try:
+        KerberosServer(keytab, principal)
+    except ConfigError as error:
+        raise ConfigError(f"listener {endpoint.name}: {error}", hint=error.hint) from error
+    return keytab, principal
 
 
 def _plain_users(values: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.sasl.kerberos import KerberosClient, KerberosLogin, kerberos_login
+from kafka_tools.net.sasl.kerberos import KerberosClient, KerberosLogin, KerberosServer, kerberos_login, short_name
 from tests.net.kdc import REALM, Kdc, missing
 
 MODULE = "com.sun.security.auth.module.Krb5LoginModule required"
@@ -194,3 +194,80 @@ def test_a_broker_that_says_something_else_is_refused(kdc: Kdc, token: bytes, la
         client.step(token or challenge)
         client.step(acceptor.step(b""))
     assert not client.done
+
+
+def server(kdc: Kdc, principal: str | None = None) -> KerberosServer:
+    return KerberosServer(str(kdc.folder / "kafka-127.0.0.1.keytab"), principal)
+
+
+@needs_kdc
+@pytest.mark.parametrize("principal", [None, f"kafka/127.0.0.1@{REALM}"])
+def test_both_halves_agree(kdc: Kdc, principal: str | None) -> None:
+    jaas = f'useKeyTab=true keyTab="{kdc.folder / "alice.keytab"}" principal="alice@{REALM}"'
+    client, service = KerberosClient(kerberos_login(config(jaas)), "127.0.0.1"), server(kdc, principal)
+    challenge: bytes | None = None
+    while (token := client.step(challenge)) is not None:
+        assert not service.done
+        challenge = service.step(token)
+    assert client.done and service.done
+    assert service.username == "alice"
+    with pytest.raises(AuthenticationFailed):
+        service.step(b"more")
+
+
+@needs_kdc
+@pytest.mark.parametrize("message", [b"", b"rubbish", bytes(5000), b"\x60\x82" + b"\xff" * 200])
+def test_what_is_no_ticket_is_refused(kdc: Kdc, message: bytes) -> None:
+    with pytest.raises(AuthenticationFailed, match="invalid credentials with SASL mechanism GSSAPI"):
+        service = server(kdc)
+        service.step(message)
+        service.step(message)
+
+
+@needs_kdc
+def test_a_security_layer_is_not_given(kdc: Kdc) -> None:
+    jaas = f'useKeyTab=true keyTab="{kdc.folder / "alice.keytab"}" principal="alice@{REALM}"'
+    client, service = KerberosClient(kerberos_login(config(jaas)), "127.0.0.1"), server(kdc)
+    service.step(client.step(service.step(client.step(None) or b"")) or b"")
+    with pytest.raises(AuthenticationFailed):
+        service.step(client._context.wrap(b"\x04\x00\x00\x00", False).message)
+
+
+@needs_kdc
+def test_keys_that_are_not_there_are_told(kdc: Kdc) -> None:
+    with pytest.raises(ConfigError, match=r"keyTab /no/such cannot be used"):
+        KerberosServer("/no/such", None)
+    with pytest.raises(ConfigError, match=r"cannot be used: .*nobody"):
+        server(kdc, f"nobody@{REALM}")
+
+
+def test_short_names() -> None:
+    assert [short_name(each) for each in ("alice@R", "kafka/host@R", "bob")] == ["alice", "kafka", "bob"]
+
+
+@needs_kdc
+def test_a_client_logs_in_to_the_bundled_broker_and_renews_its_login(kdc: Kdc) -> None:
+    from kafka_tools.broker_embedded import EmbeddedBroker
+    from kafka_tools.clock import Deadline, ManualClock
+    from kafka_tools.net.exchange import Exchange
+    from kafka_tools.protocol.messages.metadata import MetadataRequest
+
+    keys = kdc.folder / "kafka-127.0.0.1.keytab"
+    settings = {
+        "sasl.enabled.mechanisms": "GSSAPI",
+        "connections.max.reauth.ms": "600000",
+        "gssapi.sasl.jaas.config": f'{MODULE} useKeyTab=true keyTab="{keys}" principal="kafka/127.0.0.1@{REALM}";',
+    }
+    jaas = f'useKeyTab=true keyTab="{kdc.folder / "alice.keytab"}" principal="alice@{REALM}"'
+    clock = ManualClock()
+    with EmbeddedBroker(listeners="SASL_PLAINTEXT://127.0.0.1:0", config=settings) as broker:
+        values = config(jaas).values | {"bootstrap.servers": broker.bootstrap_servers, "connections.max.idle.ms": "-1"}
+        with Exchange(ClientConfig(values), clock=clock) as exchange:
+            node = exchange.bootstrap(Deadline(clock, 30))
+            for _ in range(2):
+                assert exchange.call(node, MetadataRequest(topics=[]), Deadline(clock, 30)).cluster_id
+                clock.advance(550)
+    for wrong in ({"gssapi.sasl.jaas.config": settings["gssapi.sasl.jaas.config"].replace("kafka/", "nobody/")},
+                  {"sasl.kerberos.principal.to.local.rules": "RULE:[1:$1]"}):  # fmt: skip
+        with pytest.raises(ConfigError, match=r"listener SASL_PLAINTEXT: .*(nobody|to\.local\.rules)"):
+            EmbeddedBroker(listeners="SASL_PLAINTEXT://127.0.0.1:0", config=settings | wrong).start()

@@ -1,8 +1,8 @@
-"""SASL GSSAPI (RFC 4752): the client's half, over Kerberos tickets. The only module that imports gssapi, an extra.
+"""SASL GSSAPI (RFC 4752): both halves, over Kerberos tickets. The only module that imports gssapi, an extra.
 
 Settings are Java's: ``sasl.kerberos.service.name`` and the ``Krb5LoginModule`` line, read for what it means. Realm,
 KDC and host names are the business of the machine's ``krb5.conf``. Sources beside the RFC: Kafka's
-``SaslClientAuthenticator`` and ``KerberosLogin``; no security layer is used, as there.
+``SaslClientAuthenticator``, ``SaslServerCallbackHandler`` and ``KerberosLogin``; no security layer is used, as there.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ SERVICE_KEY = "sasl.kerberos.service.name"
 NO_LAYER = 1
 _NO_LAYER_CHOSEN = bytes([NO_LAYER, 0, 0, 0])
 _OTHERS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+_REFUSED = "Authentication failed during authentication due to invalid credentials with SASL mechanism GSSAPI"
+"""What Kafka tells clients whose ticket is not accepted."""
 _LOGIN_HINT = (
     "check that klist shows a ticket (kinit gets one), or keyTab and principal in sasl.jaas.config; and that "
     "the broker is addressed by the name in its principal"
@@ -138,6 +140,55 @@ class KerberosClient:
 
     def _failed(self, error: Any) -> AuthenticationFailed:
         return AuthenticationFailed(f"GSSAPI login at {self._peer} failed: {_text(error)}", hint=_LOGIN_HINT)
+
+
+class KerberosServer:
+    """Checks one login with the keys of a service. ``keytab``: their file; ``principal``: which, None for any of them.
+
+    AuthenticationFailed, with Kafka's text, ends the login; its cause says what Kerberos found.
+    """
+
+    mechanism = MECHANISM
+
+    def __init__(self, keytab: str, principal: str | None) -> None:
+        """Raises ConfigError when the package or the keys are not there."""
+        api = self._gssapi = require_gssapi()
+        self.done = False
+        self.username = ""
+        self._offered = False
+        try:
+            name = api.Name(principal, api.NameType.kerberos_principal) if principal else None
+            keys = api.Credentials(name=name, usage="accept", store={"keytab": keytab})
+            self._context = api.SecurityContext(creds=keys, usage="accept")
+        except api.exceptions.GSSError as error:
+            raise ConfigError(f"keyTab {keytab} cannot be used: {_text(error)}") from error
+
+    def step(self, message: bytes) -> bytes:
+        """The answer to a client's message."""
+        try:
+            if not self._context.complete:
+                if not message:
+                    raise AuthenticationFailed(_REFUSED)  # the client speaks first
+                answer = bytes(self._context.step(message) or b"")
+                if answer or not self._context.complete:
+                    return answer
+            if not self._offered:
+                self._offered = True
+                return bytes(self._context.wrap(_NO_LAYER_CHOSEN, False).message)
+            chosen = bytes(self._context.unwrap(message).message)
+        except self._gssapi.exceptions.GSSError as error:
+            raise AuthenticationFailed(_REFUSED) from error
+        # A name may follow; whoever shows the ticket is its owner, as for Kafka.
+        if self.done or len(chosen) < 4 or chosen[0] != NO_LAYER:
+            raise AuthenticationFailed(_REFUSED)
+        self.username = short_name(str(self._context.initiator_name))
+        self.done = True
+        return b""
+
+
+def short_name(principal: str) -> str:
+    """``alice`` of alice@REALM and ``kafka`` of kafka/host@REALM: the DEFAULT of Kafka's principal.to.local.rules."""
+    return principal.partition("@")[0].partition("/")[0]
 
 
 def require_gssapi() -> ModuleType:
