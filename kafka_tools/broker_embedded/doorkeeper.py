@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kafka_tools.broker_embedded.connection_limits import ConnectionLimits
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.listener import ClientConnection, Server
+    from kafka_tools.broker_embedded.listener import Server
 
 log = logging.getLogger(__name__)
+
+
+class Guest(Protocol):
+    """A connection at the door: a client's, or one before its TLS handshake."""
+
+    @property
+    def listener(self) -> str: ...
+
+    @property
+    def ip(self) -> str: ...
+
+    @property
+    def is_open(self) -> bool: ...
+
+    def hold(self) -> None: ...
+
+    def let_in(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class Doorkeeper:
@@ -23,10 +42,10 @@ class Doorkeeper:
         self._limits = ConnectionLimits(
             server.core, {endpoint.name: endpoint.protocol for endpoint in server.endpoints}
         )
-        self._waiting: deque[ClientConnection] = deque()
+        self._waiting: deque[Guest] = deque()
         """Those for whom there is no room yet, in the order they came."""
 
-    def arrived(self, connection: ClientConnection) -> None:
+    def arrived(self, connection: Guest) -> None:
         delay_ms = self._limits.arrival_delay_ms(connection.listener)
         if not delay_ms:
             self._admit(connection)
@@ -34,7 +53,7 @@ class Doorkeeper:
         connection.hold()
         self._timers.call_later(delay_ms, lambda: self._admit(connection))
 
-    def _admit(self, connection: ClientConnection) -> None:
+    def _admit(self, connection: Guest) -> None:
         if not connection.is_open:
             return
         if not self._limits.has_room(connection.listener):
@@ -59,7 +78,7 @@ class Doorkeeper:
         if others:
             min(others, key=lambda other: other.last_used_s).close()
 
-    def left(self, connection: ClientConnection) -> None:
+    def left(self, connection: Guest) -> None:
         """A connection that was let in has ended."""
         self._limits.closed(connection.listener, connection.ip)
         self.admit_waiting()

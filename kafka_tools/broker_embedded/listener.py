@@ -41,9 +41,11 @@ _DRAIN_STEPS, _DRAIN_STEP_S = 100, 0.01
 class ClientConnection(asyncio.Protocol):
     """One accepted socket."""
 
-    def __init__(self, server: Server, endpoint: Endpoint) -> None:
+    def __init__(self, server: Server, endpoint: Endpoint, *, was_let_in: bool = False) -> None:
+        """``was_let_in``: the doorkeeper has seen to it before the TLS handshake."""
         self._server = server
         self._endpoint = endpoint
+        self._was_let_in = was_let_in
         self._core = server.core
         self._reader = FrameReader(server.max_frame_bytes)
         self._frames: deque[bytes] = deque()
@@ -79,7 +81,10 @@ class ClientConnection(asyncio.Protocol):
             self.connection.principal = self.certificate_principal
         self.last_used_s = self._core.clock.monotonic_s()
         self._server.connections.add(self)
-        self._server.doorkeeper.arrived(self)
+        if self._was_let_in:
+            self.let_in()
+        else:
+            self._server.doorkeeper.arrived(self)
 
     @property
     def listener(self) -> str:
@@ -214,43 +219,69 @@ class ClientConnection(asyncio.Protocol):
 
 
 class TlsArrival(asyncio.Protocol):
-    """A socket on its way to be a ``ClientConnection``: the TLS handshake, with the stores that hold now."""
+    """A socket on its way to be a ``ClientConnection``: counted from the start, as in Kafka, then the TLS handshake."""
 
     def __init__(self, server: Server, endpoint: Endpoint, tls: ListenerTls) -> None:
         self._server = server
-        self._endpoint = endpoint
         self._tls = tls
+        self._endpoint = endpoint
+        self._transport: Any = None
+        self.listener = endpoint.name
+        self.ip = ""
 
     def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self.ip = (transport.get_extra_info("peername") or ("",))[0]
         transport.pause_reading()  # the first bytes are for the handshake
-        task = self._server.loop.create_task(self._shake_hands(transport))
+        self._server.doorkeeper.arrived(self)
+
+    @property
+    def is_open(self) -> bool:
+        return not self._transport.is_closing()
+
+    def hold(self) -> None:
+        """Nothing is read before ``let_in``."""
+
+    def let_in(self) -> None:
+        task = self._server.loop.create_task(self._shake_hands())
         self._server.handshakes.add(task)
         task.add_done_callback(self._server.handshakes.discard)
 
-    async def _shake_hands(self, transport: Any) -> None:
-        peer = transport.get_extra_info("peername")
-        connection = ClientConnection(self._server, self._endpoint)
+    def close(self) -> None:
+        self._transport.close()
+
+    async def _shake_hands(self) -> None:
+        connection = ClientConnection(self._server, self._endpoint, was_let_in=True)
+        secured = None
         try:
-            secured = await self._server.loop.start_tls(transport, connection, self._tls.context, server_side=True)
+            secured = await self._secured(connection)
+        finally:
+            if secured is None:
+                self._server.doorkeeper.left(self)
+                self._transport.abort()
+        if secured is not None:
+            connection.connection_made(secured)
+
+    async def _secured(self, connection: ClientConnection) -> Any:
+        """The transport after the handshake; None when there is to be no connection."""
+        peer = self._transport.get_extra_info("peername")
+        try:
+            secured = await self._server.loop.start_tls(
+                self._transport, connection, self._tls.context, server_side=True
+            )
         except OSError as error:
             log.warning("TLS handshake with %s failed: %s", peer, getattr(error, "reason", None) or error)
-            transport.abort()
-            return
-        except asyncio.CancelledError:
-            transport.abort()
-            raise
-        if secured is None:
-            return  # the client went away meanwhile
+            return None
+        if secured is None or secured.is_closing():
+            return None  # the client went away meanwhile
         if not self._endpoint.has_sasl:
             certificate = secured.get_extra_info("ssl_object").getpeercert(True)
             try:
                 connection.certificate_principal = self._tls.principal(certificate)
             except InputError as error:
                 log.warning("closing the connection from %s: %s", peer, error)
-                secured.abort()
-                return
-        if not secured.is_closing():
-            connection.connection_made(secured)
+                return None
+        return secured
 
 
 class Server:

@@ -236,6 +236,20 @@ def test_a_client_that_goes_right_after_the_handshake_leaves_nothing_behind(fold
         assert asks(broker, folder.client())
 
 
+def test_connections_count_before_their_handshake(folder: Folder) -> None:
+    """Who says nothing takes a place as well: else nobody would be kept from opening any number."""
+    with running(**folder.settings(), **{"max.connections.per.ip": "2"}) as broker:
+        with WireClient(broker.bootstrap_servers), WireClient(broker.bootstrap_servers):
+            assert not asks(broker, folder.client())
+        deadline = Deadline(SystemClock(), 60)
+        while not asks(broker, folder.client()):
+            assert not deadline.expired
+        for _ in range(5):  # whoever fails at the handshake, or goes after it, gives the place back
+            assert not asks(broker, ssl.create_default_context())
+        while not asks(broker, folder.client()):
+            assert not deadline.expired
+
+
 # New stores
 
 
