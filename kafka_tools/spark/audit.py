@@ -20,7 +20,7 @@ from kafka_tools.spark.files import is_remote, modified_ms, normalised
 from kafka_tools.spark.findings import files, judgement
 from kafka_tools.spark.findings.copies import Suspect, locate
 from kafka_tools.spark.findings.facts import Around, PartitionFacts, finish, read_log_dir, seen_until
-from kafka_tools.spark.findings.kinds import INFO
+from kafka_tools.spark.findings.kinds import INFO, WARNING
 from kafka_tools.spark.measures.configs import read_configs
 from kafka_tools.spark.measures.partition import Depth, PartitionMeasures, measure
 from kafka_tools.spark.options import DEFAULT_RANGE_BYTES
@@ -107,6 +107,7 @@ class _Plan:
         self.on_disk: dict[str, str] = {}
         """Where each log directory's own files can be read: for those of a store, a copy."""
         for log_dir in log_dirs:
+            before = len(self.keys)
             # First the partitions: they say in one line what a directory that cannot be read has.
             for found in partitions(log_dir, options.topics):
                 key = (log_dir, found.topic, found.partition)
@@ -119,9 +120,20 @@ class _Plan:
                     else:
                         self.segments.append(segment)
                         self.sizes.setdefault(key, []).append(segment.size)
+            if len(self.keys) == before:
+                self.findings.append(_nothing_in(log_dir, options.topics))
             here = copies.enter_context(log_dir_copy(log_dir)) if is_remote(log_dir) else log_dir
             self.on_disk[log_dir] = here
             self.findings += (files.in_store(finding, here, log_dir) for finding in files.log_dir_findings(here))
+
+
+def _nothing_in(log_dir: str, topics: Sequence[str]) -> AuditFinding:
+    """A path that was mistyped must not look like a cluster in which nothing is wrong."""
+    if topics:
+        text = f"holds no partition of a topic that matches {', '.join(topics)}"
+    else:
+        text = "holds no partition: is it a directory of the broker's log.dirs?"
+    return AuditFinding(WARNING, "no-partitions", None, None, log_dir, None, None, None, text)
 
 
 def _is_old(segment: Range, since_ms: int | None) -> bool:

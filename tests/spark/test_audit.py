@@ -69,9 +69,15 @@ def test_nothing_is_wrong_in_what_kafka_left(spark: SparkSession, name: str) -> 
     assert result.worst in (None, "info")
 
 
-def test_a_directory_without_partitions_has_nothing_to_report(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_directory_without_partitions_is_not_said_to_be_well(spark: SparkSession, tmp_path: Path) -> None:
     result = audit(spark, [str(tmp_path)])
-    assert (result.partitions, result.findings, result.worst) == ([], [], None)
+    assert (result.partitions, [(each.kind, each.file) for each in result.findings]) == (
+        [],
+        [("no-partitions", str(tmp_path))],
+    )
+    answer = invoke(spark, str(tmp_path), "--fail-on", "warning")
+    assert answer.return_value == 1
+    assert answer.stdout.splitlines()[-1] == "No partition was found, so nothing was audited. Findings: 1 warning."
 
 
 def test_a_directory_that_is_missing_is_named(spark: SparkSession, tmp_path: Path) -> None:

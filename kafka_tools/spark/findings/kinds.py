@@ -108,6 +108,11 @@ AUDIT_KINDS: dict[str, Kind] = {
     "unflushed": Kind(INFO, "what a broker has to read again after a crash: bytes beyond the recovery point"),
     "unfollowed": Kind(INFO, "there are more producers than the audit follows"),
     "left-out": Kind(INFO, "segments that end before --since were not read"),
+    "no-partitions": Kind(
+        WARNING,
+        "there is nothing to audit: the directory holds no partition, or none of the topics asked for",
+        "check the path (it is one of the broker's log.dirs, or one partition's directory) and --topics",
+    ),
 }
 """Every kind that the audit adds, by name."""
 

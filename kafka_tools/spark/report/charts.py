@@ -43,27 +43,24 @@ def count_text(number: float | None) -> str:
 
 
 def bars(rows: Sequence[tuple[str, float, float]], form: Format, part: str, label: str) -> Markup:
-    """Horizontal bars: (name, value, a part of it that is told apart, 0 for none). Values are written beside them."""
+    """Horizontal bars: (name, value, a part of it that is told apart, 0 for none). Values are written beside them.
+
+    No SVG: names and values stay readable however narrow the page is.
+    """
     if not rows:
         return Markup("")
     most = max(value for _, value, _ in rows) or 1
-    left, right, step = 190, 90, 24
-    room = WIDTH - left - right
     marks = []
-    for number, (name, value, some) in enumerate(rows):
-        y = number * step + 4
-        width = max(1.0, room * value / most)
+    for name, value, some in rows:
         title = f"{name}: {form(value)}" + (f", {part} {form(some)}" if some else "")
+        inner = Markup('<i class="part" style="width:{:.1f}%"></i>').format(100 * some / value) if some else ""
         marks.append(
-            Markup('<g><title>{}</title><text class="name" x="{}" y="{}">{}</text>').format(
-                title, left - 8, y + 12, _short(name, 28)
-            )
+            Markup(
+                '<li title="{}"><span class="name">{}</span>'
+                '<span class="room"><i class="bar" style="width:{:.1f}%">{}</i><b>{}</b></span></li>'
+            ).format(title, name, 80 * value / most, inner, form(value))
         )
-        marks.append(_rect("bar", left, y, width, 16))
-        if some:
-            marks.append(_rect("part", left, y, max(1.0, room * some / most), 16))
-        marks.append(Markup('<text x="{:.0f}" y="{}">{}</text></g>').format(left + width + 6, y + 12, form(value)))
-    return _svg(WIDTH, len(rows) * step + 8, label, marks)
+    return Markup('<ul class="bars" aria-label="{}">').format(label) + Markup("").join(marks) + Markup("</ul>")
 
 
 def columns(rows: Sequence[tuple[int, float]], span_ms: int, form: Format, label: str, *, height: int = 150) -> Markup:
@@ -73,7 +70,7 @@ def columns(rows: Sequence[tuple[int, float]], span_ms: int, form: Format, label
     most = max(value for _, value in rows) or 1
     first, last = rows[0][0], rows[-1][0]
     spans = max(1, (last - first) // span_ms + 1)
-    left, foot, top = 64, 22, 8
+    left, foot, top = 92, 28, 14
     room = WIDTH - left - 4
     step = room / spans
     day = span_ms >= 86_400_000
@@ -87,10 +84,10 @@ def columns(rows: Sequence[tuple[int, float]], span_ms: int, form: Format, label
         marks.append(Markup("</g>"))
     written = "%Y-%m-%d" if day else "%m-%d %H:00"
     for at, anchor, when in ((left, "start", first), (WIDTH - 4, "end", last)):
-        if when is first or spans > 4:
+        if anchor == "start" or spans > 4:
             text = time_text(when, form=written)
             marks.append(
-                Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(at, top + height + 16, anchor, text)
+                Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(at, top + height + 20, anchor, text)
             )
     return _svg(WIDTH, top + height + foot, label, marks)
 
@@ -171,10 +168,6 @@ def _rect(kind: str, x: float, y: float, width: float, height: float) -> Markup:
     return Markup('<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="1.5"/>').format(
         kind, x, y, width, height
     )
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 9]}…{text[-8:]}"
 
 
 def _svg(width: float, height: float, label: str, marks: Sequence[Markup]) -> Markup:

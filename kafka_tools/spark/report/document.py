@@ -108,6 +108,8 @@ def verdict(result: Audit) -> str:
         if name in by_severity
     )
     partitions = len(result.partitions)
+    if not partitions:
+        return f"No partition was found, so nothing was audited. Findings: {counted}."
     looked = f"{partitions} partition{'s' if partitions != 1 else ''}"
     if not by_severity:
         return f"{looked}, nothing wrong."
