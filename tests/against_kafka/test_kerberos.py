@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from kafka_tools.admin.client import AdminClient
+from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.net.config import ClientConfig
@@ -108,3 +111,31 @@ def test_a_ticket_that_the_broker_cannot_read_is_refused_by_it(kafka: RealKafka,
     finally:
         kdc.run("kadmin.local", "-r", REALM, "ktadd", "-k", str(kdc.folder / "kafka-127.0.0.1.keytab"),
                 "-norandkey", "kafka/127.0.0.1")  # fmt: skip
+
+
+@pytest.mark.parametrize("release", ["2.2.2", "3.9.2", "4.3.1"])
+def test_kafka_s_tools_log_in_to_the_bundled_broker(
+    java_tool: Callable[..., CompletedProcess[str]], kdc: Kdc, release: str, tmp_path: Path
+) -> None:
+    # Java asks for the service at the name of the address.
+    keys = kdc.folder / "kafka-localhost.keytab"
+    if not keys.exists():
+        kdc.keytab("kafka/localhost")
+    service = f'{MODULE} useKeyTab=true storeKey=true keyTab="{keys}" principal="kafka/localhost@{REALM}";'
+    config = {"sasl.enabled.mechanisms": "GSSAPI", "gssapi.sasl.jaas.config": service}
+    file = tmp_path / "client.properties"
+    file.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=GSSAPI\nsasl.kerberos.service.name=kafka\n"
+        f"sasl.jaas.config={MODULE} {keytab(kdc)} storeKey=true;\n"
+    )
+    with EmbeddedBroker(listeners="SASL_PLAINTEXT://127.0.0.1:0", config=config) as broker:
+        ended = java_tool(
+            release,
+            "kafka.admin.BrokerApiVersionsCommand"
+            if release < "4"
+            else "org.apache.kafka.tools.BrokerApiVersionsCommand",
+            *("--bootstrap-server", broker.bootstrap_servers, "--command-config", file),
+            environment={"JAVA_TOOL_OPTIONS": f"-Djava.security.krb5.conf={kdc.config}"},
+        )
+        assert ended.returncode == 0, ended
+        assert "Metadata(3)" in ended.stdout
