@@ -35,7 +35,7 @@ class Wire:
             core=core,
             max_frame_bytes=1000,
             numbers=itertools.count(),
-            security={},
+            settings=SimpleNamespace(security={}),
             connections=set(),
             doorkeeper=SimpleNamespace(arrived=lambda connection: connection.let_in()),
             loop=SimpleNamespace(call_soon=lambda fn: fn()),
