@@ -351,7 +351,7 @@ def test_a_listener_may_ask_for_certificates(secured: EmbeddedBroker, authority:
 def test_plain_without_users_is_a_config_error() -> None:
     with pytest.raises(ConfigError, match="PLAIN needs users"):
         EmbeddedBroker(listeners=["SASL_PLAINTEXT://127.0.0.1:0"], config={"sasl.enabled.mechanisms": "PLAIN"}).start()
-    with pytest.raises(ConfigError, match="GSSAPI .* needs a Krb5LoginModule"):
+    with pytest.raises(ConfigError, match=r"GSSAPI .* needs a Krb5LoginModule"):
         EmbeddedBroker(listeners=["SASL_PLAINTEXT://127.0.0.1:0"], config={"sasl.enabled.mechanisms": "GSSAPI"}).start()
 
 
