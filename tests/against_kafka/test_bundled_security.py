@@ -183,3 +183,19 @@ def test_a_java_client_logs_in_with_a_signed_token(java_tool: Tool, tmp_path: Pa
         assert (ended.returncode == 0) == (audience == "kafka"), ended.stdout + ended.stderr
         if audience == "other":
             assert "invalid_token" in ended.stdout + ended.stderr
+
+
+def test_kafkas_dump_tool_reads_the_tokens_that_are_kept(java_tool: Tool, tmp_path: Path) -> None:
+    config = {"delegation.token.secret.key": "a secret key"}
+    with EmbeddedBroker(data_dir=tmp_path / "data", config=config) as broker:
+        token = broker.call(lambda core: core.tokens.create("User:alice", "User:bob", ["User:carol"], -1))
+        broker.call(lambda core: core.tokens.expire("User:carol", core.tokens.hmac(token), -1))
+    log = tmp_path / "data" / "__cluster_metadata-0" / "00000000000000000000.log"
+    dumped = java_tool(
+        "4.3.1", "org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder", "--files", log
+    ).stdout
+    (kept,) = [line for line in dumped.splitlines() if '"DELEGATION_TOKEN_RECORD"' in line]
+    record = json.loads(kept[kept.index('{"type"') :])["data"]
+    assert (record["owner"], record["requester"], record["renewers"]) == ("User:alice", "User:bob", ["User:carol"])
+    assert (record["tokenId"], record["maxTimestamp"]) == (token.id, token.max_ms)
+    assert '"REMOVE_DELEGATION_TOKEN_RECORD"' in dumped
