@@ -82,6 +82,8 @@ def whole_partition(directory: str) -> list[str]:
 def begin_at(paths: list[str], position: Position) -> list[tuple[str, int]]:
     """(path, first byte) of what is left to read from ``position`` on. Raises InputError."""
     logs = [path for path in paths if path.endswith(names.LOG)]
+    if not logs:
+        raise InputError("--from-position needs a log: none of the files ends in .log")
     if position.base_offset is None:
         if len(logs) != 1:
             raise InputError(

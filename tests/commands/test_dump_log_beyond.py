@@ -317,6 +317,14 @@ def test_a_position_where_nothing_begins_is_an_error(given: str, log: str) -> No
     assert status == 1 and len([line for line in stderr if line.startswith(PROGRAM)]) == 1
 
 
+def test_a_position_needs_a_log(tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020d}.snapshot"
+    path.write_bytes(b"")
+    for given in ("0", "0:0"):
+        status, _, stderr = run("--files", str(path), "--from-position", given)
+        assert (status, stderr) == (1, [f"{PROGRAM}: --from-position needs a log: none of the files ends in .log"])
+
+
 # Options that exclude each other
 
 
