@@ -68,7 +68,7 @@ BROKERS = (
     Line("--describe --entity-type brokers --entity-default"),
     Line("--alter --broker 1 --add-config log.cleaner.threads=2"),
     Line("--alter --broker-defaults --add-config log.cleaner.backoff.ms=16000"),
-    Line("--alter --entity-type brokers --entity-default --add-config log.cleaner.threads=3"),
+    Line("--alter --entity-type brokers --entity-default --add-config log.cleaner.threads=2"),
     Line("--alter --broker 1 --add-config max.connections.per.ip.overrides=[127.0.0.7:100]"),
     Line("--describe --broker 1"),
     Line("--describe --broker 1 --all"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -201,6 +201,11 @@ def held(kafka: RealKafka, *entity: object) -> dict[str, dict[str, object]]:
     return {row["name"]: row for row in document["data"][0]["configs"]}
 
 
+def values(configs: dict[str, dict[str, object]], names: Iterable[str]) -> dict[str, tuple[object, object]]:
+    """Key -> value and where it comes from."""
+    return {name: (configs[name]["value"], configs[name]["source"]) for name in names}
+
+
 @pytest.mark.req("CFG-31")
 @pytest.mark.parametrize("release", ["kafka_43", "kafka_39_zk", "kafka_22"])
 def test_a_dry_run_foretells_what_the_broker_then_has(request: pytest.FixtureRequest, release: str) -> None:
@@ -218,10 +223,13 @@ def test_a_dry_run_foretells_what_the_broker_then_has(request: pytest.FixtureReq
         said = planned(kafka, *topic, *change)
         assert held(kafka, *topic) == before
         done(ours(kafka, "configs", "--alter", *topic, *change))
-        after = held(kafka, *topic)
-        for name, row in said.items():
-            assert (row["old"], row["old_source"]) == (before[name]["value"], before[name]["source"]), name
-            assert (row["new"], row["new_source"]) == (after[name]["value"], after[name]["source"]), name
+        assert {name: (row["old"], row["old_source"]) for name, row in said.items()} == values(before, said)
+
+        def as_foretold(said: dict[str, dict[str, object]] = said) -> None:
+            new = {name: (row["new"], row["new_source"]) for name, row in said.items()}
+            assert new == values(held(kafka, *topic), said)
+
+        eventually(as_foretold)
     refused = ours(kafka, "configs", "--alter", *topic, "--add-config", "retention.ms=abc", "--dry-run")
     assert refused.returncode == 1 and "retention.ms" in refused.stderr
 
@@ -229,13 +237,22 @@ def test_a_dry_run_foretells_what_the_broker_then_has(request: pytest.FixtureReq
 def test_a_dry_run_of_a_brokers_configs(kafka: RealKafka) -> None:
     broker = ("--broker", 1)
     done(ours(kafka, "configs", "--alter", "--broker-defaults", "--add-config", "log.cleaner.threads=2"))
+
+    def arrived() -> None:
+        assert held(kafka, *broker)["log.cleaner.threads"]["value"] == "2"
+
+    eventually(arrived)
     try:
         for change in (("--add-config", "log.cleaner.threads=1"), ("--delete-config", "log.cleaner.threads")):
             said = planned(kafka, *broker, *change)["log.cleaner.threads"]
             done(ours(kafka, "configs", "--alter", *broker, *change))
-            after = held(kafka, *broker)["log.cleaner.threads"]
-            assert (said["new"], said["new_source"]) == (after["value"], after["source"])
-        assert after["source"] == "DYNAMIC_DEFAULT_BROKER_CONFIG"
+
+            def as_foretold(said: dict[str, object] = said) -> None:
+                after = held(kafka, *broker)["log.cleaner.threads"]
+                assert (said["new"], said["new_source"]) == (after["value"], after["source"])
+
+            eventually(as_foretold)
+        assert said["new_source"] == "DYNAMIC_DEFAULT_BROKER_CONFIG"
     finally:
         done(ours(kafka, "configs", "--alter", "--broker-defaults", "--delete-config", "log.cleaner.threads"))
     secret = planned(kafka, *broker, "--add-config", "listener.name.internal.ssl.key.password=hunter2")
@@ -250,7 +267,11 @@ def test_lists_of_all_brokers_start_from_kafkas_default(kafka: RealKafka) -> Non
     ):
         said = planned(kafka, *entity, *change)["log.cleanup.policy"]
         done(ours(kafka, "configs", "--alter", *entity, *change))
-        assert held(kafka, *entity)["log.cleanup.policy"]["value"] == said["new"]
+
+        def as_foretold(said: dict[str, object] = said) -> None:
+            assert held(kafka, *entity).get("log.cleanup.policy", {}).get("value") == said["new"]
+
+        eventually(as_foretold)
     done(ours(kafka, "configs", "--alter", *entity, "--delete-config", "log.cleanup.policy"))
 
 

@@ -5,16 +5,26 @@ Every difference has its reason on the command's page. ``pytest -s`` prints how 
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from kafka_tools import cli
+from kafka_tools.admin.client import AdminClient, ConfigChange, ConfigResource
+from kafka_tools.commands import _run
+from kafka_tools.net.config import ClientConfig
+from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
+from kafka_tools.values import Node
 from tests.against_kafka.config_lines import BEFORE_2_3, CONTROLLERS, NOT_EVERYWHERE, SCENARIOS, Line
-from tests.against_kafka.harness import RealKafka
+from tests.against_kafka.harness import RealKafka, eventually
 from tests.against_kafka.side_by_side import MAIN, RELEASE, Ended, done, ours, theirs, write
 from tests.against_kafka.tool_server import run_tool
 
@@ -28,9 +38,59 @@ def reasons() -> list[str]:
     return re.findall(r"^\* (.*)", section.partition("\n## ")[0], re.MULTILINE)
 
 
+def here(kafka: RealKafka, command: str, *arguments: object) -> Ended:
+    """Our command in this process: hundreds of processes would take minutes."""
+    words = [*map(str, arguments), "--bootstrap-server", kafka.bootstrap_servers]
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = _run.run(cli.load(command), words, f"kafka-{command}")
+    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
+
+
 def run(side: Callable[..., Ended], kafka: RealKafka, line: Line, named: dict[str, object]) -> Ended:
     """One line by one of the tools."""
     return side(kafka, "configs", *shlex.split(line.text.format(**named)))
+
+
+@contextmanager
+def settling(kafka: RealKafka) -> Iterator[Callable[[], None]]:
+    """A function that waits until every broker acts on what was altered before.
+
+    Brokers act on changes in their order, those in ZooKeeper too: one that acts on a later change of the cluster's
+    defaults, and on its end, is done with the others.
+    """
+    name, number = "log.cleaner.delete.retention.ms", "86400000"
+    defaults = ConfigResource("broker", "")
+    asked = DescribeConfigsRequest.Resource(resource_type=4, resource_name="", configuration_keys=[name])
+    with AdminClient(ClientConfig.load(kafka.bootstrap_servers), timeout_s=60) as admin:
+        nodes = admin.describe_cluster().nodes
+
+        def check(node: Node, expected: list[str]) -> None:
+            request = DescribeConfigsRequest(resources=[asked])
+            (result,) = admin.cluster.exchange.call(node, request, admin.deadline()).results
+            assert [config.value for config in result.configs] == expected
+
+        def settle() -> None:
+            for change, expected in ((ConfigChange(name, "set", number), [number]), (ConfigChange(name, "delete"), [])):
+                admin.alter_configs_incremental({defaults: [change]}).raise_any()
+                for node in nodes:
+                    eventually(partial(check, node, expected))
+
+        settle()
+        yield settle
+
+
+def run_all(
+    side: Callable[..., Ended], kafka: RealKafka, lines: Sequence[Line], named: dict[str, object]
+) -> list[Ended]:
+    """Each line of a scenario by one of the tools, in order; what one has changed is everywhere before the next."""
+    ended = []
+    with settling(kafka) as settle:
+        for line in lines:
+            ended.append(run(side, kafka, line, named))
+            if "--alter" in line.text:
+                settle()
+    return ended
 
 
 def outcome(ended: Ended, line: Line) -> tuple[int, list[str]]:
@@ -113,15 +173,24 @@ def test_text_and_status_are_those_of_kafkas_tool(
     kafka: RealKafka = request.getfixturevalue(cluster)
     prepare(kafka)
     lines, named = SCENARIOS[scenario], places(kafka, tmp_path)
-    our = [run(ours, kafka, line, named) for line in lines]
-    their = [run(theirs, kafka, line, named) for line in lines]
+    our, their = (run_all(side, kafka, lines, named) for side in (here, theirs))
     compare(kafka, f"{cluster}, {scenario}", lines, our, their)
 
 
 def test_text_and_status_beside_brokers_that_kafkas_tool_cannot_change(kafka_22: RealKafka, tmp_path: Path) -> None:
     prepare(kafka_22)
     named = places(kafka_22, tmp_path)
-    both = [(run(ours, kafka_22, line, named), run(theirs, kafka_22, line, named)) for line in BEFORE_2_3]
+    both: list[tuple[Ended, Ended]] = []
+    for line in BEFORE_2_3:
+
+        def ask(line: Line = line) -> None:
+            mine, other = run(here, kafka_22, line, named), run(theirs, kafka_22, line, named)
+            # What ours has changed may not have arrived when one of them asks.
+            arrived = "--alter" in line.text or line.differs or outcome(mine, line) == outcome(other, line)
+            assert arrived, (line, mine, other)
+            both.append((mine, other))
+
+        eventually(ask)
     compare(kafka_22, "kafka_22", BEFORE_2_3, *zip(*both, strict=True))
 
 
