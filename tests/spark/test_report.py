@@ -177,7 +177,14 @@ def finding(kind: str, **place: Any) -> AuditFinding:
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (finding("crc-mismatch", file="/a b/1.log"), "kafka-dump-log --files '/a b/1.log'"),
+        (finding("crc-mismatch", file="/a b/1.log"), "kafka-dump-log --files '/a b/1.log' --offsets 5:6"),
+        (finding("sequence-gap"), "kafka-dump-log --files /logs/t-0/1.log --offsets 4:6"),
+        (finding("hot-key"), "kafka-dump-log --files /logs/t-0/1.log --deep-iteration --offsets 5:6"),
+        (finding("offset-gap"), "kafka-dump-log --files /logs/t-0/1.log"),
+        (finding("torn-tail", offset=None), "kafka-dump-log --files /logs/t-0/1.log"),
+        (finding("index-nowhere", file="/logs/t-0/1.index"), "kafka-dump-log --files /logs/t-0/1.index"),
+        (finding("crc-mismatch", file="s3://bucket/logs/t-0/1.log"), None),
+        (finding("no-partitions", topic=None, file="/logs"), None),
         (
             finding("hanging-transaction"),
             "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic t --partition 0 --start-offset 5",

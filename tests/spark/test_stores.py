@@ -204,6 +204,8 @@ def audited(path: str) -> Any:
     found = json.loads(json.dumps(data(result), default=str).replace(files.normalised(path), "LOGS"))
     for part in ("findings", "finding_counts", "partitions", "topics"):
         assert found[part] is not None
+    for finding in found["findings"]:
+        del finding["command"]  # kafka-dump-log reads no stores
     return found
 
 
