@@ -12,12 +12,19 @@ from kafka_tools.protocol import error_codes
 _AUTHORIZATION = frozenset({29, 30, 31, 53, 64, 65})
 _NOT_FOUND = frozenset({3, 57, 62, 69, 72, 91, 100, 102, 105, 116, 127})
 _EXISTS = frozenset({36, 92, 101, 126})
+_HINTS = {
+    error_codes.MISMATCHED_ENDPOINT_TYPE: (
+        "--bootstrap-server takes addresses of brokers, --bootstrap-controller those of controllers"
+    ),
+}
+"""What to do about errors that an operator cannot place."""
 _INVALID = frozenset({17, 21, 24, 26, 37, 38, 39, 40, 42, 44, 50, 67, 82, 93, 95, 115, 119, 128})
 
 
 def broker_error(code: int, message: str | None = None, *, hint: str | None = None) -> BrokerError:
     """The error of a code that is not 0, with the broker's own message if it sent one."""
     row = error_codes.error(code)
+    hint = hint or _HINTS.get(code)
     if code in _AUTHORIZATION:
         return AuthorizationFailed(row, message, hint=hint)
     if code in _NOT_FOUND:

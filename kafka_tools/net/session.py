@@ -23,7 +23,7 @@ CONNECTED, VERSIONS, SASL, READY = "connected", "versions", "SASL", "ready"
 """The stages of a connection, as messages name them."""
 
 SOFTWARE_NAME = "kafka-tools"
-PRODUCE, API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 0, 18, 17, 36
+PRODUCE, METADATA, API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, VOTE = 0, 3, 18, 17, 36, 52
 
 VersionRange = tuple[int, int]
 
@@ -349,6 +349,12 @@ def pick_version(request: type[Request], versions: dict[int, VersionRange], peer
     name = registry.row_by_key(request.API_KEY).name
     low, high = request.MIN_VERSION, newest_stable(request)
     theirs = versions.get(request.API_KEY)
+    if theirs is None and METADATA not in versions and VOTE in versions:
+        raise UnsupportedVersion(
+            f"{peer} is a controller and does not offer {name}",
+            api=name,
+            hint="give the address of a broker; controllers are asked with --bootstrap-controller",
+        )
     if theirs is None:
         raise UnsupportedVersion(
             f"{peer} does not offer {name}: its Kafka release is too old or too new for it", api=name

@@ -6,15 +6,17 @@ import pytest
 
 from kafka_tools.admin import driver
 from kafka_tools.admin.calls.topics import DeleteTopics
-from kafka_tools.admin.client import NewTopic
+from kafka_tools.admin.client import AdminClient, NewTopic
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import AuthenticationFailed, BrokerError, ConnectFailed, DeadlineExceeded, Disconnected
+from kafka_tools.net.config import ClientConfig
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
+from tests.admin.operations import CONTROLLER, OPERATIONS, run
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.net.peers import HANG_UP, SILENCE
 from tests.net.virtual import without_chance
@@ -222,3 +224,30 @@ def test_what_is_pending_when_the_client_closes_fails(cluster):
         admin.close()
     assert pending.done
     assert "the client was closed" in str(pending.error)
+
+
+ABOUT_CONTROLLERS = (
+    "describe_quorum",
+    "add_voter",
+    "remove_voter",
+    "describe_features",
+    "create_acls",
+    "describe_acls",
+)
+CONTROLLERS_SERVE = sorted(
+    name for name, operation in OPERATIONS.items() if operation.asks == CONTROLLER or name in ABOUT_CONTROLLERS
+)
+
+
+@pytest.mark.parametrize("name", CONTROLLERS_SERVE)
+def test_with_bootstrap_controllers_the_active_one_is_asked(name):
+    """KIP-919: brokers need not be up for what controllers do themselves."""
+    cluster = VirtualCluster()
+    cluster.owner = 2
+    config = ClientConfig({"bootstrap.controllers": cluster.bootstrap})
+    with cluster.network.patched(), AdminClient(config, timeout_s=30.0) as admin:
+        assert run(name, admin) is None
+    asked = [request for _, _, request, _ in cluster.log if isinstance(request, DescribeClusterRequest)]
+    assert asked and all(request.endpoint_type == 2 for request in asked)
+    assert not any(isinstance(request, MetadataRequest) for _, _, request, _ in cluster.log)
+    assert {node for _, node, _, _ in cluster.sent(name)} == {2}

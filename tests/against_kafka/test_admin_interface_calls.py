@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_tools.admin.client import AdminClient, NewTopic, ReplicaPlace
-from kafka_tools.errors import NotFound, UnsupportedVersion
+from kafka_tools.errors import BrokerError, NotFound, UnsupportedVersion
 from kafka_tools.net.broker_errors import has_code
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.protocol import error_codes
@@ -129,3 +129,15 @@ def test_every_partition_that_was_asked_for_is_told(admin: AdminClient, topic: s
     other = TopicPartition("no-such-topic", 3)
     committed = admin.list_group_offsets(group, [partition, other])
     assert {key: outcome.get() for key, outcome in committed.items()} == {partition: None, other: None}
+
+
+def test_brokers_and_controllers_are_told_apart(kafka_43: RealKafka) -> None:
+    taken_for_controller = ClientConfig({"bootstrap.controllers": kafka_43.bootstrap_servers})
+    with AdminClient(taken_for_controller, timeout_s=60) as admin:
+        with pytest.raises(BrokerError, match="MISMATCHED_ENDPOINT_TYPE") as mismatched:
+            admin.describe_quorum()
+    assert "--bootstrap-server takes addresses of brokers" in str(mismatched.value.hint)
+    taken_for_broker = ClientConfig({"bootstrap.servers": kafka_43.bootstrap_controllers})
+    with AdminClient(taken_for_broker, timeout_s=60) as admin:
+        with pytest.raises(UnsupportedVersion, match="is a controller and does not offer Metadata"):
+            admin.list_topics()

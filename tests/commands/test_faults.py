@@ -2,11 +2,24 @@
 
 import pytest
 
+from kafka_tools.cli import SCRIPTS
 from tests.commands.fault_table import COMMANDS, FAULTS, TIMEOUT_MS, run
 
 NOTHING = FAULTS[0]
 SAYS_NOTHING = ("kafka-acls --list", "kafka-features describe", "kafka-topics --alter", "kafka-topics --delete")
 """Commands that print nothing on stdout when all is well and there is nothing to show, as Kafka's own."""
+
+
+NOT_HERE = {
+    "dump-log": "reads files",
+    "console-producer": "a producer's faults are those of tests/clients",
+    "console-consumer": "as console-producer",
+}
+
+
+def test_no_command_is_left_out():
+    shown = {line.split()[0].removeprefix("kafka-") for line in COMMANDS}
+    assert shown | set(NOT_HERE) == set(SCRIPTS)
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,12 @@
 
 import pytest
 
-from kafka_tools.errors import DecodeError, EncodeError
+from kafka_tools.admin.client import AdminClient
+from kafka_tools.errors import BrokerError, DecodeError, EncodeError, UnsupportedVersion
+from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.session import ClientSession
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
@@ -55,7 +59,7 @@ def test_releases_that_brought_a_version():
 
 def test_a_broker_that_is_too_old_is_told_with_the_release_that_is_not():
     with VirtualCluster(release="2.2").admin() as admin:
-        with pytest.raises(Exception, match="needs ListGroups v4, which kafka1:9092") as caught:
+        with pytest.raises(UnsupportedVersion, match="needs ListGroups v4, which kafka1:9092") as caught:
             admin.list_groups(["Empty"])
     assert caught.value.hint == "brokers of Kafka 2.6 and later speak ListGroups v4"
 
@@ -70,3 +74,22 @@ def test_an_answer_that_cannot_be_read_names_its_node_and_request():
     ) as got:
         session.receive(len(payload).to_bytes(4, "big") + payload, lambda answer: None)
     assert got.value.position is not None
+
+
+def test_a_controller_that_was_taken_for_a_broker_is_told_so():
+    with VirtualCluster(without=(3, 19)).admin() as admin:
+        with pytest.raises(
+            UnsupportedVersion, match="kafka1:9092 is a controller and does not offer Metadata"
+        ) as caught:
+            admin.list_topics()
+    assert caught.value.hint == "give the address of a broker; controllers are asked with --bootstrap-controller"
+
+
+def test_a_broker_that_was_taken_for_a_controller_is_told_so():
+    cluster = VirtualCluster()
+    cluster.fault = lambda request, version, node: error_reply(request, version, error_codes.MISMATCHED_ENDPOINT_TYPE)
+    config = ClientConfig({"bootstrap.controllers": cluster.bootstrap})
+    with cluster.network.patched(), AdminClient(config, timeout_s=5) as admin:
+        with pytest.raises(BrokerError, match="MISMATCHED_ENDPOINT_TYPE") as caught:
+            admin.describe_quorum()
+    assert "--bootstrap-server takes addresses of brokers" in caught.value.hint
