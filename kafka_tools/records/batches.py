@@ -14,7 +14,7 @@ from struct import Struct
 from kafka_tools.errors import CorruptBatch, UnknownMagic
 from kafka_tools.records import v2
 from kafka_tools.records.compression import LIMIT_BYTES, decompress
-from kafka_tools.records.crc32c import crc32c
+from kafka_tools.records.crc32c import crc32c, crc32c_extend
 from kafka_tools.records.record import Record
 
 Buffer = bytes | bytearray | memoryview
@@ -27,6 +27,8 @@ LEAST_LENGTH = 14
 LEGACY_BYTES = (26, 34)
 """The smallest messages of magic 0 and 1: neither key nor value."""
 
+_CRC_BYTES = 1024 * 1024
+"""A CRC is computed in parts of this size: each is copied, and a damaged length may claim hundreds of megabytes."""
 _PREFIX = Struct(">qi")
 _LEGACY = Struct(">qiIbb")  # offset, length, crc, magic, attributes
 _INT64 = Struct(">q")
@@ -179,10 +181,14 @@ class BatchView:
 
     def crc_ok(self) -> bool:
         """Whether the stored CRC is that of the contents."""
+        start = self.position + (v2.CRC_FROM if self.magic >= 2 else MAGIC_POSITION)
         end = self.position + self.size_bytes
-        if self.magic >= 2:
-            return self.crc == crc32c(self.buffer[self.position + v2.CRC_FROM : end])
-        return self.crc == zlib.crc32(self.buffer[self.position + MAGIC_POSITION : end])
+        if self.magic < 2:
+            return self.crc == zlib.crc32(memoryview(self.buffer)[start:end])
+        crc = crc32c(self.buffer[start : min(end, start + _CRC_BYTES)])
+        for at in range(start + _CRC_BYTES, end, _CRC_BYTES):
+            crc = crc32c_extend(crc, bytes(self.buffer[at : min(end, at + _CRC_BYTES)]))
+        return self.crc == crc
 
     def body(self, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
         """The records of a magic 2 batch as bytes, decompressed. Raises CorruptBatch, UnsupportedCodec."""

@@ -168,7 +168,7 @@ def _bodies(views: Sequence[BatchView], arena: memoryview) -> tuple[list[int], l
             break
         end = position
         if view.record_count:
-            stored = view.buffer[view.position + HEADER_BYTES : view.position + view.size_bytes]
+            stored = memoryview(view.buffer)[view.position + HEADER_BYTES : view.position + view.size_bytes]
             codec = view.codec
             if codec:
                 written = decompress_into(codec, bytes(stored), arena[position:most])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from collections.abc import Iterator
 
 import pytest
@@ -149,6 +150,22 @@ def test_inner_messages_end_where_one_is_cut_off(magic: int) -> None:
         offsets(
             inner[:size_bytes] + inner[size_bytes : size_bytes + 8] + b"\x00\x00\x00\x05" + inner[size_bytes + 12 :]
         )
+
+
+@pytest.mark.parametrize("magic", [1, 2])
+@pytest.mark.parametrize("size_bytes", [1 << 20, (1 << 20) + 1, 9_000_000])
+def test_the_crc_of_a_large_batch_takes_little_memory(magic: int, size_bytes: int) -> None:
+    """A damaged length may claim hundreds of megabytes."""
+    data = build_batch([(1, None, bytes(size_bytes), ())], magic=magic)
+    view = next(batches(data))
+    tracemalloc.start()
+    try:
+        assert view.crc_ok()
+        assert tracemalloc.get_traced_memory()[1] < 3 << 20
+    finally:
+        tracemalloc.stop()
+    for at in (100, len(data) - 1):
+        assert not BatchView(data[:at] + b"?" + data[at + 1 :], 0).crc_ok()
 
 
 def test_sequences_start_again_at_zero() -> None:
