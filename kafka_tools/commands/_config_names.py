@@ -40,8 +40,13 @@ def added_settings(context: click.Context, _option: click.Parameter, incomplete:
 
 
 def list_settings(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """``key=`` of the lists of the entity on the line."""
-    return _items(f"{each}=" for each in _choices_of(context, lists=True) if each.startswith(incomplete))
+    """``key=value,value`` of the lists of the entity on the line; the last value is completed."""
+    head, equals, values = incomplete.partition("=")
+    done, comma, last = values.rpartition(",")
+    choices = _choices_of(context, lists=True)
+    if equals and comma:
+        return _items(f"{head}={done},{each}" for each in choices.get(head, ()) if each.startswith(last))
+    return _settings("", incomplete, choices)
 
 
 def deleted_keys(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
