@@ -1,0 +1,146 @@
+"""Faults on the way: finding out whom to ask goes wrong, for every operation that has to find out."""
+
+import pytest
+
+from kafka_tools.errors import BrokerError, DeadlineExceeded, NetworkError, WireError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.error_reply import error_reply
+from kafka_tools.protocol.frames import framed
+from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_tools.protocol.messages.metadata import MetadataRequest
+from tests.admin.operations import CONTROLLER, COORDINATOR, LEADER, LOOKUPS, OPERATIONS, run
+from tests.admin.virtual_cluster import VirtualCluster
+from tests.net.peers import HANG_UP, SILENCE
+from tests.net.virtual import Later
+
+
+def that_ask(*places):
+    names = sorted(name for name, operation in OPERATIONS.items() if operation.asks in places)
+    return pytest.mark.parametrize("name", names)
+
+
+def attempt(name, request_class, fault, times=None, timeout_s=30.0, **settings):
+    """(error, virtual seconds, cluster) with ``fault`` in the place of the first ``times`` answers to a lookup."""
+    cluster = VirtualCluster()
+    left = [times]
+
+    def reply(request, version, node):
+        if not isinstance(request, request_class) or left[0] == 0:
+            return None
+        if left[0] is not None:
+            left[0] -= 1
+        return fault(cluster, request, version)
+
+    cluster.fault = reply
+    with cluster.admin(timeout_s, **settings) as admin:
+        error = run(name, admin)
+    return error, cluster.network.clock.monotonic_s(), cluster
+
+
+def code(number):
+    return lambda cluster, request, version: error_reply(request, version, number)
+
+
+def topic_code(number):
+    def fault(cluster, request, version):
+        response = cluster.truth(request, version)
+        for topic in response.topics:
+            topic.error_code, topic.partitions = number, []
+        return response
+
+    return fault
+
+
+def without_leader(cluster, request, version):
+    response = cluster.truth(request, version)
+    for topic in response.topics:
+        for partition in topic.partitions:
+            partition.leader_id, partition.error_code = -1, error_codes.LEADER_NOT_AVAILABLE
+    return response
+
+
+def own(name, cluster):
+    return [request for _, _, request, _ in cluster.sent(name)]
+
+
+@that_ask(COORDINATOR)
+@pytest.mark.parametrize("number", [error_codes.COORDINATOR_NOT_AVAILABLE, error_codes.COORDINATOR_LOAD_IN_PROGRESS])
+def test_a_coordinator_that_is_not_there_yet_is_waited_for(name, number):
+    error, took_s, cluster = attempt(name, FindCoordinatorRequest, code(number), 3)
+    assert error is None, error
+    assert took_s < 2.0
+    assert own(name, cluster)
+
+
+@that_ask(COORDINATOR)
+def test_a_coordinator_that_never_comes_ends_at_the_deadline_with_the_reason(name):
+    error, took_s, cluster = attempt(
+        name, FindCoordinatorRequest, code(error_codes.COORDINATOR_NOT_AVAILABLE), timeout_s=7.0
+    )
+    assert isinstance(error, DeadlineExceeded)
+    assert "COORDINATOR_NOT_AVAILABLE" in str(error)
+    assert took_s == pytest.approx(7.0, abs=0.01)
+    assert not own(name, cluster)
+
+
+@that_ask(COORDINATOR)
+def test_a_coordinator_that_one_may_not_know_is_told_at_once(name):
+    error, took_s, cluster = attempt(name, FindCoordinatorRequest, code(error_codes.GROUP_AUTHORIZATION_FAILED))
+    assert isinstance(error, BrokerError)
+    assert "GROUP_AUTHORIZATION_FAILED" in str(error)
+    assert took_s < 0.1
+    assert not own(name, cluster)
+
+
+@that_ask(LEADER)
+def test_a_leader_that_is_being_elected_is_waited_for(name):
+    error, took_s, cluster = attempt(name, MetadataRequest, without_leader, 3)
+    assert error is None, error
+    assert took_s < 3.0
+    assert own(name, cluster)
+
+
+@that_ask(LEADER)
+def test_a_topic_that_nobody_knows_is_told_after_a_short_grace(name):
+    error, took_s, cluster = attempt(name, MetadataRequest, topic_code(error_codes.UNKNOWN_TOPIC_OR_PARTITION))
+    assert isinstance(error, BrokerError)
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in str(error)
+    assert 1.0 <= took_s < 2.5
+    assert not own(name, cluster)
+
+
+@that_ask(LEADER)
+def test_a_topic_that_one_may_not_see_is_told_at_once(name):
+    error, took_s, cluster = attempt(name, MetadataRequest, topic_code(error_codes.TOPIC_AUTHORIZATION_FAILED))
+    assert isinstance(error, BrokerError)
+    assert "TOPIC_AUTHORIZATION_FAILED" in str(error)
+    assert took_s < 0.1
+    assert not own(name, cluster)
+
+
+@that_ask(COORDINATOR, CONTROLLER, LEADER)
+def test_a_lookup_whose_connection_ends_is_repeated(name):
+    error, took_s, _ = attempt(name, LOOKUPS, lambda *_: HANG_UP, 1)
+    assert error is None, error
+    assert took_s < 2.0
+
+
+@that_ask(COORDINATOR, CONTROLLER, LEADER)
+def test_a_lookup_that_always_fails_is_an_error_in_time(name):
+    for fault in (HANG_UP, SILENCE, framed(b"\x00\x00\x00\x02" + b"\xff" * 40)):
+        error, took_s, cluster = attempt(name, LOOKUPS, lambda *_, fault=fault: fault, timeout_s=7.0)
+        assert isinstance(error, NetworkError | WireError), (fault, error)
+        assert took_s <= 7.01
+        assert not own(name, cluster)
+
+
+@that_ask(COORDINATOR, CONTROLLER, LEADER)
+def test_a_slow_lookup_is_waited_for_and_its_time_is_part_of_the_call_s(name):
+    def slowly(cluster, request, version):
+        return Later(3.0, cluster.truth(request, version))
+
+    error, took_s, cluster = attempt(name, LOOKUPS, slowly, 1)
+    assert error is None, error
+    assert 3.0 <= took_s < 4.0
+    limits = [request.timeout_ms for request in own(name, cluster) if hasattr(request, "timeout_ms")]
+    assert all(limit <= 27_000 for limit in limits), limits
