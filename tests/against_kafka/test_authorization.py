@@ -21,14 +21,18 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
+from kafka_tools.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
+from kafka_tools.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
+from kafka_tools.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
+from kafka_tools.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from tests.against_kafka.harness import RealKafka, Setup
 from tests.against_kafka.test_admin_operations import KRAFT_AUTHORIZER, MASTER_KEY
 from tests.broker_embedded.test_authorization_table import (
@@ -53,7 +57,7 @@ class Peer:
         module = f'{PLAIN} username="alice" password="alice-secret";'
         alice = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": module}
         self._root = self._exchange({"bootstrap.servers": plaintext})
-        self._alice = self._exchange({"bootstrap.servers": sasl, **alice})
+        self._named = self._exchange({"bootstrap.servers": sasl, **alice})
         self.topic_id: Any = None
 
     def _exchange(self, values: dict[str, str]) -> tuple[Exchange, Any]:
@@ -64,6 +68,10 @@ class Peer:
         exchange, node = self._root
         return exchange.call(node, request, Deadline(SystemClock(), 60), version)
 
+    def alice(self, request: Any, version: int | None = None) -> Any:
+        exchange, node = self._named
+        return exchange.call(node, request, Deadline(SystemClock(), 60), version)
+
     def refusals(self, entry: Row) -> set[int]:
         """What alice is told that she may not do."""
         api = registry.api(entry.stem)
@@ -72,8 +80,7 @@ class Peer:
         tokens = SimpleNamespace(create=lambda *_: None)
         core = SimpleNamespace(cluster=SimpleNamespace(topics=topics), tokens=tokens)
         request = api.request(**entry.fields(api.request, SimpleNamespace(core=core)))  # type: ignore[arg-type]
-        exchange, node = self._alice
-        return error_codes_in(exchange.call(node, request, Deadline(SystemClock(), 60), version)) & REFUSALS
+        return error_codes_in(self.alice(request, version)) & REFUSALS
 
     def make_topic(self) -> None:
         topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
@@ -131,7 +138,7 @@ class Peer:
         settled(there)
 
     def close(self) -> None:
-        for exchange, _ in (self._root, self._alice):
+        for exchange, _ in (self._root, self._named):
             exchange.close()
 
 
@@ -195,3 +202,52 @@ def test_who_lacks_one_right_is_told_the_same(peers: tuple[Peer, Peer], lacking:
     for entry in rows:
         theirs, ours = (peer.refusals(entry) for peer in peers)
         assert ours == theirs == {lacking.code}, name_of(entry)
+
+
+def test_token_requests_are_answered_the_same(peers: tuple[Peer, Peer]) -> None:
+    """Errors with every field of the answer; times as what they are relative to each other."""
+    for peer in peers:
+        peer.let(EVERYTHING)
+    theirs, ours = (list(token_answers(peer)) for peer in peers)
+    assert ours == theirs
+
+
+def token_answers(peer: Peer) -> Iterator[Any]:
+    Renewer = CreateDelegationTokenRequest.CreatableRenewers
+
+    def told(response: Any) -> tuple[int, int]:
+        return response.error_code, response.expiry_timestamp_ms
+
+    def create(asking: Callable[..., Any], *renewers: str, max_ms: int = -1, **owner: str) -> Any:
+        named = [Renewer(principal_type=kind, principal_name="x") for kind in renewers]
+        return asking(CreateDelegationTokenRequest(renewers=named, max_lifetime_ms=max_ms, **owner))
+
+    unknown = b"x" * 64
+    for asking in (peer.root, peer.alice):  # without a name no token request is allowed
+        yield told(asking(RenewDelegationTokenRequest(hmac=unknown, renew_period_ms=-1)))
+        yield told(asking(ExpireDelegationTokenRequest(hmac=unknown, expiry_time_period_ms=-1)))
+        yield asking(DescribeDelegationTokenRequest(owners=[])).error_code
+        refused = create(asking, "Group")
+        yield refused.error_code, refused.principal_name, refused.token_requester_principal_name, refused.token_id
+        yield refused.issue_timestamp_ms, refused.expiry_timestamp_ms, refused.max_timestamp_ms, bytes(refused.hmac)
+    for max_ms in (-1, 0, 5_000, 2**62):
+        token = create(peer.alice, "User", max_ms=max_ms, owner_principal_type="User", owner_principal_name="owner")
+        yield token.error_code, token.principal_name, token.token_requester_principal_name, len(token.token_id)
+        yield token.expiry_timestamp_ms - token.issue_timestamp_ms, token.max_timestamp_ms - token.issue_timestamp_ms
+        settled(lambda id=token.token_id: id in {each.token_id for each in described(peer)})  # type: ignore[misc]
+        # alice asked for it, and is neither its owner nor a renewer.
+        yield told(peer.alice(RenewDelegationTokenRequest(hmac=token.hmac, renew_period_ms=-1)))
+        yield told(peer.alice(ExpireDelegationTokenRequest(hmac=token.hmac, expiry_time_period_ms=-1)))
+    own = create(peer.alice, max_ms=3_600_000)
+    settled(lambda: own.token_id in {each.token_id for each in described(peer)})
+    (found,) = [each for each in described(peer) if each.token_id == own.token_id]
+    yield found.expiry_timestamp - own.issue_timestamp_ms, found.max_timestamp - own.issue_timestamp_ms, found.renewers
+    later = peer.alice(RenewDelegationTokenRequest(hmac=own.hmac, renew_period_ms=2**62))
+    yield later.error_code, later.expiry_timestamp_ms - own.max_timestamp_ms
+    sooner = peer.alice(ExpireDelegationTokenRequest(hmac=own.hmac, expiry_time_period_ms=2**62))
+    yield sooner.error_code, sooner.expiry_timestamp_ms - own.max_timestamp_ms
+    yield peer.alice(ExpireDelegationTokenRequest(hmac=own.hmac, expiry_time_period_ms=-1)).error_code
+
+
+def described(peer: Peer) -> list[Any]:
+    return list(peer.alice(DescribeDelegationTokenRequest(owners=None)).tokens)

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.delegation_tokens import NO_TIME, require_token_requests
+from kafka_tools.broker_embedded.delegation_tokens import NO_TIME, token_requests_allowed
 from kafka_tools.broker_embedded.dispatch import Call
-from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.expire_delegation_token import ExpireDelegationTokenResponse
 
 VERSIONS = (0, 2)
@@ -17,9 +17,8 @@ AUTHORIZE = ()
 
 def handle(call: Call) -> ExpireDelegationTokenResponse:
     request = call.request
-    try:
-        require_token_requests(call)
-        end_ms = call.broker.tokens.expire(call.principal, request.hmac, request.expiry_time_period_ms)
-    except BrokerError as error:
-        return ExpireDelegationTokenResponse(error_code=error.code.code, expiry_timestamp_ms=NO_TIME)
+    if not token_requests_allowed(call):
+        code = error_codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+        return ExpireDelegationTokenResponse(error_code=code, expiry_timestamp_ms=NO_TIME)
+    end_ms = call.broker.tokens.expire(call.principal, request.hmac, request.expiry_time_period_ms)
     return ExpireDelegationTokenResponse(expiry_timestamp_ms=end_ms)

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.delegation_tokens import NO_TIME, require_token_requests
+from kafka_tools.broker_embedded.delegation_tokens import NO_TIME, token_requests_allowed
 from kafka_tools.broker_embedded.dispatch import Call
-from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.renew_delegation_token import RenewDelegationTokenResponse
 
 VERSIONS = (0, 2)
@@ -17,9 +17,8 @@ AUTHORIZE = ()
 
 def handle(call: Call) -> RenewDelegationTokenResponse:
     request = call.request
-    try:
-        require_token_requests(call)
-        end_ms = call.broker.tokens.renew(call.principal, request.hmac, request.renew_period_ms)
-    except BrokerError as error:
-        return RenewDelegationTokenResponse(error_code=error.code.code, expiry_timestamp_ms=NO_TIME)
+    if not token_requests_allowed(call):
+        code = error_codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+        return RenewDelegationTokenResponse(error_code=code, expiry_timestamp_ms=NO_TIME)
+    end_ms = call.broker.tokens.renew(call.principal, request.hmac, request.renew_period_ms)
     return RenewDelegationTokenResponse(expiry_timestamp_ms=end_ms)
