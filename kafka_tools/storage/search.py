@@ -58,7 +58,7 @@ class BatchSearch:
                 if batch_bytes <= self._crc_bytes_left:
                     self._crc_bytes_left -= batch_bytes
                     if self._crc_ok(position + at, batch_bytes, data[at + MAGIC_POSITION]):
-                        self._crc_bytes_left += at
+                        self._crc_bytes_left += at + batch_bytes
                         return position + at
             if is_last:
                 return None

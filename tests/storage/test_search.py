@@ -132,6 +132,16 @@ def test_made_up_headers_cost_no_more_than_the_file(tmp_path: Path, monkeypatch:
     assert crc_bytes <= 10_000 + len(data)
 
 
+def test_what_is_found_costs_nothing_of_what_made_up_headers_may_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark looks for the start of each of its ranges, megabytes apart."""
+    monkeypatch.setattr(search, "_CRC_BYTES", len(BATCH))
+    data = (RUBBISH + BATCH) * 50
+    look = BatchSearch(lambda position, most: data[position : position + most], 0)
+    for number in range(50):
+        start = number * len(RUBBISH + BATCH) + len(RUBBISH)
+        assert look.next(start, len(data), len(data)) == start
+
+
 def test_a_made_up_size_takes_no_memory(tmp_path: Path) -> None:
     """The CRC is read in parts, however long the batch claims to be."""
     liar = bytearray(BATCH)
