@@ -7,6 +7,7 @@ its value is never empty: Kafka's tools let the last one win, which once widened
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
@@ -29,6 +30,10 @@ ARGUMENTS = "kafka_tools.arguments"
 """Key in ``click.Context.meta`` of the arguments as they were given, for options whose order matters."""
 FORMATS = ("table", "wide", "json", "jsonl", "yaml", "csv", "tsv", "name")
 """The forms of ``-o``; what each is stands in ``output/rows.py``."""
+
+
+_MAY_HOLD_SECRET = re.compile(r"password|passphrase|secret|jaas|scram|hmac|token\b", re.IGNORECASE)
+"""Words of a command line that holds, or names, something secret."""
 
 
 class Option(click.Option):
@@ -65,7 +70,18 @@ class Command(click.Command):
             repeated = self._given_twice(args)
             if repeated:
                 raise click.UsageError(f"Option '{repeated}' is given more than once.", ctx=ctx)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            # click repeats the word; a password whose quotes are missing falls into several.
+            if isinstance(error, click.NoSuchOption):
+                strange = not error.possibilities  # what is nearly an option is a misspelt one
+            else:
+                strange = "unexpected extra argument" in error.message
+            if strange and any(_MAY_HOLD_SECRET.search(word) for word in ctx.meta[ARGUMENTS]):
+                text = "a word belongs to no option (not shown, it may be a secret): are quotes missing around a value?"
+                raise click.UsageError(text, ctx=ctx) from None
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}

@@ -297,6 +297,12 @@ ON_COMMAND_LINES: list[tuple[str, tuple[str, ...]]] = [
     ),
     ("topics", ("--create", "--topic", "t", "--config", f"sasl.jaas.config={VALUE}")),
     ("topics", ("--list", "--command-property", TYPED)),
+    # Quotes that are missing make several words of one.
+    ("scram", ("--username", "bob", "--add", "SCRAM-SHA-256=[password=a", f"{NEW}]")),
+    ("scram", ("--username", "bob", "--add", "SCRAM-SHA-256=[password=a", f"--{NEW}]")),
+    ("configs", (*USERS, "--alter", "--add-config", "SCRAM-SHA-256=[password=a", f"-{NEW}]")),
+    ("topics", ("--list", "--command-property", "sasl.jaas.config=PlainLoginModule", f'password="{TYPED}";')),
+    ("delegation-tokens", ("--renew", "--hmac", "a", NEW)),
 ]
 """Secrets on the command line itself, right and wrong in every way that a parser knows."""
 
