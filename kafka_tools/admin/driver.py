@@ -104,6 +104,13 @@ class Progress(Generic[K, V]):
         error = broker_error(code, message or None, hint=hint)
         (self.again if wanted and code in _NOT_DONE else self.failed)[key] = error
 
+    def keep_only(self, keys: Iterable[K]) -> None:
+        """Forget what a broker told of keys that it was not asked about."""
+        asked = set(keys)
+        for part in (self.completed, self.failed, self.again):
+            for key in [key for key in part if key not in asked]:
+                del part[key]
+
     def refuse(self, key: K, error: BrokerError) -> None:
         """A key with an error: tried again if the error is retriable."""
         (self.again if error.code.retriable else self.failed)[key] = error
@@ -271,6 +278,7 @@ class _Run(Generic[K, V]):
     def _interpret(self, node: Node, keys: list[K], pending: Pending) -> None:
         progress: Progress[K, V] = Progress()
         self._call.interpret(keys, pending.response, pending.version, node, progress)
+        progress.keep_only(keys)
         for key, value in progress.completed.items():
             self._finish(key, Outcome(value))
         for key, error in progress.failed.items():

@@ -144,3 +144,21 @@ def test_a_slow_lookup_is_waited_for_and_its_time_is_part_of_the_call_s(name):
     assert 3.0 <= took_s < 4.0
     limits = [request.timeout_ms for request in own(name, cluster) if hasattr(request, "timeout_ms")]
     assert all(limit <= 27_000 for limit in limits), limits
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_all_requests_of_a_call_share_its_one_deadline(name):
+    cluster = VirtualCluster()
+
+    def slowly(request, version, node):
+        truth = cluster.truth(request, version)
+        return None if truth is None else Later(3.0, truth)
+
+    cluster.fault = slowly
+    with cluster.admin(timeout_s=4.0) as admin:
+        error = run(name, admin)
+    took_s = cluster.network.clock.monotonic_s()
+    assert took_s <= 4.01
+    if error is not None:
+        assert isinstance(error, DeadlineExceeded), error
+        assert took_s == pytest.approx(4.0, abs=0.01)

@@ -1,5 +1,7 @@
 """Of two keys in one call one fails: the other is done, and only what may be tried again is asked for again."""
 
+import copy
+
 import pytest
 
 from kafka_tools.admin.calls.offsets import LATEST
@@ -72,6 +74,9 @@ TOGETHER = {
 }  # fmt: skip
 """Calls about one group, or one election: their items are told together and not asked for again one by one."""
 
+WITHOUT_NAMES = {"create_acls", "delete_acls"}
+"""Calls whose answers are in the order of the request, and hold no names."""
+
 
 def fail_first(item, version, code):
     """Put ``code`` into the first entry of an answer, as deep as entries hold codes."""
@@ -123,3 +128,54 @@ def test_only_the_key_that_failed_is_asked_for_again(name):
     sizes = [len(encode(request, version)) for request, version in sent]
     assert len(sizes) == 2
     assert sizes[1] < sizes[0]
+
+
+@pytest.mark.parametrize("name", sorted(set(CALLS) - TOGETHER - WITHOUT_NAMES))
+@pytest.mark.parametrize("code", [error_codes.NONE, error_codes.NOT_CONTROLLER, error_codes.INVALID_REQUEST])
+def test_what_was_not_asked_for_is_not_told(name, code):
+    """A broker that answers with more than it was asked does not make keys."""
+    cluster = VirtualCluster()
+    answers = []
+
+    def fault(request, version, node):
+        if not cluster.is_own(name, request):
+            return None
+        response = cluster.truth(request, version)
+        answers.append(response)
+        return add_stranger(response, version, code)
+
+    cluster.fault = fault
+    with cluster.admin(timeout_s=5.0) as admin:
+        outcomes = CALLS[name](admin)
+    assert len(outcomes) == 2
+    assert outcomes.failures() == {}
+    assert len(answers) == 1
+
+
+def add_stranger(response, version, code):
+    """One more entry, with another name, in the first list of the answer that holds names."""
+    for field in response.FIELDS:
+        entries = getattr(response, field.name) if version in field.versions and field.kind == "array" else None
+        if not entries or field.item.kind != "struct":
+            continue
+        stranger = copy.deepcopy(entries[0])
+        rename(stranger, version)
+        if any(inner.name == "error_code" for inner in stranger.FIELDS):
+            stranger.error_code = code
+        else:
+            fail_first(stranger, version, code)
+        entries.append(stranger)
+        return response
+    return response
+
+
+def rename(item, version):
+    """Another name for everything in an entry that has one."""
+    for field in item.FIELDS:
+        if version not in field.versions:
+            continue
+        if field.kind == "string" and field.name not in ("error_message", "entity_type") and getattr(item, field.name):
+            setattr(item, field.name, "stranger")
+        elif field.kind == "array" and field.item.kind == "struct":
+            for inner in getattr(item, field.name) or ():
+                rename(inner, version)
