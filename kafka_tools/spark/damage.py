@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kafka_tools.spark.headers import HEADER_BYTES, PREFIX_BYTES
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -20,10 +22,10 @@ SEVERITIES = (INFO, WARNING, ERROR)
 """From what is only worth knowing to what is broken."""
 
 KINDS = (
-    ("crc-mismatch", "the CRC in the header does not fit the bytes of the batch"),
-    ("unknown-codec", "the header names a compression codec that no Kafka knows"),
-    ("bad-count", "the header claims a number of records that its offsets have no room for"),
-    ("offset-order", "the first offset does not follow the last offset of the batch before"),
+    ("crc-mismatch", "the CRC of the batch does not match its contents"),
+    ("unknown-codec", "the batch names a compression codec that no Kafka knows"),
+    ("bad-count", "the batch claims a number of records that does not fit its offsets or its bytes"),
+    ("offset-order", "the offsets do not ascend from the batch before to the one after"),
     ("offset-below-segment", "the first offset is below the one in the segment's name"),
 )
 """(kind, sentence) of what a header shows. Only the first that applies is told; all are errors."""
@@ -43,20 +45,46 @@ def judge(headers: Headers, last_offset: int | None, segment_base_offset: int) -
     base = headers.fields["base_offset"].astype(np.int64)
     delta = headers.fields["last_offset_delta"].astype(np.int64)
     count = headers.fields["record_count"].astype(np.int64)
+    length = headers.fields["length"].astype(np.int64) + PREFIX_BYTES
     before = np.empty_like(base)
     before[1:] = (base + delta)[:-1]
+    at_start = last_offset is None and len(base) and int(headers.positions[0]) == 0
     before[0] = -1 if last_offset is None else last_offset
     tests = (
         np.zeros(len(base), np.bool_) if headers.crc_ok is None else ~headers.crc_ok,
         (headers.fields["attributes"] & 0x07) > _LARGEST_CODEC,
-        (delta < 0) | (count < 0) | (count > delta + 1),
-        base <= before,
+        (delta < 0) | (count < 0) | (count > delta + 1) | ((count == 0) & (length > HEADER_BYTES)),
+        _out_of_order(base, before, count, segment_base_offset - 1 if at_start else last_offset),
         base < segment_base_offset,
     )
     codes = np.full(len(base), SOUND, np.int8)
     for code in reversed(range(len(tests))):
         codes[tests[code]] = code
     return codes
+
+
+def _out_of_order(
+    base: NDArray[np.int64], before: NDArray[np.int64], count: NDArray[np.int64], ahead: int | None
+) -> NDArray[np.bool_]:
+    """Batches whose offsets do not ascend: of two neighbours the first one, where it alone explains it.
+
+    ``before`` has the last offset of the batch before each; ``ahead`` is what lies ahead of the first one, None if that
+    is not known.
+    """
+    wrong = base <= before
+    later = np.flatnonzero(wrong[1:]) + 1
+    if not len(later):
+        return wrong
+    first = later - 1
+    expected = before[first] + 1
+    if ahead is not None:
+        expected[first == 0] = ahead + 1
+    too_far = (base[first] > expected) & (base[later] >= expected) & ((first > 0) | (ahead is not None))
+    too_long = (base[first] < base[later]) & (base[first] + count[first] <= base[later])
+    blamed = (too_far | too_long) & ~wrong[first]
+    wrong[later[blamed]] = False
+    wrong[first[blamed]] = True
+    return wrong
 
 
 def severity(kind: str, *, at_open_end: bool) -> str:

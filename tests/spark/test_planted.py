@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="the Spark packages are not installed")
 from kafka_tools.records.build import build_batch
 from kafka_tools.spark.findings.kinds import AUDIT_KINDS, KINDS
 from kafka_tools.spark.summary import AuditFinding
-from tests.corpus.golden import golden_root
+from tests.corpus.golden import case, golden_root
 from tests.spark.one_process import audit_here
 from tests.spark.planted import HOUR_MS, NOW_MS, PLANTS, Expected, checkpoint, rows, write
 
@@ -141,3 +141,22 @@ def test_tasks_are_as_large_as_the_cores_allow(total: int, cores: int, expected:
     from kafka_tools.spark.audit import task_bytes
 
     assert task_bytes(total, 64, cores) == expected
+
+
+def test_damaged_golden_logs_are_judged_as_kafka_dump_log_judges_them() -> None:
+    """The same words for the same damage at the same place; only an audit reads the records themselves."""
+    from kafka_tools.storage.check import check_log_dir
+
+    compared = 0
+    for folder in sorted(golden_root().glob("corrupt-*")):
+        data = case(folder.name).cwd
+        found = {
+            (each.kind, each.file, each.position) for each in audit_here(data).findings if each.severity == "error"
+        }
+        expected = {(each.kind, each.path, each.position) for each in check_log_dir(data) if each.severity == "error"}
+        in_logs = {each for each in expected if each[1].endswith(".log")}
+        assert in_logs <= found, folder.name
+        more = {kind for kind, file, _ in found - expected if str(file).endswith(".log")}
+        assert more <= {"unreadable-records"}, folder.name
+        compared += len(in_logs)
+    assert compared > 25
