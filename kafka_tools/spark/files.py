@@ -73,6 +73,13 @@ class LocalFile(File):
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self.size_bytes = os.fstat(self._descriptor).st_size
 
+    def read(self, position: int, size_bytes: int) -> bytes:
+        data = os.pread(self._descriptor, size_bytes, position)
+        if 0 < len(data) < size_bytes:
+            # At the end of the file, or more than one call gives.
+            return data + self.read(position + len(data), size_bytes - len(data))
+        return data
+
     def read_into(self, room: memoryview, position: int) -> int:
         filled = 0
         while filled < len(room):
