@@ -92,6 +92,8 @@ class SignedTokens:
         algorithm, key_id = header.get("alg"), header.get("kid")
         if not isinstance(algorithm, str) or not isinstance(key_id, str | None) or "crit" in header:
             raise TokenRefused("its header is wrong, or has extensions that nobody knows here")
+        if str(header.get("cty", "")).lower() in ("jwt", "application/jwt"):
+            raise TokenRefused("there is a token inside of it")
         fitting = [key for key in self._keys() if algorithm in key.algorithms and key_id in (None, key.id)]
         if not fitting and key_id is not None:
             self._missing(key_id)
@@ -108,9 +110,9 @@ class SignedTokens:
         if issued is None:
             raise TokenRefused("it does not say when it was issued (iat)")
         if now_s - rules.clock_skew_s >= expires:
-            raise TokenRefused(f"it ended at {expires:.0f}, it is {now_s} now")
+            raise TokenRefused(f"it ended at {expires}, it is {now_s} now")
         if begins is not None and now_s + rules.clock_skew_s < begins:
-            raise TokenRefused(f"it begins at {begins:.0f}, it is {now_s} now")
+            raise TokenRefused(f"it begins at {begins}, it is {now_s} now")
         if expires < issued:
             raise TokenRefused("it ends before it was issued")
         self._check_audience(claims.get("aud"))
@@ -120,7 +122,7 @@ class SignedTokens:
         if not isinstance(subject, str) or not subject.strip():
             raise TokenRefused(f"it names nobody ({rules.subject_claim})")
         scope = _scope(claims.get(rules.scope_claim), rules.scope_claim)
-        return Token(subject.strip(), scope, round(1000 * expires), round(1000 * issued))
+        return Token(subject.strip(), scope, 1000 * expires, 1000 * issued)
 
     def _check_audience(self, value: object) -> None:
         named = [value] if isinstance(value, str) else value
@@ -144,13 +146,14 @@ def _scope(value: object, name: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _time(claims: Mapping[str, Any], name: str) -> float | None:
+def _time(claims: Mapping[str, Any], name: str) -> int | None:
+    """A time in seconds; parts of one do not count, as for jose4j."""
     value = claims.get(name)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _LATEST_S:
         raise TokenRefused(f"its {name} is no time")
-    return float(value)
+    return int(value)
 
 
 def _verifies(web_key: WebKey, algorithm: str, signed: CompactSignature) -> bool:

@@ -149,6 +149,7 @@ def test_tokens_of_known_keys_are_taken(algorithm: str) -> None:
         (lambda: token(aud=5), "missing or no text"),
         (lambda: token(header={"kid": "other"}), "no key of the key set"),
         (lambda: token(header={"kid": 5}), "header is wrong"),
+        (lambda: token(header={"cty": "JWT"}), "a token inside"),
         (lambda: token(header={"crit": ["b64"], "b64": False}), "header is wrong"),
         (lambda: token(header={"alg": "RS512"}), "signature is wrong"),
         (lambda: token("ES256", {"alg": "ES384", "kid": "P-384"}), "signature is wrong"),

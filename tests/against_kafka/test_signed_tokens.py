@@ -1,0 +1,95 @@
+"""Which signed OAUTHBEARER tokens are taken: the bundled broker and Kafka 4.3.1's ``BrokerJwtValidator`` agree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_tools.net.sasl.oauthbearer import TokenRefused
+from tests.against_kafka.jars import ENVIRONMENT, Unavailable, class_path, java
+from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
+from tests.broker_embedded.test_signed_tokens import all_keys, judged, rsa_key, token
+
+SOURCE = Path(__file__).parent / "java" / "JudgeTokens.java"
+
+
+def tokens(now_s: int) -> dict[str, str]:
+    def made(algorithm: str = "RS256", **more: Any) -> str:
+        return token(algorithm, now_s=now_s, **more)
+
+    headers: dict[str, dict[str, Any]] = {
+        "no key id": {"kid": None}, "unknown key": {"kid": "other"}, "key id no text": {"kid": 5},
+        "extension": {"crit": ["b64"], "b64": False}, "other hash": {"alg": "RS512"}, "secret key": {"alg": "HS256"},
+        "type": {"typ": "at+jwt"}, "nested": {"cty": "JWT"}, "own key": {"jwk": {}},
+    }  # fmt: skip
+    claims: dict[str, dict[str, Any]] = {
+        "no end": {"exp": None}, "no start": {"iat": None}, "ended within skew": {"iat": now_s - 60, "exp": now_s - 10},
+        "ended": {"iat": now_s - 90, "exp": now_s - 60}, "begins within skew": {"nbf": now_s + 10},
+        "begins later": {"nbf": now_s + 200}, "issued later": {"iat": now_s + 100}, "backwards": {"iat": now_s + 400},
+        "end is text": {"exp": "soon"}, "end is a number as text": {"exp": str(now_s + 100)},
+        "end is true": {"exp": True},
+        "end with a fraction": {"exp": now_s + 100.5}, "end far away": {"exp": 10**13},
+        "start before time": {"iat": -5},
+        "no subject": {"sub": None}, "blank subject": {"sub": " "}, "subject a number": {"sub": 5},
+        "subject with blanks": {"sub": " a "}, "scope a text": {"scope": "a b"}, "scopes": {"scope": ["a", " b"]},
+        "scope twice": {"scope": ["a", "a"]}, "scope blank": {"scope": [" "]}, "scope a number": {"scope": 5},
+        "scope empty": {"scope": ""}, "audience": {"aud": "kafka"}, "audiences": {"aud": ["x", "kafka"]},
+        "audience a number": {"aud": 5}, "no audiences": {"aud": []}, "issuer": {"iss": "https://login"},
+        "audience and issuer": {"aud": "kafka", "iss": "https://login"},
+    }  # fmt: skip
+    return {
+        **{algorithm: made(algorithm) for algorithm in ("RS256", "RS512", "PS256", "ES256", "ES384", "ES512")},
+        **{name: made(header=header) for name, header in headers.items()},
+        **{name: made(**fields) for name, fields in claims.items()},
+        "unsecured": made("none"), "stranger": made(key=rsa_key("stranger")), "cut": made()[:-4], "no token": "a.b",
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
+    """Kafka's judgements on the lines of a file."""
+    folder = tmp_path_factory.mktemp("judge")
+    try:
+        paths = os.pathsep.join(map(str, class_path("4.3.1")))
+        command = [java(compiler=True), "-nowarn", "-proc:none", "-cp", paths, "-d", str(folder), str(SOURCE)]
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    subprocess.run(command, check=True, capture_output=True, timeout=300, env=ENVIRONMENT)
+
+    def run(keys: Path, *arguments: str) -> list[str]:
+        allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys.as_uri()}"
+        command = [java(), *TOOL_OPTIONS, *QUIET, allowed, "-cp", os.pathsep.join((str(folder), paths)), "JudgeTokens"]
+        done = subprocess.run(
+            [*command, str(keys), *arguments], capture_output=True, text=True, timeout=300, env=ENVIRONMENT
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    return run
+
+
+@pytest.mark.parametrize(("audience", "issuer"), [("", ""), ("kafka", ""), ("kafka,other", "https://login")])
+def test_the_same_tokens_are_taken(judge: Callable[..., list[str]], tmp_path: Path, audience: str, issuer: str) -> None:
+    now_s = int(time.time())
+    made = tokens(now_s)
+    keys, lines = tmp_path / "keys.json", tmp_path / "tokens"
+    keys.write_bytes(all_keys())
+    lines.write_text("\n".join(made.values()) + "\n")
+    rules = {"audiences": frozenset(filter(None, audience.split(","))), "issuer": issuer or None}
+
+    def ours(text: str) -> str:
+        try:
+            found = judged(text, now_s=now_s, **rules)
+        except TokenRefused:
+            return "refused"
+        return "|".join((found.principal, ",".join(sorted(found.scope)), str(found.expires_ms), str(found.start_ms)))
+
+    theirs = dict(zip(made, judge(keys, str(lines), audience, issuer), strict=True))
+    assert {name: ours(text) for name, text in made.items()} == theirs
+    assert {"refused"} < set(theirs.values())
