@@ -77,6 +77,13 @@ class ListenerTls:
         """What would hold; None when nothing changed."""
         wanted, old = self._values(properties), self._stores
         values = {key: value for key, value in old.values.items() if key not in SECURITY}
+        fixed = {key: value for key, value in wanted.items() if key not in SECURITY}
+        if fixed != values:
+            raise ConfigError(
+                f"Configs cannot be updated dynamically for existing listener {self._endpoint.name}: "
+                f"{', '.join(sorted(key for key in fixed.keys() | values if fixed.get(key) != values.get(key)))}",
+                hint="set them in server.properties and restart",
+            )
         values.update((key, wanted[key]) for key in SECURITY if key in wanted)
         if values == old.values and _stamps(values) == old.stamps:
             return None

@@ -309,6 +309,14 @@ def test_stores_that_cannot_be_are_refused_and_change_nothing(folder: Folder) ->
         assert shown(broker) == before and asks(broker, client)
 
 
+def test_what_only_a_start_can_change_is_refused(folder: Folder) -> None:
+    with running(**folder.settings()) as broker:
+        code, text = alter(broker, folder.client(), ssl_client_auth="required")
+        assert code == codes.INVALID_REQUEST
+        assert "cannot be updated dynamically for existing listener SSL: ssl.client.auth" in text
+        assert asks(broker, folder.client())
+
+
 def test_more_names_are_no_fault_and_changes_may_be_allowed(folder: Folder) -> None:
     with running(**folder.settings()) as broker:
         wider = folder.write("wider.pem", folder.issued("localhost", "kafka.example.org"))
