@@ -299,7 +299,7 @@ class _Run(Generic[K, V]):
             self._maybe_done.update(keys)
         for key in keys:
             count = self._unreachable[key] = self._unreachable.get(key, 0) + 1
-            if not self._call.lookup.patient and count >= UNREACHABLE_TRIES:
+            if not self._call.lookup.is_patient(key) and count >= UNREACHABLE_TRIES:
                 self._fail(key, error)
             else:
                 self._nodes.pop(key, None)

@@ -43,9 +43,10 @@ class Found(Generic[K]):
 
 
 class Lookup(Protocol[K]):
-    """``patient``: a node that cannot be reached is worth waiting for, since its keys may move to another one."""
+    """Finds nodes for keys."""
 
-    patient: bool
+    def is_patient(self, key: K) -> bool:
+        """Whether a node that cannot be reached is worth waiting for, since ``key`` may move to another one."""
 
     def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]: ...
 
@@ -53,7 +54,8 @@ class Lookup(Protocol[K]):
 class AnyNode(Generic[K]):
     """Every key to whichever broker is at hand; with bootstrap controllers, to the active one (KIP-919)."""
 
-    patient = True
+    def is_patient(self, key: K) -> bool:
+        return True
 
     def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]:
         if cluster.exchange.config.is_controllers:
@@ -67,7 +69,8 @@ class AnyNode(Generic[K]):
 class Controller(Generic[K]):
     """Every key to the controller."""
 
-    patient = True
+    def is_patient(self, key: K) -> bool:
+        return True
 
     def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]:
         found: Found[K] = Found()
@@ -82,10 +85,11 @@ class Controller(Generic[K]):
 class GivenNode(Generic[K]):
     """Each key to the node whose id ``node_id`` names; None means any node."""
 
-    patient = False
-
     def __init__(self, node_id: Callable[[K], int | None]) -> None:
         self._node_id = node_id
+
+    def is_patient(self, key: K) -> bool:
+        return self._node_id(key) is None
 
     def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]:
         found: Found[K] = Found()
@@ -104,7 +108,8 @@ class GivenNode(Generic[K]):
 class Itself:
     """Keys that are nodes: each to itself."""
 
-    patient = False
+    def is_patient(self, key: Node) -> bool:
+        return False
 
     def find(self, cluster: Cluster, keys: Sequence[Node], deadline: Deadline) -> Found[Node]:
         found: Found[Node] = Found()
@@ -115,7 +120,8 @@ class Itself:
 class PartitionLeader:
     """Each partition to its leader, by one Metadata request for all of their topics."""
 
-    patient = True
+    def is_patient(self, key: TopicPartition) -> bool:
+        return True
 
     def find(self, cluster: Cluster, keys: Sequence[TopicPartition], deadline: Deadline) -> Found[TopicPartition]:
         found: Found[TopicPartition] = Found()
@@ -166,7 +172,8 @@ class PartitionLeader:
 class Coordinator:
     """Each group, transactional id or share partition key to its coordinator (FindCoordinator)."""
 
-    patient = True
+    def is_patient(self, key: str) -> bool:
+        return True
 
     def __init__(self, key_type: int = GROUP) -> None:
         self._key_type = key_type

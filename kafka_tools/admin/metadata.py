@@ -44,10 +44,18 @@ class ClusterMetadata:
         self.request_update()
 
     def any_node(self, deadline: Deadline) -> Node:
-        """A node to talk to: one that is connected, else the first bootstrap server or known node that answers."""
+        """A node to talk to: one that is connected, else the first bootstrap server or known node that answers.
+
+        One that left a request unanswered is passed over as long as there are others.
+        """
+        suspect = self._exchange.is_suspect
         for node in self._nodes.values():
-            if self._exchange.is_connected(node):
+            if self._exchange.is_connected(node) and not suspect(node):
                 return node
+        if any(map(suspect, self._nodes.values())):
+            found = self._known_node(deadline)
+            if found is not None:
+                return found
         try:
             return self._exchange.bootstrap(deadline)
         except NetworkError as error:
@@ -124,7 +132,7 @@ class ClusterMetadata:
         self.update(response.cluster_id, response.controller_id, nodes)
 
     def _known_node(self, deadline: Deadline) -> Node | None:
-        for node in self._nodes.values():
+        for node in sorted(self._nodes.values(), key=self._exchange.is_suspect):
             try:
                 self._exchange.connected(node, deadline)
             except KafkaToolsError:

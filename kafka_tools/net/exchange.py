@@ -64,11 +64,14 @@ class Exchange:
     def bootstrap(self, deadline: Deadline) -> Node:
         """Connect to the first bootstrap server that answers and return it (its id is -1).
 
-        A server that stays silent does not hold up the next one. Raises ConnectFailed with every server's cause,
-        AuthenticationFailed or TlsFailed at once, DeadlineExceeded.
+        A server that stays silent does not hold up the next one, and one that left a request unanswered comes last.
+        Raises ConnectFailed with every server's cause, AuthenticationFailed or TlsFailed at once, DeadlineExceeded.
         """
-        nodes = self._bootstrap_nodes()
+        nodes = sorted(self._bootstrap_nodes(), key=self._pool.is_suspect)
+        all_suspect = self._pool.is_suspect(nodes[0])
         for node in nodes:
+            if self._pool.is_suspect(node) and not all_suspect:
+                break
             if self._pool.ready(node):
                 self._pool.reached = node
                 return node
@@ -155,6 +158,10 @@ class Exchange:
     def is_connected(self, node: Node) -> bool:
         """Whether a connection to ``node`` is open and ready now."""
         return self._pool.ready(node)
+
+    def is_suspect(self, node: Node) -> bool:
+        """Whether ``node`` left the last request unanswered: another one is worth a try first."""
+        return self._pool.is_suspect(node)
 
     def disconnect(self, node: Node) -> None:
         """Close the connections to a node; requests on them fail as Disconnected."""

@@ -57,6 +57,8 @@ class ConnectionPool:
         self._registered: dict[Connection, int] = {}
         self._backoffs: dict[Key, _Backoff] = {}
         self._postponed: dict[Key, tuple[float, Connection]] = {}
+        self._unanswered: set[tuple[str, int]] = set()
+        """Addresses that took a request and did not answer it, until they answer another."""
         self._tls_settings: TlsSettings | None = None
         self._tokens: Tokens | None = None
 
@@ -64,6 +66,10 @@ class ConnectionPool:
         """Whether a connection to ``node`` is open and ready now."""
         connection = self._connections.get(_key(node))
         return connection is not None and connection.ready
+
+    def is_suspect(self, node: Node) -> bool:
+        """Whether ``node`` left the last request unanswered: another one is worth a try first."""
+        return (node.host, node.port) in self._unanswered
 
     def abandon(self, connection: Connection) -> None:
         """Close a connection that turned out not to be needed."""
@@ -157,6 +163,8 @@ class ConnectionPool:
             if pending.done:
                 continue
             in_flight = sent.get(id(pending))
+            if in_flight is not None and count:
+                self._unanswered.add(key[:2])
             pending.fail(error if in_flight is None else _cancelled(error, in_flight.correlation_id, pending))
         connection.close()
         if count:
@@ -258,6 +266,8 @@ class ConnectionPool:
             return
         if connection.ready:
             self._backoffs.pop(self._key_of(connection), None)
+        if connection.session.answered:
+            self._unanswered.discard((connection.node.host, connection.node.port))
         if connection.transport is not before:
             self._forget_socket(connection, before)
             self._watch(connection)
@@ -299,6 +309,7 @@ class ConnectionPool:
                 connection.queue.remove(pending)
                 continue
             pending.fail(_too_late(pending, connection))
+            self._unanswered.add(key[:2])
             self._drop(key, Disconnected(f"{connection.node} did not answer in time", node=str(connection.node)))
             return
 

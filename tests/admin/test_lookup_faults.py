@@ -8,7 +8,7 @@ from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.frames import framed
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
-from tests.admin.operations import CONTROLLER, COORDINATOR, LEADER, LOOKUPS, OPERATIONS, run
+from tests.admin.operations import ANY, CONTROLLER, COORDINATOR, LEADER, LOOKUPS, OPERATIONS, run
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.net.peers import HANG_UP, SILENCE
 from tests.net.virtual import Later
@@ -162,3 +162,15 @@ def test_all_requests_of_a_call_share_its_one_deadline(name):
     if error is not None:
         assert isinstance(error, DeadlineExceeded), error
         assert took_s == pytest.approx(4.0, abs=0.01)
+
+
+@that_ask(ANY)
+def test_a_broker_that_hangs_is_passed_over_for_another(name):
+    cluster = VirtualCluster()
+    cluster.owner = 2
+    cluster.fault = lambda request, version, node: SILENCE if node.id == 1 else None
+    with cluster.admin(timeout_s=60, request_timeout_ms=5000) as admin:
+        error = run(name, admin)
+    assert error is None, error
+    assert 5.0 <= cluster.network.clock.monotonic_s() < 7.0
+    assert [node for _, node, _, _ in cluster.sent(name)][-1] != 1

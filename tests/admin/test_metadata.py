@@ -28,6 +28,9 @@ class FakeExchange:
         self.bootstrap_error = None
         self.error = None
 
+    def is_suspect(self, node):
+        return False
+
     def is_connected(self, node):
         return False
 

@@ -108,7 +108,8 @@ def test_a_call_that_finds_no_node_ends_at_its_deadline_with_the_reason(cluster)
 @pytest.mark.req("AC-6")
 def test_a_lookup_that_cannot_go_on_fails_the_call_at_once(cluster):
     class Refused:
-        patient = True
+        def is_patient(self, key):
+            return True
 
         def find(self, cluster, keys, deadline):
             raise AuthenticationFailed("wrong password")
