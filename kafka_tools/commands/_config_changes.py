@@ -123,11 +123,11 @@ def parse_scram(mechanism: str, value: str) -> ScramChange:
             f"the credential of {mechanism} lacks {'a number of iterations' if text == '' else 'a password'}"
         )
     if text is not None and len(text) > 10:
-        raise InputError(f"the number of iterations of {mechanism} has {len(text)} digits: no broker takes that many")
+        raise UsageError(f"the number of iterations of {mechanism} has {len(text)} digits: no broker takes that many")
     iterations = DEFAULT_ITERATIONS if text in (None, "-1") else int(text)
     least = SCRAM_MECHANISMS[mechanism]
     if iterations < least:
-        raise InputError(f"Iterations {iterations} is less than the minimum {least} required for {mechanism}")
+        raise UsageError(f"Iterations {iterations} is less than the minimum {least} required for {mechanism}")
     return ScramChange(mechanism, iterations, password)
 
 

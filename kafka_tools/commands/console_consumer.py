@@ -17,6 +17,8 @@ from kafka_tools.commands._console import Signals, client_config, connection_opt
 from kafka_tools.commands._options import Command, key_value, option
 
 if TYPE_CHECKING:
+    import re
+
     from kafka_tools.clients.consumer import Consumer
     from kafka_tools.clients.fetcher import ConsumedRecord
     from kafka_tools.commands._record_text import Formatter
@@ -139,6 +141,8 @@ def _check(options: Mapping[str, Any]) -> None:
     """The combinations that Kafka's tool refuses, in its words."""
     if (options["topic"] is None) == (options["include"] is None):
         raise click.UsageError("Exactly one of --include/--topic is required.")
+    if options["include"] is not None:
+        _pattern(options["include"])
     if options["partition"] is not None:
         if options["topic"] is None:
             raise click.UsageError("The topic is required when partition is specified.")
@@ -147,6 +151,16 @@ def _check(options: Mapping[str, Any]) -> None:
     elif options["offset"] is not None:
         raise click.UsageError("The partition is required when offset is specified.")
     _start(options)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """The topics that ``--include`` takes."""
+    import re
+
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise click.UsageError(f"--include: not a regular expression: {error}") from error
 
 
 def _start(options: Mapping[str, Any]) -> int:
@@ -234,8 +248,6 @@ class _Session:
             print("shutdown_complete", flush=True)
 
     def _subscribe(self) -> None:
-        import re
-
         from kafka_tools.clients.positions import EARLIEST, LATEST
         from kafka_tools.values import TopicPartition
 
@@ -253,10 +265,7 @@ class _Session:
         elif topic is not None:
             self._consumer.subscribe([topic])
         else:
-            try:
-                self._consumer.subscribe(re.compile(self._options["include"]))
-            except re.error as error:
-                raise click.UsageError(f"--include: not a regular expression: {error}") from error
+            self._consumer.subscribe(_pattern(self._options["include"]))
 
     def _print_all(self) -> None:
         import sys

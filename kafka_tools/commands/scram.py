@@ -6,6 +6,7 @@ not stand on the command line, where ``ps`` shows it: it is asked for, or read f
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from kafka_tools.commands._config_entities import Target
     from kafka_tools.commands._config_places import Place
     from kafka_tools.output.rows import ItemError, Rows
+
+_WITHOUT_PASSWORD = re.compile(r"(?:iterations=-?[0-9]+,?)?")
+"""What may stand in the brackets of --add when the password is asked for, or read from a file."""
 
 
 @click.command(name="kafka-scram", cls=Command)
@@ -181,6 +185,10 @@ def _added(text: str, password_file: str | None) -> dict[str, str]:
     given = parse_added(",".join(part if "=" in part else f"{part}=[]" for part in pairs), "--add")
     _check_mechanisms(given, "--add")
     without = [mechanism for mechanism, value in given.items() if "password=" not in value]
+    for mechanism in without:
+        # Before a password is asked for: what is wrong here is not mended by one. The value may hold one, misspelt.
+        if not _WITHOUT_PASSWORD.fullmatch(given[mechanism].strip()):
+            raise UsageError(f"the credential of {mechanism} must be [iterations=N,password=...] or [password=...]")
     if password_file and not without:
         raise UsageError("--add holds a password already: --password-file has no use")
     if without:

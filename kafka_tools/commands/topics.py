@@ -230,11 +230,18 @@ def _described_keys(admin: AdminClient, given: dict[str, Any]) -> list[Any]:
     if given["if_exists"] and not (given["topic"] or given["topic_id"]):
         raise UsageError("--if-exists needs --topic or --topic-id")
     if given["topic_id"]:
-        topic_id = parse_uuid(given["topic_id"])
+        try:
+            topic_id = parse_uuid(given["topic_id"])
+        except InputError as error:
+            raise UsageError(f"--topic-id: {error}") from error
         if topic_id != ZERO_UUID:
             if given["topic"]:
                 _run.note("both --topic and --topic-id are given: only the topic id is used")
             known = {listing.topic_id for listing in admin.list_topics(include_internal=not given["exclude_internal"])}
+            if known == {ZERO_UUID}:
+                raise InputError(
+                    "the topics of this cluster have no ids (Kafka 2.8 brought them)", hint="give --topic NAME"
+                )
             if topic_id not in known and not given["if_exists"]:
                 with _run.about(given["topic_id"]):
                     raise InputError(f"TopicId '{given['topic_id']}' does not exist as expected")

@@ -117,6 +117,7 @@ def test_older_names_of_options_warn_and_work(servers: str, topic: str, tmp_path
     [
         ((), "Exactly one of --include/--topic is required."),
         (("--topic", "t", "--include", "t"), "Exactly one of --include/--topic is required."),
+        (("--include", "["), "--include: not a regular expression: unterminated character set at position 0"),
         (("--include", "t", "--partition", "0"), "The topic is required when partition is specified."),
         (("--topic", "t", "--offset", "5"), "The partition is required when offset is specified."),
         (

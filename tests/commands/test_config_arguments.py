@@ -20,7 +20,7 @@ from kafka_tools.commands._config_changes import (
 )
 from kafka_tools.commands._config_entities import SHORT, SHORT_DEFAULTS, Entity, Target, names_in_order, targets
 from kafka_tools.commands._config_names import did_you_mean, unknown_names
-from kafka_tools.errors import KafkaToolsError, UsageError
+from kafka_tools.errors import UsageError
 
 
 @pytest.mark.req("CFG-11")
@@ -80,9 +80,7 @@ def test_scram_credentials_have_optional_iterations() -> None:
     assert parse_scram("SCRAM-SHA-256", "iterations=8192,password=alice-secret")[1:] == (8192, "alice-secret")
     assert parse_scram("SCRAM-SHA-512", "password=a,b=c")[1:] == (4096, "a,b=c")
     assert parse_scram("SCRAM-SHA-512", "iterations=-1,password=x")[1:] == (4096, "x")
-    with pytest.raises(
-        KafkaToolsError, match=r"^Iterations 4095 is less than the minimum 4096 required for SCRAM-SHA-256$"
-    ):
+    with pytest.raises(UsageError, match=r"^Iterations 4095 is less than the minimum 4096 required for SCRAM-SHA-256$"):
         parse_scram("SCRAM-SHA-256", "iterations=4095,password=x")
 
 
@@ -98,7 +96,7 @@ def test_a_wrong_credential_is_refused_without_its_password(value) -> None:
 
 
 def test_the_iterations_of_a_message_are_those_that_were_given() -> None:
-    with pytest.raises(KafkaToolsError, match="the number of iterations of SCRAM-SHA-256 has 14 digits"):
+    with pytest.raises(UsageError, match="the number of iterations of SCRAM-SHA-256 has 14 digits"):
         parse_scram("SCRAM-SHA-256", "iterations=99999999999999,password=x")
 
 

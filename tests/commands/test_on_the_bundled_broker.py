@@ -192,6 +192,28 @@ def test_users_have_quotas_and_credentials_and_no_secret_is_shown(run: Run) -> N
     assert all(ended.status == 0 for ended in seen[:2])
 
 
+def test_a_topic_id_of_another_form_is_a_wrong_command_line(run: Run) -> None:
+    ended = run("topics", "--describe", "--topic-id", "AAAA")
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith("kafka-topics: --topic-id: 'AAAA' is not a Kafka uuid: 22 characters of")
+
+
+def test_a_release_without_topic_ids_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    from kafka_tools.broker_embedded import EmbeddedBroker
+
+    with EmbeddedBroker(release="2.2") as broker:
+        address = ["--bootstrap-server", broker.bootstrap_servers]
+        new = ["--create", "--topic", "t", "--partitions", "1", "--replication-factor", "1"]
+        assert _run.run(cli.load("topics"), [*new, *address], "kafka-topics") == 0
+        capsys.readouterr()
+        given = ["--describe", "--topic-id", "AAAAAAAAAAAAAAAAAAAAAQ"]
+        assert _run.run(cli.load("topics"), [*given, *address], "kafka-topics") == 1
+    assert capsys.readouterr() == (
+        "",
+        "kafka-topics: the topics of this cluster have no ids (Kafka 2.8 brought them)\n  give --topic NAME\n",
+    )
+
+
 def test_a_user_without_anything_is_described_as_nothing(run: Run) -> None:
     assert run("configs", "--describe", "--user", "nobody") == Ended(0, "", "")
 

@@ -109,6 +109,17 @@ def test_exactly_one_action_with_what_it_needs(run: Run, arguments: tuple[str, .
     assert "alice-secret" not in ended.err
 
 
+@pytest.mark.parametrize("value", ["iterations=8192,passwd=alice-secret", "alice-secret", "Password=alice-secret"])
+def test_a_misspelt_password_is_told_before_one_is_asked_for(run: Run, tmp_path: Path, value: str) -> None:
+    file = tmp_path / "password"
+    file.write_text("other-secret")
+    for way in ((), ("--password-file", file)):
+        ended = run("--add", f"SCRAM-SHA-256=[{value}]", "--username", "u", *way)
+        assert (ended.status, ended.out) == (2, "")
+        assert "must be [iterations=N,password=...] or [password=...]" in ended.err
+        assert "secret" not in ended.err
+
+
 def test_only_credentials_are_asked_for(run: Run) -> None:
     # Quotas need another right on the cluster, which who looks after users may not have.
     trace = run("--describe", "--trace").err
