@@ -140,10 +140,11 @@ def _run(command: Sequence[str]) -> str:
 
 def _pom(artifacts: Sequence[str], alone: bool) -> str:
     """A project that depends on the artifacts and, unless they are to be ``alone``, on what they depend on."""
-    nothing = "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>" if alone else ""
+    every = "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
+    left_out = f"<exclusions>{every}</exclusions>" if alone else ""
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version>"
-        f"<exclusions>{nothing}</exclusions></dependency>"
+        f"{left_out}</dependency>"
         for group, name, version in (artifact.split(":") for artifact in artifacts)
     )
     return (
