@@ -171,7 +171,7 @@ CREDENTIALS = (
     Line("--alter --user cmp-s --delete-config SCRAM-SHA-256"),
     Line("--alter --user cmp-s --delete-config SCRAM-SHA-512"),
     Line("--alter --user cmp-s --delete-config SCRAM-SHA-512"),
-    Line("--alter --user cmp-s --add-config SCRAM-SHA-256=[iterations=100,password=x]"),
+    Line("--alter --user cmp-s --add-config SCRAM-SHA-256=[iterations=100,password=x]", USAGE),
     Line("--alter --user cmp-s --add-config SCRAM-SHA-256=[iterations=99999,password=x]"),
     Line("--alter --user cmp-s --add-config SCRAM-SHA-256=password", USAGE),
     Line("--alter --user-defaults --add-config SCRAM-SHA-256=[password=x]", USAGE),
