@@ -142,6 +142,17 @@ class Consumer:
             name for name in names if name in known and known[name].error == error_codes.UNKNOWN_TOPIC_OR_PARTITION
         )
 
+    def unknown_partitions(self) -> list[TopicPartition]:
+        """Partitions assigned by number that their topics do not have at this moment."""
+        known = self._metadata.topics
+        return sorted(
+            each
+            for each in self._positions
+            if each.topic in known
+            and not known[each.topic].error
+            and each.partition not in known[each.topic].partitions
+        )
+
     # Reading
 
     def poll(self, timeout_s: float) -> list[ConsumedRecord]:

@@ -151,7 +151,12 @@ class Report:
         self._run.forget()
         if outcome.unknown:
             self._output.flush()
-            _run.note(f"Ignoring unknown file {outcome.path}")
+            if os.path.lexists(outcome.path):
+                _run.note(f"Ignoring unknown file {outcome.path}")
+            else:
+                # Kafka's tool ignores it as well, and a misspelt path looks like a sound file.
+                self.failed = True
+                _run.complain(PROGRAM, f"{outcome.path}: No such file or directory", None)
         if outcome.summary is not None and not outcome.unknown:
             self.summaries.append(outcome.summary)
         if outcome.position is not None:

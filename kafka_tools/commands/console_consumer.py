@@ -280,6 +280,8 @@ class _Session:
                 # Only this first look is short, so that a misspelt topic is noticed.
                 for topic in self._consumer.unknown_topics():
                     _run.note(f"Topic '{topic}' does not exist; waiting for it.")
+                for topic, number in self._consumer.unknown_partitions():
+                    _run.note(f"Topic '{topic}' has no partition {number}; waiting for it.")
                 records = self._consumer.poll(self._timeout_s - wait_s)
                 if not records:
                     return

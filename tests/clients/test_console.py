@@ -190,6 +190,16 @@ def test_topic_that_does_not_exist_is_named(servers: str, topic: str) -> None:
     ]
 
 
+def test_partition_that_does_not_exist_is_named(servers: str, topic: str) -> None:
+    wrote(servers, topic, b"a\n")
+    done = consume(servers, topic, "--partition", "77", "--offset", "0", "--timeout-ms", "3000")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.decode().splitlines() == [
+        f"Topic '{topic}' has no partition 77; waiting for it.",
+        "Processed a total of 0 messages",
+    ]
+
+
 def test_topics_by_pattern(servers: str, topic: str) -> None:
     for suffix in ("a", "b"):
         wrote(servers, f"{topic}-{suffix}", suffix.encode() + b"\n")

@@ -165,6 +165,9 @@ def test_bytes_of_a_directory_or_a_missing_file_get_one_line(tmp_path: Path) -> 
     missing = tmp_path / "00000000000000000000.log"
     status, _, lines = dump("--files", str(missing))
     assert status == 1 and lines == [f"{PROGRAM}: {missing}: No such file or directory"]
+    misspelt = tmp_path / "oo.lgo"
+    status, _, lines = dump("--files", str(misspelt))
+    assert status == 1 and lines == [f"{PROGRAM}: {misspelt}: No such file or directory"]
     missing.mkdir()
     status, _, lines = dump("--files", str(missing))
     assert status == 1 and lines[0] == f"{PROGRAM}: there are no log files in the directory {missing}"
@@ -256,3 +259,16 @@ def test_the_reader_of_the_output_may_go_away() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(60) in (0, 141)
+
+
+@pytest.mark.parametrize("form", [("-o", "jsonl"), ("--summary",), ("--keep-going",)])
+def test_the_allocated_index_of_a_segment_without_records_is_sound(tmp_path: Path, form: tuple[str, ...]) -> None:
+    (tmp_path / f"{5:020d}.log").touch()
+    index = tmp_path / f"{5:020d}.index"
+    index.write_bytes(bytes(8 * 100))
+    status, _, lines = dump(*form, "--files", str(index))
+    assert (status, lines) == (0, [])
+    # Any other entry points at a batch that is not there.
+    index.write_bytes(bytes(7) + b"\1" + bytes(8))
+    status, _, lines = dump(*form, "--files", str(index))
+    assert status == 1 and "points to 1" in lines[0]

@@ -295,5 +295,6 @@ def test_options_and_suffixes_of_kafka_2_0(tmp_path: Path) -> None:
         path.write_bytes(b"")
         assert run("--files", str(path))[1].splitlines()[0] == f"Dumping {path}"
     unknown = tmp_path / "notes.txt"
+    unknown.touch()
     status, stdout, stderr = run("--files", str(unknown))
     assert (status, stdout, stderr) == (0, f"Dumping {unknown}\n", [f"Ignoring unknown file {unknown}"])
