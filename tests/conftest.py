@@ -1,10 +1,11 @@
-"""What every test gets: a home directory of its own, Hypothesis without deadlines, and a few plain fixtures.
+"""What every test gets: a home directory and log levels of its own, Hypothesis without deadlines, a few plain fixtures.
 
 Tests never read or write the home directory of whoever runs them: commands look for contexts and caches there.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+OURS = "kafka_tools"
 
 
 @pytest.fixture(scope="session")
@@ -31,6 +34,21 @@ def isolated_home(_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("CONFIG", "CACHE", "DATA", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(_home / name.lower()))
     return _home
+
+
+@pytest.fixture(autouse=True)
+def log_levels() -> Iterator[None]:
+    """A level that a test sets through a broker in this process (KIP-412) would last as long as the process."""
+
+    def levels() -> dict[str, int]:
+        known = logging.root.manager.loggerDict.items()
+        return {name: each.level for name, each in known if isinstance(each, logging.Logger) and name.startswith(OURS)}
+
+    before = levels()
+    yield
+    for name, level in levels().items():
+        if level != before.get(name, logging.NOTSET):
+            logging.getLogger(name).setLevel(before.get(name, logging.NOTSET))
 
 
 @pytest.fixture(scope="session")
