@@ -20,6 +20,7 @@ from kafka_tools.cli import COMMANDS
 HEAVY = (
     "asyncio",
     "concurrent.futures",
+    "encodings.idna",
     "importlib.metadata",
     "jsonschema",
     "kazoo",

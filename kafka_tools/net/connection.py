@@ -211,7 +211,7 @@ class Connection:
         """Resolve the name and start to connect. Raises ConnectFailed."""
         self._event("connection.opening")
         try:
-            found = socket.getaddrinfo(self.node.host, self.node.port, type=socket.SOCK_STREAM)
+            found = socket.getaddrinfo(_host(self.node.host), self.node.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or "not a valid host name"
             raise ConnectFailed(
@@ -428,3 +428,8 @@ class Connection:
     def _event(self, name: str, text: str = "") -> None:
         if self._trace is not None:
             self._trace.event(name, str(self.node), text)
+
+
+def _host(name: str) -> str | bytes:
+    """A name as the resolver takes it. Of a str Python makes international names, for which it loads large tables."""
+    return name.encode() if name.isascii() and "\0" not in name else name

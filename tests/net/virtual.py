@@ -196,11 +196,12 @@ class VirtualNetwork:
         """In the place of ``SocketTransport.connect``."""
         return VirtualTransport(self, self.nodes[address[0]])
 
-    def resolve(self, host: str, port: int, **_: Any) -> list[Any]:
+    def resolve(self, host: bytes, port: int, **_: Any) -> list[Any]:
         """In the place of ``socket.getaddrinfo``."""
-        if host not in self.nodes:
+        name = host.decode()
+        if name not in self.nodes:
             raise OSError(-2, "Name or service not known")
-        return [(0, 0, 0, "", (host, port))]
+        return [(0, 0, 0, "", (name, port))]
 
     @contextlib.contextmanager
     def patched(self) -> Iterator[VirtualNetwork]:
