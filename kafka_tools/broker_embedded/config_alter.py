@@ -17,13 +17,12 @@ from kafka_tools.broker_embedded.config_store import (
     GROUP,
     TOPIC,
     ConfigStore,
-    broker_row,
-    listener_base,
 )
-from kafka_tools.broker_embedded.config_tables import Row
-from kafka_tools.broker_embedded.config_values import Value, check, default_of, to_text
 from kafka_tools.broker_embedded.dispatch import refuse
 from kafka_tools.broker_embedded.topics import name_problem
+from kafka_tools.config_definitions import Row
+from kafka_tools.config_definitions.broker_names import broker_row, listener_base
+from kafka_tools.config_definitions.values import Value, check, default_of, to_text
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
@@ -111,7 +110,7 @@ def validate(store: ConfigStore, resource_type: int, resource: str, wanted: Mapp
 
 def validate_topic(store: ConfigStore, wanted: Mapping[str, str | None]) -> None:
     """Check the configs of a topic, also of one that is being created; BrokerError INVALID_CONFIG otherwise."""
-    from kafka_tools.broker_embedded.config_tables.topic import TABLE
+    from kafka_tools.config_definitions.topic import TABLE
 
     missing = [name for name, value in wanted.items() if value is None]
     if missing:
@@ -183,7 +182,7 @@ def _records(
 
 
 def _row(resource_type: int, name: str) -> Row | None:
-    from kafka_tools.broker_embedded.config_tables import client_metrics, group, topic
+    from kafka_tools.config_definitions import client_metrics, group, topic
 
     if resource_type == BROKER:
         return broker_row(name)
@@ -203,7 +202,7 @@ def _checked(table: Mapping[str, Row], wanted: Mapping[str, str | None], unknown
 
 def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str]) -> None:
     """Broker configs are refused as INVALID_REQUEST, not INVALID_CONFIG (KAFKA-13609)."""
-    from kafka_tools.broker_embedded.config_tables import broker, dynamic
+    from kafka_tools.config_definitions import broker, dynamic
 
     if resource and resource != store.node_name:
         if not resource.lstrip("+-").isdecimal():
@@ -250,7 +249,7 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
 
 
 def _is_per_broker_listener(name: str) -> bool:
-    from kafka_tools.broker_embedded.config_tables.dynamic import CLUSTER_LEVEL_LISTENER
+    from kafka_tools.config_definitions.dynamic import CLUSTER_LEVEL_LISTENER
 
     base = listener_base(name)
     return base is not None and base not in CLUSTER_LEVEL_LISTENER
@@ -268,8 +267,8 @@ def _check_pool(name: str, value: Value, current: int) -> None:
 
 def _validate_group(store: ConfigStore, wanted: Mapping[str, str]) -> None:
     """Besides type and range: each within the broker's group.<kind>.min/max, and sessions outlast heartbeats."""
-    from kafka_tools.broker_embedded.config_tables import broker
-    from kafka_tools.broker_embedded.config_tables.group import TABLE
+    from kafka_tools.config_definitions import broker
+    from kafka_tools.config_definitions.group import TABLE
 
     values = _checked(TABLE, wanted, "Unknown group config name: ")
 
@@ -297,7 +296,7 @@ def _validate_group(store: ConfigStore, wanted: Mapping[str, str]) -> None:
 
 
 def _validate_client_metrics(resource: str, wanted: Mapping[str, str]) -> None:
-    from kafka_tools.broker_embedded.config_tables.client_metrics import TABLE
+    from kafka_tools.config_definitions.client_metrics import TABLE
 
     if not resource:
         raise _bad_request("Subscription name can't be empty")

@@ -15,11 +15,10 @@ from kafka_tools.broker_embedded.config_store import (
     GROUP,
     TOPIC,
     ConfigStore,
-    broker_row,
-    broker_synonyms,
 )
-from kafka_tools.broker_embedded.config_tables import Row
-from kafka_tools.broker_embedded.config_values import SENSITIVE_TYPE, Value, default_of, parse, to_text, wire_type
+from kafka_tools.config_definitions import Row
+from kafka_tools.config_definitions.broker_names import broker_row, broker_synonyms
+from kafka_tools.config_definitions.values import SENSITIVE_TYPE, Value, default_of, parse, to_text, wire_type
 
 TOPIC_SOURCE, DYNAMIC_BROKER, DYNAMIC_DEFAULT, STATIC, DEFAULT = 1, 2, 3, 4, 5
 CLIENT_METRICS_SOURCE, GROUP_SOURCE = 7, 8
@@ -64,15 +63,15 @@ def describe(store: ConfigStore, resource_type: int, resource: str, names: Colle
 
 
 def _topic(store: ConfigStore, topic: str) -> list[Entry]:
-    from kafka_tools.broker_embedded.config_tables.topic import BROKER_NAME, TABLE
+    from kafka_tools.config_definitions.topic import BROKER_NAME, TABLE
 
     inherited = {name: _broker_chain(store, BROKER_NAME[name]) for name in TABLE if name in BROKER_NAME}
     return _with_overrides(TABLE, store.dynamic(TOPIC, topic), store.topic(topic).get, inherited, TOPIC_SOURCE)
 
 
 def _group(store: ConfigStore, group_id: str) -> list[Entry]:
-    from kafka_tools.broker_embedded.config_tables import broker
-    from kafka_tools.broker_embedded.config_tables.group import TABLE
+    from kafka_tools.config_definitions import broker
+    from kafka_tools.config_definitions.group import TABLE
 
     inherited = {}
     for name, row in TABLE.items():
@@ -82,7 +81,7 @@ def _group(store: ConfigStore, group_id: str) -> list[Entry]:
 
 
 def _client_metrics(store: ConfigStore, subscription: str) -> list[Entry]:
-    from kafka_tools.broker_embedded.config_tables.client_metrics import TABLE
+    from kafka_tools.config_definitions.client_metrics import TABLE
 
     given = store.dynamic(CLIENT_METRICS, subscription)
 
@@ -115,7 +114,7 @@ def _with_overrides(
 
 
 def _broker(store: ConfigStore) -> list[Entry]:
-    from kafka_tools.broker_embedded.config_tables.broker import TABLE
+    from kafka_tools.config_definitions.broker import TABLE
 
     written = {name for values, _ in store.broker_layers() for name in values}
     shown = [name for name, row in TABLE.items() if len(row) < 4 or name in written]
@@ -133,7 +132,7 @@ def _broker_default(store: ConfigStore) -> list[Entry]:
 
 
 def _broker_entry(store: ConfigStore, name: str) -> Entry:
-    from kafka_tools.broker_embedded.config_tables.dynamic import CLUSTER_WIDE, PER_BROKER
+    from kafka_tools.config_definitions.dynamic import CLUSTER_WIDE, PER_BROKER
 
     row = broker_row(name)
     sensitive = row is None or row[0] == SENSITIVE_TYPE
@@ -149,7 +148,7 @@ def _broker_chain(store: ConfigStore, name: str) -> list[Synonym]:
 
     So a config that only its unit's synonym sets (log.retention.hours for log.retention.ms) lists none.
     """
-    from kafka_tools.broker_embedded.config_tables.broker import TABLE
+    from kafka_tools.config_definitions.broker import TABLE
 
     row = broker_row(name)
     sensitive = row is None or row[0] == SENSITIVE_TYPE

@@ -1,21 +1,20 @@
 """Configs of topics, brokers, groups and client metrics: what is set, and what therefore holds.
 
 Set values are Kafka's ``ConfigRecord``s; everything else comes from server.properties and the tables of
-``config_tables``. Values come out typed (int, bool, float, str, list of str). Who may change what:
+``config_definitions``. Values come out typed (int, bool, float, str, list of str). Who may change what:
 ``config_alter``; what DescribeConfigs shows: ``config_describe``. Precedence is that of KIP-226: topic or
 group, this broker, all brokers, server.properties, default.
 """
 
 from __future__ import annotations
 
-import re
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.config_tables import Row
-from kafka_tools.broker_embedded.config_values import Value, check, default_of, parse
+from kafka_tools.config_definitions.broker_names import broker_row, broker_synonyms, listener_base
+from kafka_tools.config_definitions.values import Value, check, default_of, parse
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, RemoveTopicRecord, TopicRecord
 
 if TYPE_CHECKING:
@@ -27,45 +26,7 @@ TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 STATIC_SOURCE = 4
 """DescribeConfigs' number for server.properties; ``ConfigStore.broker_layers`` tells what holds above it."""
 
-LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]*\.(.*)")
-
-_SYNONYMS = (
-    ("log.roll.ms", "log.roll.hours"),
-    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
-    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
-)
 _UNIT_MS = {"hours": 3_600_000, "minutes": 60_000, "ms": 1}
-
-
-def broker_synonyms(name: str) -> tuple[str, ...]:
-    """The names under which a broker config may be written, strongest first (``DynamicBrokerConfig``)."""
-    for names in _SYNONYMS:
-        if name in names:
-            return names
-    if name == "log.flush.interval.ms":
-        return (name, "log.flush.scheduler.interval.ms")
-    base = listener_base(name)
-    return (name, base) if base is not None else (name,)
-
-
-def listener_base(name: str) -> str | None:
-    """``max.connections`` of ``listener.name.plain.max.connections``; None without that prefix."""
-    match = LISTENER_PREFIX.fullmatch(name)
-    if match is None:
-        return None
-    from kafka_tools.broker_embedded.config_tables.dynamic import LISTENER_MECHANISM
-
-    rest = match[1]
-    return next((config for config in LISTENER_MECHANISM if rest.endswith(config)), rest)
-
-
-def broker_row(name: str) -> Row | None:
-    """The row of a broker config, its listener prefix aside; None for a name that Kafka does not define."""
-    from kafka_tools.broker_embedded.config_tables import broker, dynamic
-
-    return (
-        broker.TABLE.get(name) or dynamic.THROTTLES.get(name) or broker.TABLE.get(listener_base(name) or "")
-    )  # fmt: skip
 
 
 def check_properties(properties: Mapping[str, str]) -> None:
@@ -153,7 +114,7 @@ class TopicView(View):
         self._name = name
 
     def _find(self, name: str) -> Value:
-        from kafka_tools.broker_embedded.config_tables import topic
+        from kafka_tools.config_definitions import topic
 
         row = topic.TABLE[name]
         text = self._store.dynamic(TOPIC, self._name).get(name)
@@ -169,7 +130,7 @@ class GroupView(View):
         self._group_id = group_id
 
     def _find(self, name: str) -> Value:
-        from kafka_tools.broker_embedded.config_tables import broker, group
+        from kafka_tools.config_definitions import broker, group
 
         row = group.TABLE[name]
         text = self._store.dynamic(GROUP, self._group_id).get(name)
@@ -240,7 +201,7 @@ class ConfigStore:
 
     def topic_default(self, name: str) -> Value:
         """What a topic config is when the topic does not set it (``KafkaConfig.extractLogConfigMap``)."""
-        from kafka_tools.broker_embedded.config_tables import topic
+        from kafka_tools.config_definitions import topic
 
         broker_name = topic.BROKER_NAME.get(name)
         if broker_name is None:

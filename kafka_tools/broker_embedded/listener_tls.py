@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.broker_embedded.certificate_names import CertificateNames, certificate_names
-from kafka_tools.broker_embedded.config_tables.dynamic import SECURITY
 from kafka_tools.broker_embedded.principal_rules import KEY as RULES
 from kafka_tools.broker_embedded.principal_rules import PrincipalRules
+from kafka_tools.config_definitions.dynamic import SECURITY
 from kafka_tools.errors import ConfigError, InputError
 
 if TYPE_CHECKING:

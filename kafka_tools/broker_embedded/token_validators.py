@@ -10,8 +10,8 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from kafka_tools.broker_embedded.config_store import broker_row
-from kafka_tools.broker_embedded.config_values import check
+from kafka_tools.config_definitions.broker_names import broker_row
+from kafka_tools.config_definitions.values import check
 from kafka_tools.errors import ConfigError
 
 if TYPE_CHECKING:

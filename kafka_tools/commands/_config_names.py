@@ -22,7 +22,7 @@ _TABLES = {
     "groups": "group",
     "client-metrics": "client_metrics",
 }
-_PACKAGE = "kafka_tools.broker_embedded.config_tables"
+_PACKAGE = "kafka_tools.config_definitions"
 _NEAR = 0.8
 """How like a name must be to a known one to be offered for it, 0 to 1 (``difflib``)."""
 _CHOICES = re.compile(r"\[([a-zA-Z_]+(?:, [a-zA-Z_]+)*)\]")
@@ -78,7 +78,7 @@ def unknown_names(entity_type: str, names: Iterable[str]) -> tuple[list[str], li
     table = import_module(f"{_PACKAGE}.{_TABLES[entity_type]}").TABLE
     if entity_type != "brokers":
         return [name for name in names if name not in table], [*table]
-    from kafka_tools.broker_embedded.config_store import broker_row
+    from kafka_tools.config_definitions.broker_names import broker_row
 
     return [name for name in names if broker_row(name) is None], [*table]
 

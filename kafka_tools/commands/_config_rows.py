@@ -220,8 +220,8 @@ def _held(entry: ConfigEntry | None, name: str, entity: Entity, own: str) -> Hel
 
 def is_sensitive(name: str) -> bool:
     """Whether brokers hide the value of a broker config: secrets, and configs of plugins, which may be some."""
-    from kafka_tools.broker_embedded.config_store import broker_row
-    from kafka_tools.broker_embedded.config_values import SENSITIVE_TYPE
+    from kafka_tools.config_definitions.broker_names import broker_row
+    from kafka_tools.config_definitions.values import SENSITIVE_TYPE
 
     row = broker_row(name)
     return row is None or row[0] == SENSITIVE_TYPE
@@ -229,8 +229,8 @@ def is_sensitive(name: str) -> bool:
 
 def _default(entity_type: str, name: str) -> str | None:
     """Kafka's default of a config; None where it has none, and for groups, whose defaults are configs of brokers."""
-    from kafka_tools.broker_embedded.config_store import broker_row
-    from kafka_tools.broker_embedded.config_tables import client_metrics, topic
+    from kafka_tools.config_definitions import client_metrics, topic
+    from kafka_tools.config_definitions.broker_names import broker_row
 
     if entity_type == "brokers":
         row = broker_row(name)

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.config_values import check as check_value
 from kafka_tools.commands._config_alter import RESOURCE_TYPES, Ended, is_resource, missing_quotas
 from kafka_tools.commands._config_changes import LIST_OPERATIONS, SCRAM_MECHANISMS, parse_quota, parse_scram
 from kafka_tools.commands._config_entities import QUOTA_TYPES, Entity, Target
 from kafka_tools.commands._config_names import did_you_mean
 from kafka_tools.commands._config_rows import KIND, is_sensitive, own_source
+from kafka_tools.config_definitions.values import check as check_value
 from kafka_tools.errors import InputError, StoreError, UsageError
 from kafka_tools.output.rows import Row, Rows
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.configs import ConfigChange
     from kafka_tools.admin.calls.quotas import QuotaEntity
-    from kafka_tools.broker_embedded.config_tables import Row as ConfigRow
     from kafka_tools.commands._config_plan import Held
+    from kafka_tools.config_definitions import Row as ConfigRow
     from kafka_tools.zookeeper.configs import ZooKeeperConfigs
     from kafka_tools.zookeeper.nodes import Entity as NodeEntity
 
@@ -152,9 +152,9 @@ def _checked_text(entity: Entity, change: ConfigChange, now: str | None) -> str:
 
 def _row(entity: Entity, change: ConfigChange) -> ConfigRow | None:
     """What Kafka's tables say of a config, None for one that only brokers with ZooKeeper, or a plugin, know."""
-    from kafka_tools.broker_embedded.config_store import broker_row
-    from kafka_tools.broker_embedded.config_tables.topic import TABLE
-    from kafka_tools.broker_embedded.config_values import SENSITIVE_TYPE
+    from kafka_tools.config_definitions.broker_names import broker_row
+    from kafka_tools.config_definitions.topic import TABLE
+    from kafka_tools.config_definitions.values import SENSITIVE_TYPE
 
     name = change.name
     if entity.type == "topics":
@@ -182,9 +182,9 @@ def _check_not_running(configs: ZooKeeperConfigs, broker: str | None) -> None:
 
 def _held(entity: Entity, name: str, values: Mapping[str, str], own: str) -> Held:
     """What ZooKeeper knows of a config: brokers' own files are not there, so what is beneath is Kafka's default."""
-    from kafka_tools.broker_embedded.config_store import broker_row
-    from kafka_tools.broker_embedded.config_tables.topic import TABLE
     from kafka_tools.commands._config_plan import Held
+    from kafka_tools.config_definitions.broker_names import broker_row
+    from kafka_tools.config_definitions.topic import TABLE
 
     row = TABLE.get(name) if entity.type == "topics" else broker_row(name)
     default, source = (row[1], "DEFAULT_CONFIG") if row is not None else (None, None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.broker_embedded.config_tables.broker import TABLE as BROKER_TABLE
 from kafka_tools.clock import ManualClock
+from kafka_tools.config_definitions.broker import TABLE as BROKER_TABLE
 from kafka_tools.errors import ConfigError
 from kafka_tools.net import config_keys
 from kafka_tools.net.config import ClientConfig

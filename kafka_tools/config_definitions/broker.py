@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.config_tables import Row
+from kafka_tools.config_definitions import Row
 
 TABLE: dict[str, Row] = {
     "add.partitions.to.txn.retry.backoff.max.ms": ("INT", "100", "[0,...]"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.config_tables import Row
+from kafka_tools.config_definitions import Row
 
 PER_BROKER = frozenset(
     (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from kafka_tools.broker_embedded.config_tables import Row
+from kafka_tools.config_definitions import Row
 from kafka_tools.errors import ConfigError
 
 Value = int | float | bool | str | list[str] | None
