@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kafka_tools.admin import driver
 from kafka_tools.admin.driver import Call
@@ -15,6 +15,7 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 
 if TYPE_CHECKING:
+    from kafka_tools.net.given_settings import Given
     from kafka_tools.net.trace import Trace
 
 K = TypeVar("K", bound=Hashable)
@@ -22,20 +23,31 @@ V = TypeVar("V")
 
 
 class Connected:
-    """Connects on the first call. ``warn`` gets lines for the operator, such as that a change cannot be atomic."""
+    """Connects on the first call. ``warn`` gets lines for the operator, such as that a change cannot be atomic.
+
+    ``config``: the addresses, a mapping of Kafka's client settings, or a ClientConfig; further settings are keywords
+    with ``_`` for ``.``: ``AdminClient("localhost:9092", security_protocol="SSL")``. Raises TypeError for an argument
+    that is none of these, ConfigError for settings that cannot be used and when there is no address.
+    """
 
     def __init__(
         self,
-        config: ClientConfig,
+        config: Given = None,
         *,
         timeout_s: float | None = None,
         clock: Clock | None = None,
         trace: Trace | None = None,
         warn: Callable[[str], object] | None = None,
         one_deadline: bool = False,
+        **settings: Any,
     ) -> None:
         """``one_deadline``: ``timeout_s`` bounds all calls together, from now on, and not each by itself."""
-        config.require_bootstrap()
+        if isinstance(config, ClientConfig) and not settings:
+            config.require_bootstrap()
+        else:
+            from kafka_tools.net.given_settings import client_config
+
+            config = client_config(config, settings, type(self).__name__)
         self.config = config
         self._clock: Clock = clock or SystemClock()
         self._timeout_s = config.number("default.api.timeout.ms") / 1000 if timeout_s is None else timeout_s

@@ -34,6 +34,7 @@ from kafka_tools.values import Node, TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.net.connection import Pending
+    from kafka_tools.net.given_settings import Given
 
 WAKE_CHECK_S = 0.25
 """Longest wait before ``wakeup`` is noticed."""
@@ -47,18 +48,23 @@ class ConsumerWokenUp(KafkaToolsError):
 class Consumer:
     """Reads records. Use as a context manager: leaving it closes.
 
-    ``config`` holds the connection; ``settings`` defaults to what ``config`` says (Kafka's names and defaults).
+    ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
     Raises ConfigError for settings that contradict each other.
     """
 
     def __init__(
         self,
-        config: ClientConfig,
+        config: Given = None,
         *,
         settings: ConsumerSettings | None = None,
         exchange: Exchange | None = None,
         clock: Clock | None = None,
+        **given: Any,
     ) -> None:
+        if given or not isinstance(config, ClientConfig):
+            from kafka_tools.net.given_settings import client_config
+
+            config = client_config(config, given, type(self).__name__)
         self.settings = settings or ConsumerSettings.load(config)
         self._clock = clock or SystemClock()
         self._exchange = exchange or Exchange(config, clock=self._clock)

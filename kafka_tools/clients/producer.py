@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 from types import TracebackType
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from kafka_tools.clients.accumulator import (
     BATCH_OVERHEAD_BYTES,
@@ -27,6 +27,9 @@ from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kafka_tools.net.given_settings import Given
 
 _OVERHEAD_BYTES = BATCH_OVERHEAD_BYTES + RECORD_OVERHEAD_BYTES
 
@@ -80,21 +83,26 @@ class Delivery:
 class Producer:
     """Sends records. Use as a context manager: leaving it without an error flushes.
 
-    ``config`` holds the connection; ``settings`` defaults to what ``config`` says (Kafka's names and defaults).
+    ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
     ``on_failure(topic_partition, record, error)`` is called for each record that is given up, as ``on_delivery`` is.
     Raises ConfigError for settings that contradict each other.
     """
 
     def __init__(
         self,
-        config: ClientConfig,
+        config: Given = None,
         *,
         settings: ProducerSettings | None = None,
         on_failure: OnFailure | None = None,
         exchange: Exchange | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
+        **given: Any,
     ) -> None:
+        if given or not isinstance(config, ClientConfig):
+            from kafka_tools.net.given_settings import client_config
+
+            config = client_config(config, given, type(self).__name__)
         self.settings = settings or ProducerSettings.load(config)
         self._clock = clock or SystemClock()
         self._exchange = exchange or Exchange(config, clock=self._clock)

@@ -73,8 +73,6 @@ class ClientConfig:
 
         Raises ConfigError for a file that cannot be read and for a setting that cannot be used.
         """
-        from kafka_tools.net.config_providers import declared_providers, transform
-
         values: dict[str, str] = {}
         if command_config is not None:
             values.update(read_properties(command_config, "command config"))
@@ -85,10 +83,17 @@ class ClientConfig:
         if bootstrap_controllers is not None:
             values["bootstrap.controllers"] = bootstrap_controllers
             values.pop("bootstrap.servers", None)
+        return cls.of(values, command_config or "client settings")
+
+    @classmethod
+    def of(cls, values: Mapping[str, str], source: str) -> ClientConfig:
+        """Settings whose ``${provider:path:key}`` are replaced first, by the providers that they declare."""
+        from kafka_tools.net.config_providers import declared_providers, transform
+
         providers = declared_providers(values)
         if providers:
             values = {key: value or "" for key, value in transform(values, providers).values.items()}
-        return cls(values, command_config or "client settings")
+        return cls(values, source)
 
     def __getitem__(self, key: str) -> str:
         """The text of a setting, or its default; KeyError for a name without default that is not set."""
