@@ -38,6 +38,10 @@ class ConfigError(InputError):
     """client.properties, TLS files or server.properties are wrong."""
 
 
+class OutputError(KafkaToolsError):
+    """Standard output takes no more (a full disk): nothing can be shown any further."""
+
+
 class NetworkError(KafkaToolsError):
     """Talking to a node failed. ``node`` is ``host:port`` or ``host:port (id N)``, None if unknown."""
 

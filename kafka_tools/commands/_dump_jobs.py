@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from typing import IO, NoReturn
 
 from kafka_tools.commands import _run
-from kafka_tools.commands._dump_output import Output, OutputError
-from kafka_tools.commands._dump_run import Outcome, Reading, Run
-from kafka_tools.errors import LogError, UsageError
-from kafka_tools.output.dump_files import Notes
+from kafka_tools.commands._dump_output import Output
+from kafka_tools.dump.files import Notes
+from kafka_tools.dump.run import Outcome, Reading, Run
+from kafka_tools.errors import LogError, OutputError, UsageError
 
 COPY_BYTES = 1 << 20
 KEPT_BYTES = 32 * 1024 * 1024

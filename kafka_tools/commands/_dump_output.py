@@ -9,13 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
-from kafka_tools.errors import KafkaToolsError
+from kafka_tools.errors import OutputError
 
 _PIECE = 1 << 20
-
-
-class OutputError(KafkaToolsError):
-    """Standard output takes no more (a full disk): nothing can be shown of any file."""
 
 
 class Output:

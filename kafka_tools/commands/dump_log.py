@@ -21,8 +21,10 @@ from kafka_tools.errors import KafkaToolsError
 
 if TYPE_CHECKING:
     from kafka_tools.commands._dump_output import Output
-    from kafka_tools.commands._dump_run import Outcome, Reading, Report, Run
-    from kafka_tools.output.dump_files import Notes
+    from kafka_tools.commands._dump_report import Report
+    from kafka_tools.dump.files import Notes
+    from kafka_tools.dump.request import Request
+    from kafka_tools.dump.run import Outcome, Reading, Run
 
 PROGRAM = "kafka-dump-log"
 WHAT = "What to read"
@@ -186,29 +188,30 @@ _MIB = 1 << 20
     help="Read so many files at once, each in a process of its own; the output is the same.  [1<=x<=64]",
 )
 @option("--debug", is_flag=True, hidden=True)
-def command(**given: Any) -> int:
+def command(jobs: int, show_position: bool, debug: bool, **options: Any) -> int:
     """Print the batches, records and index entries in a log directory's files."""
-    _check(given)
     # numpy starts a thread per core for algebra, which nothing here does: half of the time that its import takes.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from kafka_tools.commands._dump_given import readings_of, run_of
     from kafka_tools.commands._dump_output import open_output
-    from kafka_tools.commands._dump_run import Report
+    from kafka_tools.commands._dump_report import Report
+    from kafka_tools.dump.request import Request
 
-    run = run_of(given)
-    readings = readings_of(given)
-    output = open_output(given["form"], SCHEMA)
-    if given["follow"]:
-        return _follow(run, output, readings, given["partition_dir"])
-    report = Report(output, run, positions=given["show_position"])
+    request = Request(**options)
+    _check(request, jobs)
+    run = request.run()
+    readings = request.readings()
+    output = open_output(request.form, SCHEMA)
+    if request.follow:
+        return _follow(run, output, readings, request.partition_dir)
+    report = Report(output, run, positions=show_position)
     try:
         with _bar(run, readings, report):
-            for outcome, notes in _outcomes(run, readings, given["jobs"], output):
+            for outcome, notes in _outcomes(run, readings, jobs, output):
                 report.take(outcome, notes)
-        if given["partition_dir"] is not None:
-            _cross_check(given["partition_dir"], run, report, output)
-        if given["summary"]:
-            _print_summaries(report, given["form"], output)
+        if request.partition_dir is not None:
+            _cross_check(request.partition_dir, run, report, output)
+        if request.summary:
+            _print_summaries(report, request.form, output)
         output.close()
     except KafkaToolsError:
         report.finish()
@@ -216,20 +219,20 @@ def command(**given: Any) -> int:
     return report.finish()
 
 
-def _check(given: dict[str, Any]) -> None:
+def _check(request: Request, jobs: int) -> None:
     """Options that exclude each other."""
-    if (given["files"] is None) == (given["partition_dir"] is None):
-        both = given["files"] is not None
+    if (request.files is None) == (request.partition_dir is None):
+        both = request.files is not None
         raise click.UsageError("Give --files or --partition-dir" + (", not both." if both else "."))
-    if given["bytes_as"] is not None and (given["form"] is None or given["summary"]):
+    if request.bytes_as is not None and (request.form is None or request.summary):
         raise click.UsageError("--bytes only goes with -o json and -o jsonl.")
-    if given["follow"]:
-        for name, spelled in (("summary", "--summary"), ("verify_index_only", "--verify-index-only")):
-            if given[name]:
+    if request.follow:
+        for given, spelled in ((request.summary, "--summary"), (request.verify_index_only, "--verify-index-only")):
+            if given:
                 raise click.UsageError(f"{spelled} does not go with --follow.")
-        if given["form"] == "json":
+        if request.form == "json":
             raise click.UsageError("-o json is one document, which --follow never ends: use -o jsonl.")
-        if given["jobs"] > 1:
+        if jobs > 1:
             raise click.UsageError("--jobs does not go with --follow: segments are followed one after the other.")
 
 
@@ -240,7 +243,7 @@ def _outcomes(run: Run, readings: list[Reading], jobs: int, output: Output) -> I
 
         yield from in_processes(run, readings, jobs, output)
         return
-    from kafka_tools.output.dump_files import Notes
+    from kafka_tools.dump.files import Notes
 
     for reading in readings:
         notes = Notes()
@@ -277,9 +280,9 @@ def _cross_check(directory: str, run: Run, report: Report, output: Output) -> No
 def _print_summaries(report: Report, form: str | None, output: Output) -> None:
     """The sum of each file, and of all if there are several."""
     if form is None:
-        from kafka_tools.output.dump_summary_text import summary_text as line
+        from kafka_tools.dump.summary_text import summary_text as line
     else:
-        from kafka_tools.output.dump_summary import summary_line as line
+        from kafka_tools.dump.summary import summary_line as line
     for summary in report.all_summaries():
         output.write(line(summary))
 
@@ -287,13 +290,16 @@ def _print_summaries(report: Report, form: str | None, output: Output) -> None:
 def _follow(run: Run, output: Output, readings: list[Reading], directory: str | None) -> int:
     """Show logs as they grow, until Ctrl-C; then how far that was."""
     from kafka_tools.clock import SystemClock
-    from kafka_tools.commands._dump_follow import Follower
-    from kafka_tools.commands._dump_run import position_text, report_notes
-    from kafka_tools.output.dump_files import Dump
+    from kafka_tools.commands._dump_report import position_text, report_notes
+    from kafka_tools.commands._interrupts import Interrupts
+    from kafka_tools.dump.files import Dump
+    from kafka_tools.dump.follow import Follower
 
     dump = Dump(run.options, run.make_ending(output))
+    follower = Follower(dump, output, SystemClock(), directory)
     try:
-        outcome = Follower(dump, output, SystemClock(), directory).run(readings)
+        with Interrupts(follower.stop):
+            outcome = follower.run(readings)
     except KafkaToolsError:
         output.close()
         report_notes(dump.notes)

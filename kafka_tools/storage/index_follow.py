@@ -15,7 +15,6 @@ from kafka_tools.errors import CorruptBatch
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.control import read_marker
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.index_check import cut_entry
 from kafka_tools.storage.indexes import (
     OFFSET_ENTRY,
     TIME_ENTRY,
@@ -324,6 +323,16 @@ class TransactionIndexCheck(_Follower[_Abort]):
         yield from self._start()
         while self._next is not None:
             yield from self._unmatched(self._next)
+
+
+def cut_entry(path: str, kind: str, entry_bytes: int) -> Finding | None:
+    """The finding for an index (``kind``: index or timeindex) that does not end with a whole entry."""
+    size = os.path.getsize(path)
+    left = size % entry_bytes
+    if not left:
+        return None
+    text = f"the last {left} bytes are no whole entry of {entry_bytes} bytes"
+    return Finding(path, f"{kind}-size", text, size - left)
 
 
 def _end_of_index(path: str, kind: str, entry_bytes: int, position: int) -> Iterator[Finding]:

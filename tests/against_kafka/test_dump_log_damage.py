@@ -17,8 +17,8 @@ import pytest
 from kafka_tools.commands import _run
 from kafka_tools.commands.dump_log import PROGRAM, command
 from kafka_tools.storage import names
-from tests.commands.test_dump_log_golden import output
 from tests.corpus.golden import golden_root
+from tests.dump.test_golden import output
 
 RELEASE = "4.3.1"
 MAIN = "org.apache.kafka.tools.DumpLogSegments"

@@ -25,8 +25,8 @@ from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssign
 from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.records.build import build_batch
-from tests.commands.test_dump_log_golden import output
-from tests.output.test_dump_decoders import WHY
+from tests.dump.test_decoders import WHY
+from tests.dump.test_golden import output
 from tests.protocol.generate import edge_messages, message
 
 RELEASE = "4.3.1"

@@ -1,0 +1,87 @@
+"""The lines of many batches at once: what ``text`` says of their headers one by one, from columns.
+
+Where batches are small (a broker of before 4.0 writes one for each commit), their lines cost more than their records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from kafka_tools.dump.byte_rows import Rows, cells_at
+from kafka_tools.dump.text import TIMESTAMP_TYPES
+from kafka_tools.records.batches import PREFIX_BYTES, BatchView
+from kafka_tools.records.compression import NAMES
+from kafka_tools.records.v2 import HEADER_BYTES, NO_SEQUENCE
+
+_AFTER_LATEST_SEQUENCE = 1 << 31
+_CODEC, _APPEND_TIME, _TRANSACTIONAL, _CONTROL, _HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
+
+
+@cache
+def _header() -> Any:
+    """``v2.HEADER`` as numpy knows it."""
+    return np.dtype({
+        "names": ["base_offset", "length", "leader_epoch", "magic", "crc", "attributes", "last_delta", "base_timestamp",
+                  "max_timestamp", "producer_id", "producer_epoch", "base_sequence", "count"],
+        "formats": [">i8", ">i4", ">i4", "i1", ">u4", ">i2", ">i4", ">i8", ">i8", ">i8", ">i2", ">i4", ">i4"],
+    })  # fmt: skip
+
+
+def batch_lines(views: Sequence[BatchView], crcs_ok: Sequence[bool]) -> Sequence[bytes | memoryview]:
+    """The lines of magic 2 batches that lie in one buffer."""
+    positions = np.array([view.position for view in views], np.int64)
+    headers = cells_at(views[0].buffer, positions, HEADER_BYTES).view(_header()).reshape(-1)
+    field = {name: headers[name].astype(np.int64) for name in headers.dtype.names}
+    attributes, base_sequence = field["attributes"], field["base_sequence"]
+    last_sequence = np.where(base_sequence == NO_SEQUENCE, NO_SEQUENCE, base_sequence + field["last_delta"])
+    last_sequence -= np.where(last_sequence >= _AFTER_LATEST_SEQUENCE, _AFTER_LATEST_SEQUENCE, 0)
+    for at in np.flatnonzero((field["last_delta"] < 0) | (base_sequence < NO_SEQUENCE)).tolist():
+        last_sequence[at] = views[at].last_sequence  # damaged
+
+    rows = Rows(len(views))
+    for name, column in (
+        (b"baseOffset: ", field["base_offset"]),
+        (b" lastOffset: ", field["base_offset"] + field["last_delta"]),
+        (b" count: ", field["count"]),
+        (b" baseSequence: ", base_sequence),
+        (b" lastSequence: ", last_sequence),
+        (b" producerId: ", field["producer_id"]),
+        (b" producerEpoch: ", field["producer_epoch"]),
+        (b" partitionLeaderEpoch: ", field["leader_epoch"]),
+    ):
+        rows.constant(name)
+        rows.number(column)
+    _boolean(rows, b" isTransactional: ", attributes & _TRANSACTIONAL != 0)
+    _boolean(rows, b" isControl: ", attributes & _CONTROL != 0)
+    has_horizon = attributes & _HORIZON != 0
+    rows.constant(b" deleteHorizonMs: OptionalLong")
+    rows.constant(b".empty", ~has_horizon)
+    rows.constant(b"[", has_horizon)
+    rows.number(field["base_timestamp"], has_horizon)
+    rows.constant(b"]", has_horizon)
+    rows.constant(b" position: ")
+    rows.number(np.array([view.file_position for view in views], np.int64))
+    append_time = attributes & _APPEND_TIME != 0
+    rows.constant(f" {TIMESTAMP_TYPES[0]}: ".encode(), ~append_time)
+    rows.constant(f" {TIMESTAMP_TYPES[1]}: ".encode(), append_time)
+    rows.number(field["max_timestamp"])
+    rows.constant(b" size: ")
+    rows.number(field["length"] + PREFIX_BYTES)
+    rows.constant(b" magic: 2 compresscodec: ")
+    for number, codec in enumerate(NAMES):
+        rows.constant(codec.encode(), attributes & _CODEC == number)
+    rows.constant(b" crc: ")
+    rows.number(field["crc"])
+    _boolean(rows, b" isvalid: ", np.array(crcs_ok, np.bool_))
+    rows.constant(b"\n")
+    return rows.cut(range(len(views) + 1))
+
+
+def _boolean(rows: Rows, name: bytes, flags: Any) -> None:
+    rows.constant(name)
+    rows.constant(b"true", flags)
+    rows.constant(b"false", ~flags)

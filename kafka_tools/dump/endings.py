@@ -1,0 +1,196 @@
+"""How a dump is shown: what an ending has to do, and the one that writes Kafka's text.
+
+An ending is told what was found, in order, and writes it; ``files`` and ``walk`` find it. ``strict`` says
+what damage does: Kafka's tool stops at it, everything else goes on behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from kafka_tools.dump import text
+from kafka_tools.dump.decoders import Decoder, control
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.record import Record
+from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEntry
+from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState
+
+if TYPE_CHECKING:
+    from kafka_tools.dump.text_columns import Window
+
+
+class Sink(Protocol):
+    """Where output goes."""
+
+    def write(self, text: str) -> object: ...
+
+    def write_bytes(self, data: bytes) -> object: ...
+
+    def flush(self) -> object: ...
+
+
+class DumpedFile(NamedTuple):
+    """A file that is dumped: its path as it is shown, what it is, and what its name says."""
+
+    path: str
+    kind: str
+    base_offset: int | None = None
+    epoch: int | None = None
+
+
+class Ending(Protocol):
+    """What a form of output does with what is found."""
+
+    strict: bool
+    """Whether damage ends the dump, as it ends Kafka's tool."""
+    deep: bool
+    """Whether records are shown."""
+    at_once: bool
+    """Whether ``window`` may be tried; ``batch`` and ``finding_line`` are then called before it is known to work."""
+
+    def dumping(self, path: str) -> None:
+        """The next file, before anything is known of it."""
+
+    def file(self, file: DumpedFile, size_bytes: Callable[[], int]) -> None:
+        """What is known of the file from its name and size."""
+
+    def batch(self, view: BatchView, crc_ok: bool) -> str:
+        """The line of a batch, for ``line`` or ``window``."""
+
+    def broken_batch(self, view: BatchView) -> str:
+        """What is shown of a batch whose header makes no sense."""
+
+    def finding_line(self, finding: Finding) -> str:
+        """The line of a finding, empty where findings have no place in the output."""
+
+    def line(self, line: str) -> None:
+        """Write a line that this ending made."""
+
+    def line_bytes(self, data: bytes) -> None:
+        """Write the lines that ``window`` made."""
+
+    def record(self, view: BatchView, record: Record) -> None:
+        """A record. Raises LogError for one that cannot be shown."""
+
+    def window(
+        self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
+    ) -> Window | None:
+        """Many batches at once, as many as can be; of each is given whether its CRC fits, and what is wrong with it."""
+
+    def invalid_tail(self, name: str, size_bytes: int) -> None:
+        """The bytes behind the last batch are no batch."""
+
+    def end(self, gaps: Iterable[Finding], position: int, next_offset: int | None) -> None:
+        """A log is over."""
+
+    def empty_index(self, path: str) -> None:
+        """An offset index without entries."""
+
+    def sanity(self, path: str) -> None:
+        """An index that a broker would keep."""
+
+    def offset_entry(self, entry: OffsetEntry) -> None: ...
+
+    def time_entry(self, entry: TimeEntry) -> None: ...
+
+    def aborted_transaction(self, entry: AbortedTransaction) -> None: ...
+
+    def producer(self, entry: ProducerState) -> None: ...
+
+    def leader_epoch(self, entry: LeaderEpoch) -> None: ...
+
+    def topic_id(self, topic_id: str) -> None: ...
+
+
+class TextEnding:
+    """Kafka's text. ``decoder`` None: no contents."""
+
+    at_once = True
+
+    def __init__(
+        self, sink: Sink, decoder: Decoder | None, *, deep: bool, skip_metadata: bool, strict: bool = True
+    ) -> None:
+        self.strict = strict
+        self.deep = deep
+        self._sink = sink
+        self._write = sink.write
+        self._decoder = decoder
+        self._skip_metadata = skip_metadata
+
+    def dumping(self, path: str) -> None:
+        self._write(f"Dumping {path}\n")
+
+    def file(self, file: DumpedFile, size_bytes: Callable[[], int]) -> None:
+        if file.kind == "log":
+            self._write(f"Log starting offset: {file.base_offset}\n")
+        elif file.kind == "kraft_bootstrap_snapshot":
+            self._write("KRaft bootstrap snapshot\n")
+        elif file.kind == "kraft_snapshot":
+            self._write(f"Snapshot end offset: {file.base_offset}, epoch: {file.epoch}\n")
+
+    def batch(self, view: BatchView, crc_ok: bool) -> str:
+        return text.batch_start(view) + text.batch_end(view, crc_ok)
+
+    def broken_batch(self, view: BatchView) -> str:
+        return text.batch_start(view) + ("" if self.strict else "\n")
+
+    def finding_line(self, finding: Finding) -> str:
+        return ""
+
+    def line(self, line: str) -> None:
+        self._sink.write(line)
+
+    def line_bytes(self, data: bytes) -> None:
+        self._sink.write_bytes(data)
+
+    def record(self, view: BatchView, record: Record) -> None:
+        line = ""
+        if not self._skip_metadata:
+            line = text.record_metadata(record, text.TIMESTAMP_TYPES[view.timestamp_type], view.magic)
+            if view.is_control:
+                self._write(line)
+                line = control(record)
+        if self._decoder is not None and not view.is_control:
+            self._write(line)
+            key, payload = self._decoder(record.offset, record.key, record.value)
+            line = text.contents(key, payload, "| " if self._skip_metadata else " ")
+        self._write(line + "\n")
+
+    def window(
+        self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
+    ) -> Window | None:
+        from kafka_tools.dump import text_columns  # numpy: 100 ms
+
+        return text_columns.window(views, crcs_ok, self._decoder, self._skip_metadata)
+
+    def invalid_tail(self, name: str, size_bytes: int) -> None:
+        self._write(f"Found {size_bytes} invalid bytes at the end of {name}\n")
+
+    def end(self, gaps: Iterable[Finding], position: int, next_offset: int | None) -> None:
+        pass
+
+    def empty_index(self, path: str) -> None:
+        self._write(f"{path} is empty.\n")
+
+    def sanity(self, path: str) -> None:
+        self._write(f"{path} passed sanity check.\n")
+
+    def offset_entry(self, entry: OffsetEntry) -> None:
+        self._write(f"offset: {entry.offset} position: {entry.position}\n")
+
+    def time_entry(self, entry: TimeEntry) -> None:
+        self._write(f"timestamp: {entry.timestamp} offset: {entry.offset}\n")
+
+    def aborted_transaction(self, entry: AbortedTransaction) -> None:
+        self._write(text.aborted_transaction(entry))
+
+    def producer(self, entry: ProducerState) -> None:
+        self._write(text.producer(entry))
+
+    def leader_epoch(self, entry: LeaderEpoch) -> None:
+        self._write(f"leaderEpoch: {entry.epoch} startOffset: {entry.start_offset}\n")
+
+    def topic_id(self, topic_id: str) -> None:
+        self._write(f"topicId: {topic_id}\n")

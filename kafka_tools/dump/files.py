@@ -1,0 +1,404 @@
+"""Dumping the files of a partition: what each is, what is in it, what is wrong with it, and where it ends.
+
+With a strict ending (Kafka's text) everything is as in Kafka 4.3.1's tool: what that ends on with an exception ends
+here with a LogError, after the same text. With any other ending the dump goes on behind damage. What is only remarked
+on is gathered as findings. Knows no options and no command line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import NamedTuple
+
+from kafka_tools.dump import index_remarks
+from kafka_tools.dump.endings import DumpedFile, Ending
+from kafka_tools.dump.selection import Selection
+from kafka_tools.dump.walk import LogWalk
+from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
+from kafka_tools.storage import indexes, names
+from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.index_follow import cut_entry
+from kafka_tools.storage.segment import Segment
+from kafka_tools.storage.snapshots import read_leader_epochs, read_partition_metadata, read_producer_snapshot
+
+ALL_BYTES = 0x7FFFFFFF
+"""``--max-bytes`` when it is not given."""
+MAX_MESSAGE_BYTES = 5 * 1024 * 1024
+MOST_NOTES = 5000
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_KINDS = {
+    names.LOG: "log",
+    names.CHECKPOINT: "kraft_snapshot",
+    names.INDEX: "index",
+    names.TIME_INDEX: "timeindex",
+    names.TXN_INDEX: "txnindex",
+    names.SNAPSHOT: "producer_snapshot",
+}
+_OTHERS = {names.LEADER_EPOCHS: "leader_epochs", names.PARTITION_METADATA: "partition_metadata"}
+
+
+class DumpOptions(NamedTuple):
+    """What to read. ``selection`` None: everything."""
+
+    verify_index_only: bool = False
+    index_sanity_check: bool = False
+    max_message_bytes: int = MAX_MESSAGE_BYTES
+    max_bytes: int = ALL_BYTES
+    selection: Selection | None = None
+
+
+class Notes:
+    """Findings, and gaps per file (pairs of offsets): the first few thousand; ``unlisted`` counts the others.
+
+    ``damage`` says whether there was any, listed or not.
+    """
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.gaps: dict[str, dict[int, int]] = {}
+        self.unlisted = 0
+        self.damage = False
+
+    def note(self, finding: Finding) -> None:
+        self.damage = self.damage or finding.is_damage
+        if len(self.findings) < MOST_NOTES:
+            self.findings.append(finding)
+        else:
+            self.unlisted += 1
+
+    def gap(self, path: str, previous: int, offset: int) -> None:
+        pairs = self.gaps.setdefault(path, {})
+        if len(pairs) < MOST_NOTES:
+            pairs[previous] = offset
+        else:
+            self.unlisted += 1
+
+    def gap_findings(self, path: str) -> Iterator[Finding]:
+        """The gaps of a file as findings."""
+        for previous, offset in self.gaps.get(path, {}).items():
+            yield Finding(path, "offset-gap", f"offset {previous} is followed by {offset}", None, offset)
+
+    def add(self, other: Notes) -> None:
+        """Take over what another dump noticed."""
+        for finding in other.findings:
+            self.note(finding)
+        for path, pairs in other.gaps.items():
+            for previous, offset in pairs.items():
+                self.gap(path, previous, offset)
+        self.unlisted += other.unlisted
+        self.damage = self.damage or other.damage
+
+
+class Dump:
+    """One run over several files. ``walk`` is the log that is being read, or was read last."""
+
+    def __init__(self, options: DumpOptions, ending: Ending, notes: Notes | None = None) -> None:
+        self.options = options
+        self.ending = ending
+        self.notes = notes if notes is not None else Notes()
+        self.walk: LogWalk | None = None
+        self._problem: Finding | None = None
+        """What is wrong with a file's name, to be told behind the file itself."""
+
+    def file(self, argument: str, start: int = 0) -> bool:
+        """Dump one file; False for a name that Kafka's tool ignores. Raises LogError, OSError.
+
+        ``start``: the byte at which reading a log begins; a batch must start there.
+        """
+        path = java_path(argument)
+        name = os.path.basename(path)
+        suffix = name[name.rfind(".") :] if "." in name else ""
+        kind = _KINDS.get(suffix)
+        if kind is None and not self.ending.strict:
+            parsed = names.parse_file_name(name)
+            kind = _OTHERS.get(name) if parsed is None else _KINDS.get(parsed.suffix)  # 42.log.deleted
+        self.ending.dumping(path)
+        if kind is None:
+            return False
+        if kind in ("log", "kraft_snapshot"):
+            self._log(path, name, kind, start)
+        elif kind == "index":
+            self._offset_index(path, name)
+        elif kind == "timeindex":
+            self._time_index(path, name)
+        elif kind == "txnindex":
+            self._txn_index(path, name)
+        elif kind == "producer_snapshot":
+            self._producer_snapshot(path, name)
+        else:
+            self._other(path, kind)
+        return True
+
+    def note(self, finding: Finding) -> None:
+        """Gather a finding and show it where the output has a place for it."""
+        self.notes.note(finding)
+        self.ending.line(self.ending.finding_line(finding))
+
+    def _file(self, file: DumpedFile) -> None:
+        self.ending.file(file, lambda: os.path.getsize(file.path))
+        if self._problem is not None:
+            problem, self._problem = self._problem, None
+            self.note(problem)
+
+    def _base_offset(self, path: str, name: str) -> int | None:
+        """The offset before the first dot of a name. Raises LogError for a strict ending."""
+        digits = name.split(".", 1)[0]
+        if _INTEGER.fullmatch(digits) and abs(int(digits)) < 1 << 63:
+            return int(digits)
+        self._misnamed(path, "is not named after the first offset of its segment")
+        return None
+
+    def _misnamed(self, path: str, words: str) -> None:
+        if self.ending.strict:
+            os.stat(path)  # that it is not there at all would be worse
+            raise LogError(f"{path} {words}", path=path, hint="with --keep-going it is read under any name")
+        self._problem = Finding(path, "unknown-file", f"the file {words}")
+
+    # Logs
+
+    def _log(self, path: str, name: str, kind: str, start: int) -> None:
+        if kind == "log":
+            file = DumpedFile(path, kind, self._base_offset(path, name))
+        elif name == names.BOOTSTRAP_CHECKPOINT:
+            file = DumpedFile(path, "kraft_bootstrap_snapshot")
+        else:
+            parsed = names.parse_file_name(name)
+            if parsed is None or parsed.epoch is None:
+                self._misnamed(path, "is not named <end offset>-<epoch>.checkpoint")
+                file = DumpedFile(path, kind)
+            else:
+                file = DumpedFile(path, kind, parsed.base_offset, parsed.epoch)
+        self._file(file)
+        with Segment(path) as segment:
+            limited = self.options.max_bytes != ALL_BYTES
+            walk = self.open_walk(segment, name, start)
+            walk.run(
+                min(segment.size_bytes, self.options.max_bytes) if limited else segment.size_bytes, limited=limited
+            )
+
+    def open_walk(self, segment: Segment, name: str, start: int) -> LogWalk:
+        """A walk over a log from byte ``start`` on. Raises CorruptBatch if no batch starts there."""
+        if start:
+            check_start(segment, start)
+        elif self.options.selection is not None and self.options.selection.from_offset is not None:
+            start = start_of(segment, self.options.selection.from_offset)
+        self.walk = LogWalk(segment, name, self.ending, self.notes, self.options.selection, start)
+        return self.walk
+
+    # Indexes
+
+    def _offset_index(self, path: str, name: str) -> None:
+        named = self._base_offset(path, name)
+        self._file(DumpedFile(path, "index", named))
+        cut = cut_entry(path, "index", indexes.OFFSET_ENTRY.size)
+        # Kafka's tool cuts such a file itself when it closes it, and from then on finds it sound.
+        self._offset_entries(path, named or 0, is_sound=cut is None or self.ending.strict)
+        if cut is not None:
+            self.note(cut)
+
+    def _offset_entries(self, path: str, base_offset: int, *, is_sound: bool) -> None:
+        with self._log_of(path) as segment:
+            if not os.path.getsize(path) // indexes.OFFSET_ENTRY.size:
+                self.ending.empty_index(path)
+                return
+            if self.options.index_sanity_check:
+                if is_sound:
+                    self._sanity(path, base_offset, index_remarks.offset_index_sanity, "index-order")
+                return
+            for entry in index_remarks.written_entries(indexes.read_offset_index(path, base_offset), base_offset):
+                if not self.ending.strict and segment and not segment.size_bytes and entry == (base_offset, 0):
+                    # A live segment without records: zeros that were allocated for later. Kafka's tool fails there.
+                    return
+                if not self._wants(entry.offset):
+                    continue
+                finding = self._index_finding(segment, path, entry) if segment else None
+                if not self.options.verify_index_only:
+                    self.ending.offset_entry(entry)
+                if finding is not None:
+                    self.note(finding)
+
+    def _index_finding(self, segment: Segment, path: str, entry: indexes.OffsetEntry) -> Finding | None:
+        try:
+            last_offset = index_remarks.last_offset_at(segment, path, entry.position, self.options.max_message_bytes)
+        except CorruptIndex as error:
+            if self.ending.strict:
+                raise
+            return Finding(path, "index-nowhere", str(error), entry.position, entry.offset)
+        if last_offset == entry.offset:
+            return None
+        return index_remarks.index_mismatch(segment, path, entry, last_offset)
+
+    def _time_index(self, path: str, name: str) -> None:
+        named = self._base_offset(path, name)
+        self._file(DumpedFile(path, "timeindex", named))
+        cut = cut_entry(path, "timeindex", indexes.TIME_ENTRY.size)
+        self._time_entries(path, named or 0, is_sound=cut is None or self.ending.strict)
+        if cut is not None:
+            self.note(cut)
+
+    def _time_entries(self, path: str, base_offset: int, *, is_sound: bool) -> None:
+        with self._log_of(path) as segment:
+            offset_index = self._offset_lookup(path, base_offset)
+            entries = index_remarks.written_entries(indexes.read_time_index(path, base_offset), base_offset)
+            if self.options.index_sanity_check:
+                if is_sound:
+                    self._sanity(path, base_offset, index_remarks.time_index_sanity, "timeindex-order")
+                return
+            checker = index_remarks.TimeEntries(segment, path, offset_index) if segment and offset_index else None
+            for entry in entries:
+                if not self._wants(entry.offset, entry.timestamp):
+                    continue
+                try:
+                    findings = checker.look_at(entry) if checker else []
+                except (CorruptIndex, CorruptBatch) as error:
+                    if self.ending.strict:
+                        raise
+                    findings = [Finding(path, "timeindex-offset", str(error), None, entry.offset)]
+                if not self.options.verify_index_only:
+                    self.ending.time_entry(entry)
+                for finding in findings:
+                    self.note(finding)
+
+    def _sanity(self, path: str, base_offset: int, check: Callable[[str, int], None], kind: str) -> None:
+        try:
+            check(path, base_offset)
+        except CorruptIndex as error:
+            if self.ending.strict:
+                raise
+            self.note(Finding(path, kind, str(error)))
+            return
+        self.ending.sanity(path)
+
+    def _log_of(self, path: str) -> AbstractContextManager[Segment | None]:
+        """The log that an index is about; a missing one ends Kafka's tool."""
+        try:
+            return Segment(index_remarks.sibling(path, names.LOG))
+        except FileNotFoundError:
+            if self.ending.strict:
+                raise
+            self.note(Finding(path, "orphan-file", "there is no log of this segment to compare with"))
+            return nullcontext()
+
+    def _offset_lookup(self, path: str, base_offset: int) -> index_remarks.OffsetLookup | None:
+        try:
+            return index_remarks.OffsetLookup(index_remarks.sibling(path, names.INDEX), base_offset)
+        except FileNotFoundError:
+            if self.ending.strict:
+                raise
+            return None
+
+    def _wants(self, offset: int, timestamp_ms: int | None = None) -> bool:
+        selection = self.options.selection
+        return selection is None or (
+            selection.has_offset(offset) and (timestamp_ms is None or selection.has_time(timestamp_ms))
+        )
+
+    def _txn_index(self, path: str, name: str) -> None:
+        self._file(DumpedFile(path, "txnindex", self._base_offset(path, name)))
+        if self.ending.strict:
+            _refuse_newer(path)
+        try:
+            for number, entry in enumerate(indexes.read_txn_index(path)):
+                if self.ending.strict:
+                    self.ending.aborted_transaction(entry._replace(version=_version_shown(entry)))
+                elif self._wants(entry.last_offset):
+                    self.ending.aborted_transaction(entry)
+                if entry.version != indexes.TXN_VERSION:
+                    self._note_version(path, number, entry)
+        except CorruptIndex as error:
+            # Kafka's tool ends the list here and says nothing.
+            self.note(Finding(path, "txnindex-size", str(error), error.position))
+
+    def _note_version(self, path: str, number: int, entry: indexes.AbortedTransaction) -> None:
+        words = f"the entry has the unknown version {entry.version}"
+        self.note(Finding(path, "txnindex-version", words, number * indexes.TXN_ENTRY.size, entry.first_offset))
+
+    # The rest
+
+    def _producer_snapshot(self, path: str, name: str) -> None:
+        parsed = names.parse_file_name(name)
+        self._file(DumpedFile(path, "producer_snapshot", parsed.base_offset if parsed else None))
+        try:
+            for entry in read_producer_snapshot(path):
+                self.ending.producer(entry)
+        except CorruptIndex as error:
+            self.note(Finding(path, "producer-snapshot", str(error), error.position))
+
+    def _other(self, path: str, kind: str) -> None:
+        self._file(DumpedFile(path, kind))
+        try:
+            if kind == "leader_epochs":
+                for entry in read_leader_epochs(path):
+                    self.ending.leader_epoch(entry)
+            else:
+                from kafka_tools.values import uuid_text
+
+                self.ending.topic_id(uuid_text(read_partition_metadata(path)))
+        except CorruptIndex as error:
+            found = "leader-epochs" if kind == "leader_epochs" else "partition-metadata"
+            self.note(Finding(path, found, str(error), error.position))
+
+
+def _version_shown(entry: indexes.AbortedTransaction) -> int:
+    """Kafka 4.3.1 reads one of the version's two bytes."""
+    return entry.version >> 8
+
+
+def _refuse_newer(path: str) -> None:
+    """Raise LogError for an entry whose version Kafka's tool refuses; it reads all of them before it shows one."""
+    with suppress(CorruptIndex):
+        for number, entry in enumerate(indexes.read_txn_index(path)):
+            if _version_shown(entry) > indexes.TXN_VERSION:
+                place = f"{path} at {number * indexes.TXN_ENTRY.size}"
+                raise LogError(f"{place}: the entry has the unknown version {entry.version}", path=path)
+
+
+def check_start(segment: Segment, start: int) -> None:
+    """Raises CorruptBatch if no batch starts at byte ``start``, which may be the end of the file."""
+    if start == segment.size_bytes:
+        return
+    if start < segment.size_bytes:
+        for view in segment.walk(start, window_bytes=256 * 1024):
+            if view.crc_ok():
+                return
+            break
+    raise CorruptBatch(
+        f"{segment.path}: no batch starts at byte {start} of {segment.size_bytes}",
+        path=segment.path,
+        position=start,
+        hint="give a position that a dump of this file printed, or leave the option out",
+    )
+
+
+def start_of(segment: Segment, offset: int) -> int:
+    """Where to begin looking for ``offset``, by the offset index beside the log if there is one and it is right."""
+    try:
+        position = index_remarks.OffsetLookup(
+            index_remarks.sibling(segment.path, names.INDEX), segment.base_offset
+        ).position(offset)
+        if not 0 < position < segment.size_bytes:
+            return 0
+        for view in segment.walk(position, window_bytes=256 * 1024):
+            return position if view.magic == 2 and view.crc_ok() and view.base_offset <= offset else 0
+    except (OSError, LogError):
+        pass  # an index is a help, not a condition
+    return 0
+
+
+def java_path(argument: str) -> str:
+    """A path as ``java.io.File`` shows it: no doubled slashes, none at the end."""
+    while "//" in argument:
+        argument = argument.replace("//", "/")
+    return argument[:-1] if len(argument) > 1 and argument.endswith("/") else argument
+
+
+def java_split(files: str) -> list[str]:
+    """The elements of a comma-separated list as Java's ``split`` gives them: empty ones at the end do not count."""
+    parts = files.split(",")
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts

@@ -1,0 +1,104 @@
+"""``kafka-dump-log --follow``: a log that grows, shown as it grows, and the segments that follow it.
+
+A batch is shown once all of it is there. What makes no sense yet is looked at again; it is damage once a whole batch,
+or the next segment, follows it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from kafka_tools.clock import Clock
+from kafka_tools.dump.endings import DumpedFile, Sink
+from kafka_tools.dump.files import Dump
+from kafka_tools.dump.run import Outcome, Reading
+from kafka_tools.dump.walk import LogWalk
+from kafka_tools.storage import names
+from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.layout import partition_files
+from kafka_tools.storage.segment import Segment
+
+POLL_S = 0.2
+
+
+class Follower:
+    """Follows the last of some logs; with ``directory``, also into the segments that a broker rolls there."""
+
+    def __init__(self, dump: Dump, output: Sink, clock: Clock, directory: str | None) -> None:
+        self._dump = dump
+        self._output = output
+        self._clock = clock
+        self._directory = directory
+        self._stopped = False
+
+    def run(self, readings: list[Reading]) -> Outcome:
+        """Show the logs and what comes after, until ``stop`` or the end of what was asked for; how far that was."""
+        for reading in readings[:-1]:
+            if not self._stopped:
+                self._dump.file(reading.path, reading.start)
+                self._output.flush()
+        reading = readings[-1]
+        while True:
+            outcome, following = self._follow(reading)
+            if following is None:
+                return outcome
+            reading = Reading(following)
+
+    def stop(self) -> None:
+        """Come to an end behind the batch that is being shown."""
+        self._stopped = True
+        if self._dump.walk is not None:
+            self._dump.walk.ended = True
+
+    def _follow(self, reading: Reading) -> tuple[Outcome, str | None]:
+        """Show one log until it is over; the segment after it, None if there is nothing more to do."""
+        path = reading.path
+        name = os.path.basename(path)
+        base_offset = int(name.split(".", 1)[0]) if name.split(".", 1)[0].isdecimal() else 0
+        self._dump.ending.dumping(path)
+        self._dump.ending.file(DumpedFile(path, "log", base_offset), lambda: os.path.getsize(path))
+        with Segment(path) as segment:
+            walk = self._dump.open_walk(segment, name, reading.start)
+            following = None
+            while not (walk.ended or self._stopped) and following is None:
+                following = self._next_segment(base_offset)  # before reading: then nothing is written behind our back
+                self._read_on(segment, walk)
+                if following is None and not (walk.ended or self._stopped):
+                    self._clock.sleep(POLL_S)
+            if following is not None and not (walk.ended or self._stopped):
+                walk.run(segment.refresh())
+            else:
+                following = None
+                walk.finish()
+            self._output.flush()
+            return Outcome(path, position=walk.position, next_offset=walk.next_offset), following
+
+    def _read_on(self, segment: Segment, walk: LogWalk) -> None:
+        known = segment.size_bytes
+        if segment.refresh() < walk.position:
+            words = f"the file was cut to {segment.size_bytes} bytes while it was being read"
+            self._dump.note(Finding(segment.path, "shrunk", words, segment.size_bytes))
+            walk.ended = True
+            return
+        damage = walk.read(segment.size_bytes)
+        while damage and damage.kind != "zero-tail" and segment.size_bytes != known and not walk.ended:
+            # What is not written yet has nothing behind it; with a whole batch behind it, it is damage.
+            found = segment.next_plausible(walk.position + 1)
+            if found is None:
+                break
+            walk.skip(damage, found)
+            damage = walk.read(segment.size_bytes)
+        self._output.flush()
+
+    def _next_segment(self, base_offset: int) -> str | None:
+        if self._directory is None:
+            return None
+        for segment in partition_files(self._directory).segments:
+            if segment.base_offset > base_offset and segment.log is not None:
+                return segment.log
+        return None
+
+
+def logs_only(readings: list[Reading]) -> list[Reading]:
+    """Only logs grow in a way that can be followed."""
+    return [reading for reading in readings if reading.path.endswith(names.LOG)]

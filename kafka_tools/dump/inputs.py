@@ -1,0 +1,112 @@
+"""Which files kafka-dump-log reads: names as Kafka's tool takes them, and patterns and directories beyond it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from kafka_tools.dump.ranges import Position
+from kafka_tools.errors import InputError
+from kafka_tools.storage import names
+from kafka_tools.storage.layout import PartitionFiles, partition_files, walk
+
+_MAGIC = frozenset("*?[")
+
+
+def files_of(arguments: list[str]) -> list[str]:
+    """The files to read, in order. A pattern gives what it matches, sorted; a directory what lies in it.
+
+    A name that exists is never taken for a pattern. Raises InputError, OSError.
+    """
+    found: list[str] = []
+    for argument in arguments:
+        for path in _matches(argument):
+            if os.path.isdir(path):
+                found += files_below(path)
+            else:
+                found.append(path)
+    return found
+
+
+def _matches(argument: str) -> list[str]:
+    if _MAGIC.isdisjoint(argument) or os.path.exists(argument):
+        return [argument]
+    from glob import glob
+
+    matches = sorted(glob(argument))
+    if not matches:
+        raise InputError(f"no file matches '{argument}'")
+    return matches
+
+
+def files_below(directory: str) -> list[str]:
+    """The files of a partition directory, or of every partition directory in a log directory.
+
+    Raises InputError if there are none, OSError.
+    """
+    found = list(in_order(partition_files(directory)))
+    if not found:
+        found = [path for partition in walk([directory]) for path in in_order(partition)]
+    if not found:
+        raise InputError(
+            f"there are no log files in the directory {directory}",
+            hint="give a partition's directory (orders-0), the log directory above it, or files",
+        )
+    return found
+
+
+def in_order(partition: PartitionFiles) -> Iterator[str]:
+    """A partition's files: each segment's log before its indexes, by offset; then snapshots."""
+    for segment in partition.segments:
+        for path in (segment.log, segment.offset_index, segment.time_index, segment.txn_index):
+            if path is not None:
+                yield path
+    yield from partition.snapshots
+    yield from partition.checkpoints
+
+
+def whole_partition(directory: str) -> list[str]:
+    """All files of one partition, with its leader epochs and its topic id. Raises InputError, OSError."""
+    if not os.path.isdir(directory):
+        raise InputError(f"--partition-dir: {directory} is no directory")
+    found = list(in_order(partition_files(directory)))
+    for name in (names.LEADER_EPOCHS, names.PARTITION_METADATA):
+        path = os.path.join(directory, name)
+        if os.path.isfile(path):
+            found.append(path)
+    if not found:
+        raise InputError(f"--partition-dir: there are no files of a partition in {directory}")
+    return found
+
+
+def begin_at(paths: list[str], position: Position) -> list[tuple[str, int]]:
+    """(path, first byte) of what is left to read from ``position`` on. Raises InputError."""
+    logs = [path for path in paths if path.endswith(names.LOG)]
+    if not logs:
+        raise InputError("--from-position needs a log: none of the files ends in .log")
+    if position.base_offset is None:
+        if len(logs) != 1:
+            raise InputError(
+                f"--from-position {position.position}: there are {len(logs)} logs",
+                hint="write the base offset of the segment before it: 5000:4096",
+            )
+        chosen = logs[0]
+    else:
+        of_base = [path for path in logs if _base(path) == position.base_offset]
+        if len(of_base) != 1:
+            raise InputError(
+                f"--from-position: {len(of_base) or 'no'} log{'s start' if len(of_base) > 1 else ' starts'} at the "
+                f"offset {position.base_offset}"
+            )
+        chosen = of_base[0]
+    first = _base(chosen)
+    return [
+        (path, position.position if path == chosen else 0)
+        for path in paths
+        if path == chosen or first is None or (_base(path) is None or _base(path) > first)  # type: ignore[operator]
+    ]
+
+
+def _base(path: str) -> int | None:
+    name = names.parse_file_name(os.path.basename(path))
+    return name.base_offset if name is not None else None

@@ -1,0 +1,130 @@
+"""JSON lines of many records at once: what ``json_lines`` says of them one by one, from columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from json.encoder import encode_basestring as quoted
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kafka_tools.dump import json_lines
+from kafka_tools.dump.byte_rows import Rows
+from kafka_tools.dump.decoders import Offsets
+from kafka_tools.dump.json_contents import CoordinatorContents, control
+from kafka_tools.dump.json_lines import Contents, Field, PlainContents
+from kafka_tools.dump.offset_columns import OffsetCommits
+from kafka_tools.dump.text_columns import Window, assemble, flags, headers, records
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.columns import RecordColumns
+
+if TYPE_CHECKING:
+    from kafka_tools.dump.byte_rows import Mask
+
+
+def window(
+    views: Sequence[BatchView],
+    batch_lines: Callable[[int], Sequence[bytes]],
+    contents: Contents | None,
+    field: Field,
+    skip_record_metadata: bool,
+) -> Window | None:
+    """The lines of the first of ``views`` with a line per record, None where the scalar way is needed.
+
+    ``batch_lines`` gives what is said of the first few batches themselves. ``contents`` None: sizes only.
+    """
+    in_control = flags(views, lambda view: view.is_control)
+    if skip_record_metadata and contents is None and in_control is not None:
+        return None
+
+    def lines(part: RecordColumns) -> Rows:
+        rows = Rows(part.record_count)
+        ordinary = None if in_control is None else ~in_control[part.batch]
+        shown = ordinary if skip_record_metadata else None  # control records are nothing but metadata
+        rows.constant(b'{"type":"record","offset":', shown)
+        rows.number(part.offset, shown)
+        if not skip_record_metadata or contents is None:
+            _metadata(rows, part)
+            _headers(rows, part, None if contents is None else field, ordinary)
+            if ordinary is not None:
+                said = [
+                    "" if record is None else f",{json_lines.control_member(*control(record))}"
+                    for record in records(part, ~ordinary)
+                ]
+                rows.texts(said)
+        if contents is not None:
+            rows.constant(b",", ordinary)
+            _contents(rows, part, contents, ordinary)
+        rows.constant(b"}\n", shown)
+        return rows
+
+    return assemble(views, batch_lines, lines)
+
+
+def _metadata(rows: Rows, part: RecordColumns) -> None:
+    rows.constant(b',"timestamp_ms":')
+    rows.number(part.timestamp)
+    rows.constant(b',"key_size":')
+    rows.number(part.key_size)
+    rows.constant(b',"value_size":')
+    rows.number(part.value_size)
+    rows.constant(b',"sequence":')
+    rows.number(part.sequence)
+    rows.constant(b",")
+
+
+def _headers(rows: Rows, part: RecordColumns, field: Field | None, ordinary: Mask | None) -> None:
+    """Names and values, or only names: without a field, and of control records."""
+    if not part.header_count.any():
+        rows.constant(
+            (json_lines.header_keys(()) if field is None else json_lines.header_values((), field)).encode(), ordinary
+        )
+        if ordinary is not None:
+            rows.constant(json_lines.header_keys(()).encode(), ~ordinary)
+        return
+    keys_only = [field is None] * part.record_count if ordinary is None or field is None else (~ordinary).tolist()
+    rows.texts([
+        json_lines.header_keys(found) if only or field is None else json_lines.header_values(found, field)
+        for found, only in zip(headers(part), keys_only, strict=True)
+    ])  # fmt: skip
+
+
+def _contents(rows: Rows, part: RecordColumns, contents: Contents, ordinary: Mask | None) -> None:
+    if isinstance(contents, PlainContents) and contents.field is not json_lines.as_base64:
+        _member(rows, part, "key", contents.field, ordinary)
+        rows.constant(b",", ordinary)
+        _member(rows, part, "value", contents.field, ordinary)
+        return
+    others = ordinary
+    if isinstance(contents, CoordinatorContents) and isinstance(contents.decoder, Offsets):
+        commits = OffsetCommits(part, ordinary)
+        rows.constant(b'"key":', commits.plain)
+        commits.add_keys(rows)
+        rows.constant(b',"value":', commits.plain)
+        commits.add_values(rows)
+        others = ~commits.plain if ordinary is None else ordinary & ~commits.plain
+        if not others.any():
+            return
+    rows.texts([
+        "" if record is None else contents(record.offset, record.key, record.value) for record in records(part, others)
+    ])  # fmt: skip
+
+
+def _member(rows: Rows, part: RecordColumns, name: str, field: Field, ordinary: Mask | None) -> None:
+    """``"key":...`` or ``"value":...`` of every record."""
+    start, size = (part.key_start, part.key_size) if name == "key" else (part.value_start, part.value_size)
+    ends = start + np.maximum(size, 0)
+    low = int(start.min())
+    data = bytes(part.arena[low : int(ends.max())])
+    cuts = (start - low).tolist(), (ends - low).tolist()
+    text = data.decode("latin-1")  # a character is a byte: slices of text are cheaper to get than bytes as text
+    pieces = [text[at:end] for at, end in zip(*cuts, strict=True)]
+    if int(size.min()) >= 0 and "".join(pieces).isascii():
+        # ASCII is the same text for every field that shows text, and most data are.
+        rows.constant(f'"{name}":'.encode(), ordinary)
+        rows.texts(list(map(quoted, pieces)), ordinary)
+        return
+    nulls = (size < 0).tolist()
+    rows.texts(
+        [field(name, None if null else data[at:end]) for at, end, null in zip(*cuts, nulls, strict=True)], ordinary
+    )

@@ -1,0 +1,113 @@
+"""What the decoders of kafka-dump-log make of keys and values as JSON, and control records as JSON.
+
+Built on the decoders of the text, so that both show the same. Where a decoder cannot read a record, its key and value
+are shown as they are, beside a ``decode_error``. Secrets in the cluster's metadata are masked, unlike in Kafka's text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from json.encoder import encode_basestring as quoted
+from typing import Any
+
+from kafka_tools.dump import decoders
+from kafka_tools.dump.decoders import Decoder, FieldDecoder, framed, framed_name, known_version
+from kafka_tools.dump.java_json import java_json
+from kafka_tools.dump.json_lines import Contents, Field, PlainContents
+from kafka_tools.errors import CorruptBatch, LogError, WireError
+from kafka_tools.protocol.as_json import to_json
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.records.control import NAMES, control_type, control_value
+from kafka_tools.records.record import Record
+from kafka_tools.records.text import java_text
+
+
+def internal(name: str, field: Field) -> Contents:
+    """Records of an internal topic, by the name of its decoder in ``decoders``."""
+    if name == "cluster_metadata":
+        from kafka_tools.protocol.stored import cluster_metadata
+
+        return _framed(cluster_metadata.RECORDS, field)
+    if name == "remote_log_metadata":
+        from kafka_tools.protocol.stored import remote_log_metadata
+
+        return _framed(remote_log_metadata.RECORDS, field)
+    decoder: Decoder = getattr(decoders, name)()
+    return CoordinatorContents(decoder, field)
+
+
+class CoordinatorContents:
+    """The texts of a coordinator's decoder are JSON, or say what is wrong."""
+
+    def __init__(self, decoder: Decoder, field: Field) -> None:
+        self.decoder = decoder
+        self._field = field
+
+    def __call__(self, offset: int, key: bytes | None, value: bytes | None) -> str:
+        field = self._field
+        if key is None:
+            return _raw(field, key, value, f"the record at offset {offset} has no key")
+        shown, payload = self.decoder(offset, key, value)
+        if shown is None or shown[0] != "{":
+            return _raw(field, key, value, shown or "there is no key")
+        if payload is not None and payload[0] == "{":
+            return f'"key":{shown},"value":{payload}'
+        if value is None:
+            return f'"key":{shown},"value":null'
+        return f'"key":{shown},{field("value", value)},"decode_error":{quoted(payload or "there is no value")}'
+
+
+def _framed(records: Mapping[int, type[Stored]], field: Field) -> Contents:
+    def contents(offset: int, key: bytes | None, value: bytes | None) -> str:
+        if value is None:
+            return _raw(field, key, value, f"the record at offset {offset} has no value")
+        try:
+            message, version = framed(value, records)
+            data = to_json(message, known_version(type(message), version))
+            document = {"type": framed_name(message), "version": version, "data": data}
+        except (WireError, CorruptBatch) as error:
+            return _raw(field, key, value, str(error.__cause__ or error))
+        return f'{field("key", key)},"value":{java_json(document)}'
+
+    return contents
+
+
+def plain(key_decoder: FieldDecoder, value_decoder: FieldDecoder, field: Field) -> Contents:
+    """Keys and values as the decoders' results: numbers stay numbers, bytes and Kafka's strings as ``field`` says."""
+    if key_decoder is java_text and value_decoder is java_text:
+        return PlainContents(field)
+
+    def contents(offset: int, key: bytes | None, value: bytes | None) -> str:
+        try:
+            return f"{_decoded('key', key, key_decoder, field)},{_decoded('value', value, value_decoder, field)}"
+        except Exception as error:  # noqa: BLE001 - whatever a Python decoder raises is about this record only
+            return _raw(field, key, value, f"{type(error).__name__}: {error}")
+
+    return contents
+
+
+def _decoded(name: str, data: bytes | None, decode: FieldDecoder, field: Field) -> str:
+    if data is None or decode is java_text:
+        return field(name, data)
+    found = decode(data)
+    if isinstance(found, bytes | bytearray | memoryview):
+        return field(name, bytes(found))
+    return f'"{name}":{json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str)}'
+
+
+def _raw(field: Field, key: bytes | None, value: bytes | None, problem: str) -> str:
+    return f'{field("key", key)},{field("value", value)},"decode_error":{quoted(problem)}'
+
+
+def control(record: Record) -> tuple[str, int, str]:
+    """(type, version of the value, value as JSON) of a control record. Raises LogError for what is none."""
+    try:
+        number = control_type(record.key)
+        if not 0 <= number < len(NAMES):
+            return f"UNKNOWN({number})", 0, "null"
+        message, version = control_value(number, record.value)
+    except CorruptBatch as error:
+        raise LogError(f"the control record at offset {record.offset} cannot be read: {error}") from error
+    document: dict[str, Any] = to_json(message, version)
+    return NAMES[number], version, java_json(document)

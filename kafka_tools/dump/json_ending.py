@@ -1,0 +1,120 @@
+"""A dump as JSON lines: ``json_lines``'s objects, in the order in which things are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.dump import json_lines
+from kafka_tools.dump.endings import DumpedFile, Sink
+from kafka_tools.errors import CorruptBatch
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.record import Record
+from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEntry
+from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState
+
+if TYPE_CHECKING:
+    from kafka_tools.dump.text_columns import Window
+
+
+class JsonEnding:
+    """JSON lines. ``contents`` None: no contents."""
+
+    strict = False
+    at_once = True
+
+    def __init__(
+        self, sink: Sink, contents: json_lines.Contents | None, bytes_as: str, *, deep: bool, skip_metadata: bool
+    ) -> None:
+        self.deep = deep
+        self._sink = sink
+        self._write = sink.write
+        self._contents = contents
+        self._field = json_lines.FIELDS[bytes_as]
+        self._skip_metadata = skip_metadata
+
+    def dumping(self, path: str) -> None:
+        pass
+
+    def file(self, file: DumpedFile, size_bytes: Callable[[], int]) -> None:
+        self._write(json_lines.file_line(file.path, file.kind, size_bytes(), file.base_offset, file.epoch))
+
+    def batch(self, view: BatchView, crc_ok: bool) -> str:
+        base_offset, record_count = opened(view)
+        return json_lines.batch_line(view, crc_ok, base_offset=base_offset, record_count=record_count)
+
+    def broken_batch(self, view: BatchView) -> str:
+        base_offset, record_count = (view.base_offset, view.record_count) if view.magic >= 2 else (None, None)
+        return json_lines.batch_line(view, view.crc_ok(), base_offset=base_offset, record_count=record_count)
+
+    def finding_line(self, finding: Finding) -> str:
+        return json_lines.finding_line(finding)
+
+    def line(self, line: str) -> None:
+        self._sink.write(line)
+
+    def line_bytes(self, data: bytes) -> None:
+        self._sink.write_bytes(data)
+
+    def record(self, view: BatchView, record: Record) -> None:
+        if not view.is_control:
+            self._write(json_lines.record_line(record, self._field, self._contents, skip_metadata=self._skip_metadata))
+        elif not self._skip_metadata:
+            from kafka_tools.dump.json_contents import control as control_parts
+
+            self._write(json_lines.control_line(record, *control_parts(record)))
+
+    def window(
+        self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
+    ) -> Window | None:
+        from kafka_tools.dump import json_columns  # numpy: 100 ms
+
+        def batch_lines(count: int) -> list[bytes]:
+            each = zip(views[:count], crcs_ok, findings, strict=False)
+            return [
+                (self.batch(view, crc_ok) + "".join(map(self.finding_line, found))).encode("utf-8", "replace")
+                for view, crc_ok, found in each
+            ]
+
+        return json_columns.window(views, batch_lines, self._contents, self._field, self._skip_metadata)
+
+    def invalid_tail(self, name: str, size_bytes: int) -> None:
+        pass
+
+    def end(self, gaps: Iterable[Finding], position: int, next_offset: int | None) -> None:
+        for gap in gaps:
+            self._write(json_lines.finding_line(gap))
+        self._write(json_lines.end_line(position, next_offset))
+
+    def empty_index(self, path: str) -> None:
+        pass
+
+    def sanity(self, path: str) -> None:
+        self._write(json_lines.sanity_line(True))
+
+    def offset_entry(self, entry: OffsetEntry) -> None:
+        self._write(json_lines.offset_entry_line(entry))
+
+    def time_entry(self, entry: TimeEntry) -> None:
+        self._write(json_lines.time_entry_line(entry))
+
+    def aborted_transaction(self, entry: AbortedTransaction) -> None:
+        self._write(json_lines.aborted_transaction_line(entry))
+
+    def producer(self, entry: ProducerState) -> None:
+        self._write(json_lines.producer_line(entry))
+
+    def leader_epoch(self, entry: LeaderEpoch) -> None:
+        self._write(json_lines.leader_epoch_line(entry))
+
+    def topic_id(self, topic_id: str) -> None:
+        self._write(json_lines.topic_id_line(topic_id))
+
+
+def opened(view: BatchView) -> tuple[int | None, int | None]:
+    """(base offset, record count) of a batch; a wrapper of magic 0 or 1 is opened for it, None if that fails."""
+    try:
+        return view.base_offset, view.record_count
+    except CorruptBatch:
+        return None, None

@@ -1,0 +1,101 @@
+"""Which batches, records and index entries a dump shows: ranges of offsets and times, and a pattern for keys.
+
+Judged by a batch's header as far as that goes, so that what is not wanted is never decompressed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fnmatch import translate
+from typing import NamedTuple
+
+from kafka_tools.dump.decoders import Decoder
+from kafka_tools.errors import LogError
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.record import Record
+from kafka_tools.records.text import java_text
+
+KeyText = Callable[[Record], str | None]
+
+OUT, PART, IN, BEYOND = range(4)
+"""No record of a batch is wanted; it has to be opened to know; all are; none, and none can be in what follows."""
+
+
+class Selection(NamedTuple):
+    """Ranges are half open: from the first up to, and without, the second; None is no bound. Times in ms."""
+
+    from_offset: int | None = None
+    to_offset: int | None = None
+    from_ms: int | None = None
+    to_ms: int | None = None
+    key: re.Pattern[str] | None = None
+    key_text: KeyText | None = None
+    """How a key is shown, which is what the pattern is compared with; None: as text."""
+
+    def of_batch(self, view: BatchView) -> int:
+        """OUT, PART, IN or BEYOND, by the header alone."""
+        wrapper = view.magic < 2 and view.is_compressed  # its header holds the last offset only
+        first = None if wrapper else view.base_offset
+        if self.to_offset is not None and first is not None and first >= self.to_offset:
+            return BEYOND
+        if self.from_offset is not None and view.last_offset < self.from_offset:
+            return OUT
+        if self.from_ms is not None and view.max_timestamp < self.from_ms:
+            return OUT
+        append_time = view.timestamp_type == 1
+        if self.to_ms is not None and append_time and view.max_timestamp >= self.to_ms:
+            return OUT
+        inside = (
+            self.key is None
+            and (self.from_offset is None or (first is not None and first >= self.from_offset))
+            and (self.to_offset is None or view.last_offset < self.to_offset)
+            and ((self.from_ms is None and self.to_ms is None) or append_time)
+        )
+        return IN if inside else PART
+
+    def of_record(self, record: Record) -> bool:
+        """Whether a record is wanted."""
+        return (
+            self.has_offset(record.offset)
+            and self.has_time(record.timestamp)
+            and (self.key is None or self._matches(record))
+        )
+
+    def has_offset(self, offset: int) -> bool:
+        """Whether an offset is in the range."""
+        return (self.from_offset is None or offset >= self.from_offset) and (
+            self.to_offset is None or offset < self.to_offset
+        )
+
+    def has_time(self, timestamp_ms: int) -> bool:
+        """Whether a timestamp is in the range."""
+        return (self.from_ms is None or timestamp_ms >= self.from_ms) and (
+            self.to_ms is None or timestamp_ms < self.to_ms
+        )
+
+    def _matches(self, record: Record) -> bool:
+        if record.key is None or self.key is None:
+            return False
+        shown = java_text(record.key) if self.key_text is None else self.key_text(record)
+        return shown is not None and self.key.match(shown) is not None
+
+
+def decoded_key(decoder: Decoder) -> KeyText:
+    """Keys as a decoder shows them; one that it does not show as text, one that it cannot read not at all."""
+
+    def key_text(record: Record) -> str | None:
+        if record.key is None:
+            return None
+        try:
+            shown, _ = decoder(record.offset, record.key, None)
+        except LogError:
+            return None
+        return java_text(record.key) if shown is None else shown
+
+    return key_text
+
+
+def key_pattern(glob: str) -> re.Pattern[str]:
+    """A pattern in which ``*`` is any text, ``?`` any character and ``[...]`` one of several; the whole key matches."""
+    return re.compile(translate(glob))

@@ -1,0 +1,155 @@
+"""What a dump adds up to: the sums of logs (``dump_log_sum``), and how many entries the other files have.
+
+An ending like those of text and JSON, except that nothing is written: ``take`` gives a file's numbers. Records are
+only looked at with ``--deep-iteration``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.dump.endings import DumpedFile
+from kafka_tools.dump.json_lines import document_line
+from kafka_tools.dump.log_sum import LogSum
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.record import Record
+from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEntry
+from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState
+
+if TYPE_CHECKING:
+    from kafka_tools.dump.text_columns import Window
+
+
+class FileSum:
+    """The numbers of one file, or of all files together (``path`` None)."""
+
+    def __init__(self, path: str | None = None, kind: str | None = None, size_bytes: int = 0) -> None:
+        self.path = path
+        self.kind = kind
+        self.size_bytes = size_bytes
+        self.files = 1 if path is not None else 0
+        self.entries = 0
+        self.log: LogSum | None = None
+        self.findings: Counter[str] = Counter()
+
+    def add(self, other: FileSum) -> None:
+        """Add the file that follows."""
+        self.files += other.files
+        self.size_bytes += other.size_bytes
+        self.entries += other.entries
+        self.findings.update(other.findings)
+        if other.log is not None:
+            self.log = self.log or LogSum()
+            self.log.add(other.log)
+
+    def finding(self, finding: Finding) -> None:
+        self.findings[finding.kind] += 1
+
+    def document(self) -> dict[str, Any]:
+        """The object of ``--summary -o json``."""
+        return {
+            "type": "summary",
+            "file": self.path,
+            "kind": self.kind,
+            "files": self.files,
+            "size_bytes": self.size_bytes,
+            "entries": self.entries,
+            "findings": dict(sorted(self.findings.items())),
+            "log": None if self.log is None else self.log.document(),
+        }
+
+
+class SummaryEnding:
+    """Adds up instead of writing; ``take`` hands out a file's sum."""
+
+    strict = False
+    at_once = False
+
+    def __init__(self, *, deep: bool) -> None:
+        self.deep = deep
+        self._file = FileSum()
+        self._sound = True
+        """Whether the CRC of the last batch was right."""
+
+    def take(self) -> FileSum:
+        """The sum of the file that was dumped last."""
+        return self._file
+
+    def dumping(self, path: str) -> None:
+        self._file = FileSum(path)
+
+    def file(self, file: DumpedFile, size_bytes: Callable[[], int]) -> None:
+        self._file.kind = file.kind
+        self._file.size_bytes = size_bytes()
+        if file.kind in ("log", "kraft_snapshot", "kraft_bootstrap_snapshot"):
+            self._file.log = LogSum()
+
+    def batch(self, view: BatchView, crc_ok: bool) -> str:
+        assert self._file.log is not None
+        self._sound = crc_ok
+        if crc_ok:
+            self._file.log.batch(view)
+        else:
+            self._file.log.damaged_batches += 1
+        return ""
+
+    def broken_batch(self, view: BatchView) -> str:
+        return ""
+
+    def finding_line(self, finding: Finding) -> str:
+        self._file.finding(finding)
+        return ""
+
+    def line(self, line: str) -> None:
+        pass
+
+    def line_bytes(self, data: bytes) -> None:
+        pass
+
+    def record(self, view: BatchView, record: Record) -> None:
+        if self._sound and not view.is_control and self._file.log is not None:
+            self._file.log.record(record)
+
+    def window(
+        self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
+    ) -> Window | None:
+        return None
+
+    def invalid_tail(self, name: str, size_bytes: int) -> None:
+        pass
+
+    def end(self, gaps: Iterable[Finding], position: int, next_offset: int | None) -> None:
+        for gap in gaps:
+            self._file.finding(gap)
+
+    def empty_index(self, path: str) -> None:
+        pass
+
+    def sanity(self, path: str) -> None:
+        pass
+
+    def offset_entry(self, entry: OffsetEntry) -> None:
+        self._file.entries += 1
+
+    def time_entry(self, entry: TimeEntry) -> None:
+        self._file.entries += 1
+
+    def aborted_transaction(self, entry: AbortedTransaction) -> None:
+        self._file.entries += 1
+
+    def producer(self, entry: ProducerState) -> None:
+        self._file.entries += 1
+
+    def leader_epoch(self, entry: LeaderEpoch) -> None:
+        self._file.entries += 1
+
+    def topic_id(self, topic_id: str) -> None:
+        self._file.entries += 1
+
+
+def summary_line(summary: FileSum) -> str:
+    """The JSON object of a sum, as a line."""
+    return document_line(summary.document())

@@ -1,0 +1,259 @@
+"""The lines of many batches at once: what ``text`` says of them one by one, from columns.
+
+Says no (None) to whatever is not plain, and leaves it to the scalar way. Bytes stay bytes: what is not UTF-8 in keys
+and values is replaced at the end, which gives the same as replacing it in each, since the text between them is ASCII.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from itertools import chain, repeat
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kafka_tools.dump import text
+from kafka_tools.dump.batch_columns import batch_lines
+from kafka_tools.dump.byte_rows import Rows
+from kafka_tools.dump.decoders import Decoder, Offsets, control, is_plain_text
+from kafka_tools.dump.offset_columns import OffsetCommits
+from kafka_tools.errors import LogError
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.columns import RecordColumns, decode, new_arena
+from kafka_tools.records.columns import headers as header_columns
+from kafka_tools.records.record import Headers, Record
+from kafka_tools.records.text import java_text
+from kafka_tools.records.v2 import read_headers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
+SLAB_ROWS = 2048
+"""Lines that are put together at once: what they take stays in the processor's cache."""
+
+
+_CREATE_TIME = f" {text.TIMESTAMP_TYPES[0]}: ".encode()
+_APPEND_TIME = f" {text.TIMESTAMP_TYPES[1]}: ".encode()
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
+
+
+class Window:
+    """The lines of the first ``batch_count`` of some batches, and the offsets of their records as they are stored."""
+
+    def __init__(self, parts: list[bytes], offsets: Column, batch_count: int) -> None:
+        self.parts = parts
+        """The lines, in pieces to be written one after the other."""
+        self.batch_count = batch_count
+        self._offsets = offsets
+
+    def gaps(self, previous: int) -> list[tuple[int, int]]:
+        """(offset, next offset) where offsets do not follow one another, ``previous`` (-1: none) included."""
+        offsets = self._offsets
+        if not offsets.size:
+            return []
+        found = [(previous, int(offsets[0]))] if previous >= 0 and offsets[0] != previous + 1 else []
+        at = np.flatnonzero(offsets[1:] != offsets[:-1] + 1)
+        return found + [(int(offsets[index]), int(offsets[index + 1])) for index in at.tolist()]
+
+    @property
+    def last_offset(self) -> int | None:
+        """The offset of the last record, None without records."""
+        return int(self._offsets[-1]) if self._offsets.size else None
+
+
+Contents = Callable[[Rows, RecordColumns, "Mask | None"], None]
+"""Adds what is in some records to their lines; the mask leaves out those of control batches."""
+
+
+@cache
+def _arena() -> memoryview:
+    """The memory of all windows, made once; the rest of what a window takes is kept for the next one as well.
+
+    The C library gives what is freed back to the system and takes it again for the next window: faulting those pages
+    in cost as much as all the work on them.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc's; others have no such option
+    if set_option is not None:
+        set_option(_MMAP_THRESHOLD, 32 * 1024 * 1024)
+        set_option(_TRIM_THRESHOLD, 128 * 1024 * 1024)
+    return new_arena()
+
+
+def window(
+    views: Sequence[BatchView], crcs_ok: Sequence[bool], decoder: Decoder | None, skip_record_metadata: bool
+) -> Window | None:
+    """The lines of the first of ``views`` with a line per record, None where the scalar way is needed.
+
+    The views are of one buffer. ``crcs_ok`` says of each whether its CRC fits. ``decoder`` None: no contents.
+    """
+    if decoder is None:
+        contents: Contents | None = None
+    elif is_plain_text(decoder):
+        contents = partial(_plain_contents, prefix=b"| " if skip_record_metadata else b" ")
+    elif isinstance(decoder, Offsets):
+        contents = partial(_offsets_contents, decoder, prefix="| " if skip_record_metadata else " ")
+    else:
+        contents = partial(_decoded_contents, decoder, prefix="| " if skip_record_metadata else " ")
+
+    in_control = flags(views, lambda view: view.is_control)
+    append_time = flags(views, lambda view: view.timestamp_type == 1)
+
+    def lines(part: RecordColumns) -> Rows:
+        rows = Rows(part.record_count)
+        ordinary = None if in_control is None else ~in_control[part.batch]
+        if not skip_record_metadata:
+            _metadata(rows, part, None if append_time is None else append_time[part.batch])
+            if ordinary is not None:
+                rows.texts(["" if record is None else control(record) for record in records(part, ~ordinary)])
+        if contents is not None:
+            contents(rows, part, ordinary)
+        rows.constant(b"\n")
+        return rows
+
+    return assemble(views, lambda count: batch_lines(views[:count], crcs_ok[:count]), lines)
+
+
+def assemble(
+    views: Sequence[BatchView],
+    batch_lines: Callable[[int], Sequence[bytes | memoryview]],
+    lines: Callable[[RecordColumns], Rows],
+) -> Window | None:
+    """The lines of batches (``batch_lines`` gives those of the first few), with the ``lines`` of their records."""
+    found = decode(views, _arena())
+    if found is None:
+        return None
+    heads = batch_lines(found.batch_count) if found.batch_count else []
+    starts = (np.cumsum(found.counts) - found.counts).tolist()
+    slabs: list[bytes] = []
+    done = 0
+    try:
+        for low in range(0, found.record_count, SLAB_ROWS):
+            high = min(low + SLAB_ROWS, found.record_count)
+            begun = bisect_left(starts, high, done)
+            bounds = [0, *(start - low for start in starts[done:begun]), high - low]
+            rest, *pieces = lines(found.part(low, high)).cut(bounds)
+            slabs.append(_valid(b"".join((rest, *chain.from_iterable(zip(heads[done:begun], pieces, strict=True))))))
+            done = begun
+    except (LogError, IndexError, ValueError):
+        return None
+    return Window([*slabs, b"".join(heads[done:])], found.offset, found.batch_count)
+
+
+def _valid(data: bytes) -> bytes:
+    if data.isascii():
+        return data
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return java_text(data).encode()
+    return data
+
+
+def flags(views: Sequence[BatchView], of: Callable[[BatchView], bool]) -> Mask | None:
+    """Which batches ``of`` is true for; None if it is for none of them."""
+    found = [of(view) for view in views]
+    return np.array(found, np.bool_) if any(found) else None
+
+
+def _metadata(rows: Rows, part: RecordColumns, append_time: Mask | None) -> None:
+    """``| offset: ... headerKeys: [...]``."""
+    rows.constant(b"| offset: ")
+    rows.number(part.offset)
+    if append_time is None:
+        rows.constant(_CREATE_TIME)
+    else:
+        rows.constant(_CREATE_TIME, ~append_time)
+        rows.constant(_APPEND_TIME, append_time)
+    rows.number(part.timestamp)
+    rows.constant(b" keySize: ")
+    rows.number(part.key_size)
+    rows.constant(b" valueSize: ")
+    rows.number(part.value_size)
+    rows.constant(b" sequence: ")
+    rows.number(part.sequence)
+    rows.constant(b" headerKeys: ")
+    rows.constant(b"[")
+    for number, each in enumerate(header_columns(part)):
+        has_it = part.header_count > number
+        start, size = np.zeros_like(part.offset), np.zeros_like(part.offset)
+        start[each.rows], size[each.rows] = each.name_start, each.name_size
+        rows.constant(b"," if number else b"", has_it)
+        rows.span(part.arena, start, size)
+    rows.constant(b"]")
+
+
+def headers(part: RecordColumns) -> Iterator[Headers]:
+    """The headers of every record."""
+    arena = part.arena
+    spans = zip(part.header_count.tolist(), part.headers_at.tolist(), part.end.tolist(), strict=True)
+    for count, at, end in spans:
+        yield read_headers(bytes(arena[at:end]), 0, end - at)[0] if count else ()
+
+
+def _plain_contents(rows: Rows, part: RecordColumns, where: Mask | None, *, prefix: bytes) -> None:
+    """`` key: ... payload: ...``; ``prefix`` stands before the first of the two."""
+    has_key, has_value = part.key_size >= 0, part.value_size >= 0
+    if where is not None:
+        has_key &= where
+        has_value &= where
+    rows.constant(prefix + b"key: ", has_key)
+    rows.span(part.arena, part.key_start, part.key_size, has_key)
+    rows.constant(b" payload: ", has_value & has_key)
+    rows.constant(prefix + b"payload: ", has_value & ~has_key)
+    rows.span(part.arena, part.value_start, part.value_size, has_value)
+
+
+def _decoded_contents(decoder: Decoder, rows: Rows, part: RecordColumns, where: Mask | None, *, prefix: str) -> None:
+    """What a decoder says, record by record."""
+    rows.texts([
+        "" if record is None else text.contents(*decoder(record.offset, record.key, record.value), prefix)
+        for record in records(part, where)
+    ])  # fmt: skip
+
+
+def _offsets_contents(decoder: Decoder, rows: Rows, part: RecordColumns, where: Mask | None, *, prefix: str) -> None:
+    """Plain commits from columns, other records one by one."""
+    commits = OffsetCommits(part, where)
+    rows.constant(f"{prefix}key: ".encode(), commits.plain)
+    commits.add_keys(rows)
+    rows.constant(b" payload: ", commits.plain)
+    commits.add_values(rows)
+    others = ~commits.plain if where is None else where & ~commits.plain
+    if others.any():
+        _decoded_contents(decoder, rows, part, others, prefix=prefix)
+
+
+def records(part: RecordColumns, where: Mask | None = None) -> Iterator[Record | None]:
+    """The records without their headers; None for those that ``where`` leaves out."""
+    wanted = repeat(True) if where is None else where.tolist()
+    arena = part.arena
+    spans = zip(
+        wanted,
+        part.offset.tolist(),
+        part.timestamp.tolist(),
+        part.key_size.tolist(),
+        part.key_start.tolist(),
+        part.value_size.tolist(),
+        part.value_start.tolist(),
+        part.sequence.tolist(),
+        strict=False,
+    )
+    for is_wanted, offset, timestamp, key_size, key, value_size, value, sequence in spans:
+        yield (
+            Record(
+                offset,
+                timestamp,
+                None if key_size < 0 else bytes(arena[key : key + key_size]),
+                None if value_size < 0 else bytes(arena[value : value + value_size]),
+                (),
+                sequence,
+            )
+            if is_wanted
+            else None
+        )

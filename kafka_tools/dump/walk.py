@@ -1,0 +1,260 @@
+"""Walking one log for a dump: batch after batch to an ending, with what is wrong on the way.
+
+A strict ending is left where Kafka's tool stops, with a LogError; every other one is told of the damage, and the walk
+goes on at the next batch whose CRC is right. A walk can go on when its file has grown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, takewhile
+from typing import Protocol
+
+from kafka_tools.dump.endings import Ending
+from kafka_tools.dump.selection import BEYOND, IN, OUT, PART, Selection
+from kafka_tools.errors import CorruptBatch, LogError
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.compression import NAMES
+from kafka_tools.records.record import Record
+from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.segment import Segment, not_the_tail, torn_tail
+
+FAST_FROM_BYTES = 256 * 1024
+"""From this size on a log is worth the import of numpy."""
+WINDOW_BYTES = 2097152
+_BEYOND_FOR_SURE = 2
+"""So many batches beyond the last offset asked for end the walk: one alone may be damaged."""
+
+
+class Notes(Protocol):
+    """Where findings are gathered."""
+
+    def note(self, finding: Finding) -> None: ...
+
+    def gap(self, path: str, previous: int, offset: int) -> None: ...
+
+    def gap_findings(self, path: str) -> Iterator[Finding]: ...
+
+
+class LogWalk:
+    """A log that is read. ``position`` is the byte after the last batch seen, ``next_offset`` the offset after it."""
+
+    def __init__(
+        self, segment: Segment, name: str, ending: Ending, notes: Notes, selection: Selection | None, start: int = 0
+    ) -> None:
+        self.segment = segment
+        self.position = start
+        self.next_offset: int | None = None
+        self.ended = False
+        """Whether nothing that follows is wanted."""
+        self._name = name
+        self._ending = ending
+        self._notes = notes
+        self._selection = selection
+        self._previous = -1
+        self._beyond = 0
+        self._hidden: int | None = None
+        """Where a whole batch starts within the bytes that a damaged one claims: the walk goes on there."""
+
+    def run(self, end: int, *, limited: bool = False) -> None:
+        """Read up to ``end`` and say what is there. ``limited``: the file goes on there, so nothing is torn."""
+        while True:
+            damage = self.read(end)
+            if self.ended or (damage is None and (self.position >= end or limited)):
+                break
+            torn = damage is None
+            damage = damage or torn_tail(self.segment, self.position, end)
+            following = None
+            if not self._ending.strict and damage.kind != "zero-tail":
+                following = self.segment.next_plausible(self.position + 1, end)
+            if torn and following is None:
+                self._ending.invalid_tail(self._name, end - self.position)
+            if following is None:
+                self._say(damage)
+                break
+            self.skip(damage, following)
+        self.finish()
+
+    def skip(self, damage: Finding, following: int) -> None:
+        """Leave out what is damaged, up to the batch at byte ``following``."""
+        self._say(not_the_tail(damage))
+        words = f"{following - self.position} bytes were skipped up to the next whole batch"
+        self._say(Finding(self.segment.path, "skipped", words, self.position))
+        self.position = following
+
+    def finish(self) -> None:
+        """Nothing more is read: say how far that was."""
+        gaps = self._notes.gap_findings(self.segment.path)
+        self._ending.end(gaps, self.position, self.next_offset)
+
+    def read(self, end: int) -> Finding | None:
+        """Show the whole batches up to ``end``; what is in the way of more, or None.
+
+        Raises LogError for a strict ending.
+        """
+        fast = self._ending.deep and self._ending.at_once and end - self.position >= FAST_FROM_BYTES
+        try:
+            while True:
+                for at, buffer, starts in self.segment.windows(self.position, end, window_bytes=WINDOW_BYTES):
+                    self._views([BatchView(buffer, start, at + start) for start in starts], fast)
+                    if self.ended or self._hidden is not None:
+                        break
+                if self._hidden is None:
+                    return None
+                self.position, self._hidden = self._hidden, None
+        except CorruptBatch as error:
+            if self._ending.strict:
+                raise
+            return self.segment.damage(error, self.position)
+
+    def _views(self, views: list[BatchView], fast: bool) -> None:
+        if self._selection is None:
+            for view in views[self._at_once(views) if fast else 0 :]:
+                self._batch(view, IN)
+                self._passed(view)
+                if self._hidden is not None:
+                    return
+            return
+        verdicts = [self._selection.of_batch(view) for view in views]
+        shown = self._at_once(views) if fast and all(verdict == IN for verdict in verdicts) else 0
+        for view, verdict in zip(views[shown:], verdicts[shown:], strict=True):
+            self._beyond = self._beyond + 1 if verdict == BEYOND else 0
+            if self._beyond == _BEYOND_FOR_SURE:
+                self.ended = True
+                return
+            if verdict in (OUT, BEYOND):
+                self._previous = -1  # what is between here and the next one shown is no gap
+            else:
+                self._batch(view, verdict)
+            self._passed(view)
+            if self._hidden is not None:
+                return
+
+    def _passed(self, view: BatchView) -> None:
+        self.position = view.file_position + view.size_bytes
+        self.next_offset = view.last_offset + 1
+
+    def _at_once(self, views: Sequence[BatchView]) -> int:
+        """Show batches many at a time, as long as they are plain; how many were shown."""
+        path = self.segment.path
+        sound = list(takewhile(lambda view: not header_problem(path, view), views))
+        crcs_ok = [view.crc_ok() for view in sound]
+        findings = [header_findings(path, view, crc_ok) for view, crc_ok in zip(sound, crcs_ok, strict=True)]
+        shown = 0
+        while shown < len(sound):
+            window = self._ending.window(sound[shown:], crcs_ok[shown:], findings[shown:])
+            if window is None:
+                break
+            for part in window.parts:
+                self._ending.line_bytes(part)
+            for before, after in window.gaps(self._previous):
+                self._notes.gap(path, before, after)
+            if window.last_offset is not None:
+                self._previous = window.last_offset
+            shown += window.batch_count
+            self._passed(sound[shown - 1])
+        for finding in chain.from_iterable(findings[:shown]):
+            self._notes.note(finding)
+        return shown
+
+    def _batch(self, view: BatchView, verdict: int) -> None:
+        problem = header_problem(self.segment.path, view)
+        if problem is not None:
+            self._ending.line(self._ending.broken_batch(view))
+            if self._ending.strict:
+                raise problem
+            self._say(Finding(self.segment.path, problem.kind, problem.words, view.file_position))
+            return
+        if verdict == PART and not any(True for _ in self._wanted(view)):
+            self._previous = -1
+            return
+        crc_ok = view.crc_ok()
+        self._ending.line(self._ending.batch(view, crc_ok))
+        for finding in header_findings(self.segment.path, view, crc_ok):
+            self._say(finding)
+        self._hidden = None if crc_ok else self._hidden_in(view)
+        if self._hidden is not None:
+            length = self._hidden - view.file_position
+            words = f"the batch claims {view.size_bytes} bytes; after {length} another one starts"
+            self._say(Finding(self.segment.path, "bad-length", words, view.file_position))
+        elif self._ending.deep:
+            self._records(view, verdict)
+
+    def _hidden_in(self, view: BatchView) -> int | None:
+        """Where to go on if the length of a batch with a wrong CRC is wrong too; a strict ending believes it."""
+        return None if self._ending.strict else self.segment.hidden_in(view)
+
+    def _wanted(self, view: BatchView) -> Iterator[Record]:
+        """The records that are asked for, as far as the batch can be read; damage is told when they are shown."""
+        assert self._selection is not None
+        try:
+            for record in readable_records(view):
+                if self._selection.of_record(record):
+                    yield record
+        except CorruptBatch:
+            # The records that cannot be read might be the ones that are looked for.
+            if view.last_offset >= (self._selection.from_offset or 0):
+                yield Record(view.last_offset, -1, None, None)
+
+    def _records(self, view: BatchView, verdict: int) -> None:
+        """Show the records of a batch."""
+        path, wanted = self.segment.path, None if verdict == IN else self._selection
+        record = self._ending.record
+        try:
+            for each in readable_records(view):
+                offset = each.offset
+                if offset != self._previous + 1 and self._previous >= 0:
+                    self._notes.gap(path, self._previous, offset)
+                self._previous = offset
+                if wanted is None or wanted.of_record(each):
+                    record(view, each)
+        except LogError as error:
+            if self._ending.strict:
+                raise _located(error, path, view) from error
+            words = f"batch with offsets up to {view.last_offset}: {error}"
+            kind = "bad-marker" if view.is_control else "unreadable-records"
+            self._say(Finding(path, kind, words, view.file_position, view.last_offset))
+
+    def _say(self, finding: Finding) -> None:
+        self._notes.note(finding)
+        self._ending.line(self._ending.finding_line(finding))
+
+
+class HeaderProblem(CorruptBatch):
+    """A header that keeps Kafka's tool from printing the second half of a batch's line."""
+
+    def __init__(self, path: str, view: BatchView, kind: str, words: str) -> None:
+        super().__init__(f"{path} at {view.file_position}: {words}", path=path, position=view.file_position)
+        self.kind = kind
+        self.words = words
+
+
+def header_problem(path: str, view: BatchView) -> HeaderProblem | None:
+    """What is impossible in a header, None if nothing is."""
+    if view.magic < 0:
+        return HeaderProblem(path, view, "unknown-magic", f"the batch has the magic {view.magic}")
+    if view.codec >= len(NAMES):
+        return HeaderProblem(path, view, "unknown-codec", f"the batch has the unknown compression codec {view.codec}")
+    return None
+
+
+def header_findings(path: str, view: BatchView, crc_ok: bool) -> list[Finding]:
+    """What is wrong with a header that can be shown."""
+    found = []
+    if not crc_ok:
+        words = "the CRC of the batch does not match its contents"
+        found.append(Finding(path, "crc-mismatch", words, view.file_position, view.last_offset))
+    if view.magic > 2:
+        words = f"the batch has the unknown magic {view.magic}"
+        found.append(Finding(path, "unknown-magic", words, view.file_position, view.last_offset))
+    return found
+
+
+def readable_records(view: BatchView) -> Iterator[Record]:
+    """The records; of a compressed batch all or none, as in Kafka's reader of files. Raises CorruptBatch."""
+    return iter(list(view.records())) if view.is_compressed else view.records()
+
+
+def _located(error: LogError, path: str, view: BatchView) -> LogError:
+    message = f"{path} at {view.file_position}: batch with offsets up to {view.last_offset}: {error}"
+    return type(error)(message, path=path, position=view.file_position)
