@@ -1,20 +1,26 @@
 """Topic patterns as Kafka's tools read them (``org.apache.kafka.server.util.TopicFilter.IncludeList``).
 
 ``--topic`` of most actions is a regular expression in Java's dialect, where a comma separates alternatives, spaces
-and surrounding quotes are dropped, and the whole name must match. So ``a.b`` also matches ``a_b``: commands that
-change something say on stderr what else was meant.
+and surrounding quotes are dropped, and the whole name must match. So ``a.b`` also matches ``a_b``, and ``.*`` matches
+Kafka's own topics: ``to_change`` is stricter where topics are changed or deleted.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kafka_tools.commands import _run
-from kafka_tools.errors import UsageError
+from kafka_tools.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import TopicListing
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 """Topics that Kafka itself writes (org.apache.kafka.common.internals.Topic)."""
+_KEPT_FROM_PATTERNS = INTERNAL_TOPICS | {"__remote_log_metadata", "__cluster_metadata"}
+"""Also those that Kafka writes without calling them internal."""
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]+")
 # Java reads these, Python either refuses them or reads something else.
@@ -43,18 +49,41 @@ class TopicPattern:
         """The matching ones of ``names``, sorted."""
         return sorted(name for name in names if self.matches(name))
 
-    def warn_of_more(self, selected: Iterable[str], action: str) -> None:
-        """Name on stderr every topic that a text which looks like one topic's name selected beyond that name.
 
-        A text with the signs of a pattern in it (``orders.*``) says itself that it means several.
-        """
-        more = [name for name in selected if name != self.text]
-        if more and _NAME.fullmatch(self.text):
-            literal = self.text.replace(".", "\\.")
-            _run.note(
-                f"warning: --topic '{self.text}' is a regular expression, in which '.' is any character; "
-                f"it also {action} {', '.join(more)}. Write '{literal}' for the one topic."
+def to_change(text: str, topics: Iterable[TopicListing], action: str) -> list[str]:
+    """The names of the existing topics that ``--topic text`` may change or delete, sorted.
+
+    Stricter than Kafka's tool, whose ``logs.a`` takes ``logs-a`` along, or instead when ``logs.a`` has gone already. A
+    text that is a topic's name, or several with commas or ``|`` between them, means just those. Any other text is a
+    pattern: what it matches is named before anything happens to it (``action``: "delete"), and topics of Kafka's own
+    are left out. Raises InputError when all that a pattern matches is left out, or names are not there but a pattern
+    of this text would match others.
+    """
+    pattern = TopicPattern(text)
+    internal = {topic.name: topic.is_internal or topic.name in _KEPT_FROM_PATTERNS for topic in topics}
+    matched = pattern.select(internal)
+    names = re.split("[,|]", text.strip().replace(" ", "").strip("\"'"))
+    if all(map(_NAME.fullmatch, names)):
+        meant = sorted(internal.keys() & names)
+        if matched and not meant:
+            raise InputError(
+                f"Topic '{text}' does not exist as expected; as a pattern it would {action} {', '.join(matched)}",
+                hint=f"for these write --topic '({text})'",
             )
+        return meant
+    kept = [name for name in matched if internal[name]]
+    meant = [name for name in matched if not internal[name]]
+    if kept and not meant:
+        raise InputError(
+            f"the pattern '{text}' matches only topics of Kafka's own: {', '.join(kept)}",
+            hint=f"to {action} one of them give its name and no pattern",
+        )
+    if meant:
+        count = "1 topic" if len(meant) == 1 else f"{len(meant)} topics"
+        _run.note(f"the pattern '{text}' matches {count} to {action}: {', '.join(meant)}")
+    if kept:
+        _run.note(f"left out, since a pattern does not {action} topics of Kafka's own: {', '.join(kept)}")
+    return meant
 
 
 def collides(name: str) -> bool:

@@ -61,7 +61,8 @@ _ALLOWED: dict[str, Sequence[str]] = {
     "--topic",
     metavar="NAME",
     shell_complete=topic_names,
-    help="The topic. For every action but --create a regular expression that the whole name matches: test\\\\.topic.",
+    help="The topic. --list and --describe take a regular expression that the whole name matches. --alter and --delete "
+    "also do; there a text that is a name, or names with commas between them, means just those topics.",
 )
 @option("--topic-id", metavar="UUID", help="The topic to describe, by its id.")
 @option(
@@ -182,7 +183,7 @@ def _alter(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     if not total:
         raise UsageError("--alter needs --partitions; settings are changed with kafka-configs")
     assignment = parse_replica_assignment(given["replica_assignment"]) if given["replica_assignment"] else None
-    names = _select_to_change(admin, given, "adds partitions to")
+    names = _select_to_change(admin, given, "add partitions to")
     described = admin.describe_topics(names) if assignment is not None and names else {}
     changes = {}
     for name in names:
@@ -196,7 +197,7 @@ def _alter(admin: AdminClient, given: dict[str, Any], output_format: str | None)
 
 
 def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    names = _select_to_change(admin, given, "deletes")
+    names = _select_to_change(admin, given, "delete")
     outcomes = admin.delete_topics(names) if names else {}
     return _outcome_of_each(outcomes, "deleted", "delete", output_format)
 
@@ -262,11 +263,19 @@ def _select(admin: AdminClient, given: dict[str, Any]) -> list[str]:
 
 
 def _select_to_change(admin: AdminClient, given: dict[str, Any], action: str) -> list[str]:
-    from kafka_tools.commands._patterns import TopicPattern
+    from kafka_tools.commands._patterns import to_change
 
-    names = _select(admin, given)
+    try:
+        names = to_change(given["topic"], admin.list_topics(), action)
+    except UsageError:
+        raise
+    except InputError as error:
+        if not given["if_exists"]:
+            error.item = given["topic"]
+            raise
+        _run.note(f"{error}: nothing is done")
+        return []
     _require(names, given)
-    TopicPattern(given["topic"]).warn_of_more(names, action)
     return names
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -80,6 +81,39 @@ def test_the_quorum_and_what_brokers_speak_are_the_same(kafka_43_three: RealKafk
     assert [line for line in our.splitlines() if not line.startswith(moving)] == [
         line for line in their.splitlines() if not line.startswith(moving)
     ]
+
+
+@pytest.fixture
+def moving(kafka_43_three: RealKafka) -> Iterator[str]:
+    """A topic whose partition 0 moves from brokers 1 and 2 to 2 and 3, so slowly that it does not arrive."""
+    name = fresh("moving")
+    done(ours(kafka_43_three, "topics", "--create", "--topic", name, "--replica-assignment", "1:2,2:3"))
+    produce(kafka_43_three, name, 2000)
+    plan = kafka_43_three.folder / f"{name}.json"
+    plan.write_text(
+        f'{{"version":1,"partitions":[{{"topic":"{name}","partition":0,"replicas":[2,3]}}]}}', encoding="utf-8"
+    )
+    main = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+    options = ("--reassignment-json-file", plan)
+    started = kafka_43_three.tool(main, *options, "--execute", "--throttle", 1)
+    assert "Successfully started" in started.stdout, started
+    yield name
+    kafka_43_three.tool(main, *options, "--cancel")
+
+
+def test_reassignments_in_progress_are_told_the_same(kafka_43_three: RealKafka, moving: str) -> None:
+    text = same(kafka_43_three, "topics", "--describe", "--topic", moving)
+    assert "ReplicationFactor: 2" in text
+    assert "Replicas: 2,3,1\tIsr: 1,2\tAdding Replicas: 3\tRemoving Replicas: 1\t" in text
+    assert text.count("Adding Replicas") == 1, "partition 1 does not move"
+    # A replica that is on its way is not missing.
+    for report in REPORTS:
+        same(kafka_43_three, "topics", "--describe", report, "--topic", moving)
+    assert same(kafka_43_three, "topics", "--describe", "--under-replicated-partitions", "--topic", moving) == ""
+    as_json = json.loads(done(ours(kafka_43_three, "topics", "--describe", "--topic", moving, "-o", "json")))
+    (row,) = as_json["data"]
+    assert row["replication_factor"] == 2
+    assert (row["partitions"][0]["adding_replicas"], row["partitions"][0]["removing_replicas"]) == ([3], [1])
 
 
 @pytest.fixture

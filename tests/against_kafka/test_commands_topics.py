@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.against_kafka.harness import RealKafka
+from tests.against_kafka.harness import RealKafka, eventually
 from tests.against_kafka.side_by_side import done, fresh, ours, same, theirs
 
 ONE = ("--partitions", 1, "--replication-factor", 1)
@@ -111,13 +111,47 @@ def test_topic_is_described_by_its_id(kafka_43: RealKafka) -> None:
     assert "TopicId 'AAAAAAAAAAAAAAAAAAAAAQ' does not exist as expected" in unknown.stderr
 
 
-def test_a_name_with_a_dot_warns_before_it_deletes_more(kafka_43: RealKafka) -> None:
-    done(ours(kafka_43, "topics", "--create", "--topic", "dotted.topic"))
-    done(ours(kafka_43, "topics", "--create", "--topic", "dottedXtopic"))
-    deleted = ours(kafka_43, "topics", "--delete", "--topic", "dotted.topic")
-    assert deleted.returncode == 0
-    assert "also deletes dottedXtopic" in deleted.stderr
-    assert "dotted" not in done(theirs(kafka_43, "topics", "--list"))
+@pytest.mark.parametrize("kafka_name", ["kafka_43", "kafka_11"])
+def test_a_name_deletes_and_alters_that_topic_alone(kafka_name: str, request: pytest.FixtureRequest) -> None:
+    kafka: RealKafka = request.getfixturevalue(kafka_name)
+    for name in ("dotted.topic", "dotted-topic"):
+        done(ours(kafka, "topics", "--create", "--topic", name, *ONE))
+    assert done(ours(kafka, "topics", "--alter", "--topic", "dotted.topic", "--partitions", 2)) == ""
+    assert "PartitionCount: 1" in done(ours(kafka, "topics", "--describe", "--topic", "dotted-topic"))
+    for expected in (0, 1):  # what is done twice does not go on to other topics
+        deleted = ours(kafka, "topics", "--delete", "--topic", "dotted.topic")
+        assert deleted.returncode == expected, deleted
+        eventually(lambda: _is_gone(kafka, "dotted.topic"))
+    assert "as a pattern it would delete dotted-topic" in deleted.stderr
+    assert "dotted-topic" in done(ours(kafka, "topics", "--list")).split()
+    pattern = ours(kafka, "topics", "--delete", "--topic", "dotted[.-]topic")
+    assert (pattern.returncode, pattern.stdout) == (0, "")
+    assert pattern.stderr == "the pattern 'dotted[.-]topic' matches 1 topic to delete: dotted-topic\n"
+
+
+def _is_gone(kafka: RealKafka, topic: str) -> None:
+    assert topic not in done(ours(kafka, "topics", "--list")).split()
+
+
+@pytest.mark.parametrize("kafka_name", ["kafka_43", "kafka_28", "kafka_11"])
+def test_patterns_do_not_reach_kafkas_own_topics(kafka_name: str, request: pytest.FixtureRequest) -> None:
+    kafka: RealKafka = request.getfixturevalue(kafka_name)
+    name = fresh("guarded")
+    done(ours(kafka, "topics", "--create", "--topic", name, *ONE))
+    reset = ("--reset-offsets", "--group", name, "--topic", name, "--to-earliest", "--execute")
+    done(ours(kafka, "consumer-groups", *reset))  # makes __consumer_offsets
+    for action in (("--delete",), ("--alter", "--partitions", 70)):
+        refused = ours(kafka, "topics", *action, "--topic", "__consumer_off.*")
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "matches only topics of Kafka's own: __consumer_offsets" in refused.stderr
+        ignored = ours(kafka, "topics", *action, "--topic", "__consumer_off.*", "--if-exists")
+        assert (ignored.returncode, ignored.stdout) == (0, "")
+        assert "matches only topics of Kafka's own: __consumer_offsets: nothing is done" in ignored.stderr
+    deleted = ours(kafka, "topics", "--delete", "--topic", f"{name}|__consumer_off.*")
+    assert deleted.returncode == 0, deleted
+    assert f"matches 1 topic to delete: {name}\n" in deleted.stderr
+    assert "left out, since a pattern does not delete topics of Kafka's own: __consumer_offsets\n" in deleted.stderr
+    assert "__consumer_offsets" in done(ours(kafka, "topics", "--list")).split()
 
 
 def test_topics_of_kafka_1_1_are_what_its_own_tool_says(kafka_11: RealKafka) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.commands._patterns import TopicPattern
-from kafka_tools.errors import UsageError
+from kafka_tools.admin.client import TopicListing
+from kafka_tools.commands._patterns import TopicPattern, to_change
+from kafka_tools.errors import InputError, UsageError
+from kafka_tools.values import ZERO_UUID
 
 NAMES = ["a.b", "a_b", "axb", "orders", "orders-2"]
 
@@ -32,15 +34,46 @@ def test_what_is_no_pattern_here_is_a_usage_error(text) -> None:
         TopicPattern(text)
 
 
-def test_a_name_with_a_dot_warns_of_the_other_topics_it_selects(capsys) -> None:
-    pattern = TopicPattern("a.b")
-    pattern.warn_of_more(["a.b", "a_b"], "deletes")
-    err = capsys.readouterr().err
-    assert "also deletes a_b" in err
-    assert r"'a\.b'" in err
+def listed(*names: str) -> list[TopicListing]:
+    return [TopicListing(name, ZERO_UUID, name == "__consumer_offsets") for name in names]
 
 
-@pytest.mark.parametrize("text, selected", [("a.b", ["a.b"]), ("a.*", ["a.b", "a_b"])])
-def test_no_warning_where_nothing_surprises(text, selected, capsys) -> None:
-    TopicPattern(text).warn_of_more(selected, "deletes")
+@pytest.mark.parametrize(
+    "text, meant",
+    [
+        ("a.b", ["a.b"]),
+        (" 'a.b' ", ["a.b"]),
+        ("a.b,orders", ["a.b", "orders"]),
+        ("a.b|orders|gone", ["a.b", "orders"]),
+        ("__consumer_offsets", ["__consumer_offsets"]),
+        ("gone", []),
+        ("", []),
+    ],
+)
+def test_a_text_that_is_a_name_changes_that_topic_alone_and_says_nothing(text, meant, capsys) -> None:
+    assert to_change(text, listed(*NAMES, "__consumer_offsets"), "delete") == meant
     assert capsys.readouterr().err == ""
+
+
+def test_a_name_that_is_not_there_changes_no_other_topic() -> None:
+    with pytest.raises(InputError) as failure:
+        to_change("a.b", listed("a_b", "axb"), "delete")
+    assert str(failure.value) == "Topic 'a.b' does not exist as expected; as a pattern it would delete a_b, axb"
+    assert failure.value.hint == "for these write --topic '(a.b)'"
+    assert to_change("(a.b)", listed("a_b", "axb"), "delete") == ["a_b", "axb"]
+
+
+def test_a_pattern_names_what_it_matches_and_leaves_kafkas_own_topics_out(capsys) -> None:
+    names = listed("__consumer_offsets", "__remote_log_metadata", "__transaction_state", "orders", "a.b")
+    assert to_change(".*", names, "delete") == ["a.b", "orders"]
+    assert capsys.readouterr().err.splitlines() == [
+        "the pattern '.*' matches 2 topics to delete: a.b, orders",
+        "left out, since a pattern does not delete topics of Kafka's own: "
+        "__consumer_offsets, __remote_log_metadata, __transaction_state",
+    ]
+
+
+@pytest.mark.parametrize("text", ["__.*", "(__consumer_offsets)", "__consumer_offset[s]"])
+def test_a_pattern_that_matches_only_kafkas_own_topics_is_refused(text) -> None:
+    with pytest.raises(InputError, match=r"matches only topics of Kafka's own: __consumer_offsets$"):
+        to_change(text, listed("__consumer_offsets", "orders"), "delete")
