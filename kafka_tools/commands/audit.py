@@ -119,7 +119,10 @@ def command(
         _print_tables(result)
         if report is not None:
             click.echo(f"The report is in {report}")
-    return _run.FAILED if _reaches(result.worst, fail_on) else 0
+    sys.stdout.flush()
+    for nothing in result.nothing_in:
+        _run.complain(click.get_current_context().command_path, f"{nothing.file} {nothing.detail}")
+    return _run.FAILED if result.nothing_in or _reaches(result.worst, fail_on) else 0
 
 
 def main() -> NoReturn:

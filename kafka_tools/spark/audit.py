@@ -20,7 +20,7 @@ from kafka_tools.spark.files import is_remote, modified_ms, normalised
 from kafka_tools.spark.findings import files, judgement
 from kafka_tools.spark.findings.copies import Suspect, locate
 from kafka_tools.spark.findings.facts import Around, PartitionFacts, finish, read_log_dir, seen_until
-from kafka_tools.spark.findings.kinds import INFO, WARNING
+from kafka_tools.spark.findings.kinds import ERROR, INFO, NO_PARTITIONS
 from kafka_tools.spark.measures.configs import read_configs
 from kafka_tools.spark.measures.partition import Depth, PartitionMeasures, measure
 from kafka_tools.spark.options import DEFAULT_RANGE_BYTES
@@ -92,6 +92,11 @@ class Audit(NamedTuple):
         found = {severity for severity, _ in self.finding_counts}
         return max(found, key=SEVERITIES.index, default=None)
 
+    @property
+    def nothing_in(self) -> list[AuditFinding]:
+        """A finding for each directory that was asked for and holds nothing to audit."""
+        return [finding for finding in self.findings if (finding.severity, finding.kind) == (ERROR, NO_PARTITIONS)]
+
 
 class _Plan:
     """What there is to read, found on the driver."""
@@ -106,6 +111,7 @@ class _Plan:
         self.sizes: dict[Key, list[int]] = {}
         self.on_disk: dict[str, str] = {}
         """Where each log directory's own files can be read: for those of a store, a copy."""
+        empty: list[str] = []
         for log_dir in log_dirs:
             before = len(self.keys)
             # First the partitions: they say in one line what a directory that cannot be read has.
@@ -121,19 +127,25 @@ class _Plan:
                         self.segments.append(segment)
                         self.sizes.setdefault(key, []).append(segment.size)
             if len(self.keys) == before:
-                self.findings.append(_nothing_in(log_dir, options.topics))
+                empty.append(log_dir)
             here = copies.enter_context(log_dir_copy(log_dir)) if is_remote(log_dir) else log_dir
             self.on_disk[log_dir] = here
             self.findings += (files.in_store(finding, here, log_dir) for finding in files.log_dir_findings(here))
+        self.findings += (_nothing_in(log_dir, options.topics, others=bool(self.keys)) for log_dir in empty)
 
 
-def _nothing_in(log_dir: str, topics: Sequence[str]) -> AuditFinding:
-    """A path that was mistyped must not look like a cluster in which nothing is wrong."""
-    if topics:
+def _nothing_in(log_dir: str, topics: Sequence[str], *, others: bool) -> AuditFinding:
+    """A path that was mistyped must not look like a cluster in which nothing is wrong.
+
+    ``others``: what was asked for is in other directories. A broker that has none of a topic's partitions is normal.
+    """
+    severity = ERROR
+    if topics and any(True for _ in partitions(log_dir, ())):
         text = f"holds no partition of a topic that matches {', '.join(topics)}"
+        severity = INFO if others else ERROR
     else:
         text = "holds no partition: is it a directory of the broker's log.dirs?"
-    return AuditFinding(WARNING, "no-partitions", None, None, log_dir, None, None, None, text)
+    return AuditFinding(severity, NO_PARTITIONS, None, None, log_dir, None, None, None, text)
 
 
 def _is_old(segment: Range, since_ms: int | None) -> bool:

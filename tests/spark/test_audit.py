@@ -75,9 +75,42 @@ def test_a_directory_without_partitions_is_not_said_to_be_well(spark: SparkSessi
         [],
         [("no-partitions", str(tmp_path))],
     )
-    answer = invoke(spark, str(tmp_path), "--fail-on", "warning")
+    page = tmp_path.parent / f"{tmp_path.name}.html"
+    for form in ((), ("--fail-on", "never"), ("-o", "json"), ("--report", str(page)), ("--headers-only",)):
+        answer = invoke(spark, str(tmp_path), *form)
+        assert answer.return_value == 1
+        line = f"{tmp_path} holds no partition: is it a directory of the broker's log.dirs?\n"
+        assert answer.stderr.endswith(line) and answer.stderr.count("\n") == 1
+    said = "No partition was found, so nothing was audited. Findings: 1 error."
+    assert invoke(spark, str(tmp_path)).stdout.splitlines()[-1] == said
+    assert said in page.read_text(encoding="utf-8")
+
+
+def test_one_path_without_partitions_among_others_fails_and_the_others_are_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    good = str(golden_root() / "m2-zstd-43" / "data")
+    answer = invoke(spark, good, str(tmp_path), "--fail-on", "never", "-o", "json")
     assert answer.return_value == 1
-    assert answer.stdout.splitlines()[-1] == "No partition was found, so nothing was audited. Findings: 1 warning."
+    assert answer.stderr.count("\n") == 1 and str(tmp_path) in answer.stderr
+    data = json.loads(answer.stdout)["data"]
+    assert [row["topic"] for row in data["partitions"]] == ["orders-zstd"]
+    assert [each["file"] for each in data["findings"] if each["kind"] == "no-partitions"] == [str(tmp_path)]
+
+
+def test_topics_that_only_one_broker_has_are_no_failure_but_those_that_none_has_are(spark: SparkSession) -> None:
+    dirs = [str(golden_root() / name / "data") for name in ("m2-zstd-43", "m2-gzip-43")]
+    answer = invoke(spark, *dirs, "--topics", "orders-zstd", "-o", "json")
+    assert (answer.return_value, answer.stderr) == (0, "")
+    findings = json.loads(answer.stdout)["data"]["findings"]
+    told = [(each["severity"], each["file"]) for each in findings if each["kind"] == "no-partitions"]
+    assert told == [("info", dirs[1])]
+    answer = invoke(spark, *dirs, "--topics", "order")
+    assert answer.return_value == 1
+    assert answer.stderr.splitlines() == [
+        f"{line}" for line in answer.stderr.splitlines() if "holds no partition of a topic that matches order" in line
+    ]
+    assert all(path in answer.stderr for path in dirs)
 
 
 def test_a_directory_that_is_missing_is_named(spark: SparkSession, tmp_path: Path) -> None:

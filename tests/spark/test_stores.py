@@ -246,6 +246,15 @@ def test_one_partition_in_a_store_is_audited_as_on_disk(endpoint: str, tmp_path:
     assert audited(path) == expected
 
 
+def test_a_path_of_a_store_without_partitions_is_an_error(endpoint: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="the Spark packages are not installed")
+    write(tmp_path, "orders", [b"no partition's name"])
+    (finding,) = (
+        each for each in audited(upload(tmp_path, "no-partitions"))["findings"] if each["severity"] == "error"
+    )
+    assert (finding["kind"], finding["file"]) == ("no-partitions", "LOGS")
+
+
 def test_logs_too_large_to_follow_are_not_fetched(
     endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

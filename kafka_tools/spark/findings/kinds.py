@@ -11,6 +11,8 @@ from kafka_tools.storage.findings import ERROR, INFO, WARNING, Kind
 
 _OFFSETS = "look at which records are missing (kafka-dump-log), and at the producer's and the leader's log of that time"
 
+NO_PARTITIONS = "no-partitions"
+
 AUDIT_KINDS: dict[str, Kind] = {
     # Producers
     "sequence-gap": Kind(
@@ -108,8 +110,8 @@ AUDIT_KINDS: dict[str, Kind] = {
     "unflushed": Kind(INFO, "what a broker has to read again after a crash: bytes beyond the recovery point"),
     "unfollowed": Kind(INFO, "there are more producers than the audit follows"),
     "left-out": Kind(INFO, "segments that end before --since were not read"),
-    "no-partitions": Kind(
-        WARNING,
+    NO_PARTITIONS: Kind(
+        ERROR,
         "there is nothing to audit: the directory holds no partition, or none of the topics asked for",
         "check the path (it is one of the broker's log.dirs, or one partition's directory) and --topics",
     ),
@@ -129,4 +131,4 @@ def by_stake(kind: str, size_bytes: int) -> str:
     return INFO if severity == WARNING and size_bytes < SMALL_BYTES else severity
 
 
-__all__ = ["AUDIT_KINDS", "ERROR", "INFO", "KINDS", "SMALL_BYTES", "WARNING", "by_stake"]
+__all__ = ["AUDIT_KINDS", "ERROR", "INFO", "KINDS", "NO_PARTITIONS", "SMALL_BYTES", "WARNING", "by_stake"]
