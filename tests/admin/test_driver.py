@@ -25,6 +25,7 @@ from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorReques
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.values import TopicPartition
+from tests.admin.virtual_cluster import VirtualCluster
 from tests.net.peers import HANG_UP, SILENCE, all_versions
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -126,21 +127,43 @@ def test_partition_without_a_leader_is_waited_for(scripted):
     assert admin.delete_records({T0: 5})[T0].get() == 5
 
 
-def test_partition_without_a_leader_ends_at_the_deadline_with_the_reason(scripted):
-    cluster, admin = scripted(timeout_s=0.3)
-    cluster.leaders = {T0: -1}
-    with pytest.raises(
-        DeadlineExceeded, match=r"timed out after 0\.3 s: delete records; last: LEADER_NOT_AVAILABLE: t-0"
-    ):
-        admin.delete_records({T0: 5})[T0].get()
+def test_partition_without_a_leader_ends_at_the_deadline_with_the_reason():
+    cluster = VirtualCluster()
+
+    def without_leader(request, version, node):
+        if not isinstance(request, MetadataRequest):
+            return None
+        response = cluster.truth(request, version)
+        for topic in response.topics:
+            for partition in topic.partitions:
+                partition.leader_id, partition.error_code = -1, error_codes.LEADER_NOT_AVAILABLE
+        return response
+
+    cluster.fault = without_leader
+    with cluster.admin(timeout_s=0.3) as admin:
+        with pytest.raises(
+            DeadlineExceeded, match=r"timed out after 0\.3 s: delete records; last: LEADER_NOT_AVAILABLE: t-0"
+        ):
+            admin.delete_records({T0: 5})[T0].get()
 
 
-def test_unknown_topic_fails_after_a_short_grace(scripted, monkeypatch):
-    monkeypatch.setattr(driver, "UNKNOWN_GRACE_S", 0.05)
-    cluster, admin = scripted()
-    with pytest.raises(NotFound, match=r"UNKNOWN_TOPIC_OR_PARTITION"):
+def test_unknown_topic_fails_after_a_short_grace():
+    cluster = VirtualCluster()
+
+    def without_the_topic(request, version, node):
+        if not isinstance(request, MetadataRequest):
+            return None
+        response = cluster.truth(request, version)
+        for topic in response.topics:
+            topic.partitions, topic.error_code = [], error_codes.UNKNOWN_TOPIC_OR_PARTITION
+        return response
+
+    cluster.fault = without_the_topic
+    with cluster.admin() as admin, pytest.raises(NotFound, match=r"UNKNOWN_TOPIC_OR_PARTITION"):
         admin.delete_records({T0: 5})[T0].get()
-    assert len(cluster.sent(MetadataRequest)) >= 2
+    asked = [request for _, _, request, _ in cluster.log if isinstance(request, MetadataRequest)]
+    assert len(asked) >= 2
+    assert cluster.network.clock.monotonic_s() < 2 * driver.UNKNOWN_GRACE_S + 1
 
 
 def test_topic_that_appears_within_the_grace_is_found(scripted):
@@ -218,12 +241,12 @@ def test_lost_connections_are_retried_up_to_the_setting(scripted):
     assert len(cluster.sent(DeleteRecordsRequest)) == 3
 
 
-def test_silent_node_ends_at_the_deadline(scripted):
-    cluster, admin = scripted(timeout_s=0.4)
-    cluster.leaders = {T0: 1}
-    cluster.handlers[DeleteRecordsRequest] = lambda request, version, node: SILENCE
-    with pytest.raises(DeadlineExceeded, match=r"timed out after 0\.4 s waiting for .* to answer DeleteRecords"):
-        admin.delete_records({T0: 5})[T0].get()
+def test_silent_node_ends_at_the_deadline():
+    cluster = VirtualCluster()
+    cluster.fault = lambda request, version, node: SILENCE if isinstance(request, DeleteRecordsRequest) else None
+    with cluster.admin(timeout_s=0.4) as admin:
+        with pytest.raises(DeadlineExceeded, match=r"timed out after 0\.4 s waiting for .* to answer DeleteRecords"):
+            admin.delete_records({T0: 5})[T0].get()
 
 
 @pytest.mark.req("AC-21")

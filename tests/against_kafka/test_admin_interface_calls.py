@@ -71,12 +71,17 @@ def test_authorized_operations(kafka: RealKafka, admin: AdminClient, topic: str)
 
 @over(OLD_AND_NEW)
 def test_replicas_are_found_in_their_directories(kafka: RealKafka, admin: AdminClient, topic: str) -> None:
+    """A broker knows of a leader a moment before it has made the replica's directory."""
     broker = admin.nodes()[0].id
     here, nowhere = ReplicaPlace(topic, 0, broker), ReplicaPlace("no-such-topic", 0, broker)
-    found = admin.describe_replica_log_dirs([here, nowhere]).raise_any().succeeded()
-    assert found[here].current in [str(path) for path in kafka.log_dirs]
-    assert (found[here].current_lag, found[here].future) == (0, None)
-    assert found[nowhere] == (None, None, None, None)
+
+    def are_found() -> None:
+        found = admin.describe_replica_log_dirs([here, nowhere]).raise_any().succeeded()
+        assert found[here].current in [str(path) for path in kafka.log_dirs]
+        assert (found[here].current_lag, found[here].future) == (0, None)
+        assert found[nowhere] == (None, None, None, None)
+
+    eventually(are_found)
 
 
 @over(OLD_AND_NEW)

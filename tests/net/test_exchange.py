@@ -28,6 +28,7 @@ from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequ
 from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafka_tools.values import Node
 from tests.net.peers import HANG_UP, SILENCE, ScriptedNode, all_versions, versions_response
+from tests.net.virtual import VirtualNetwork, VirtualNode
 
 LONG_S = 30.0
 
@@ -39,6 +40,20 @@ def exchange(bootstrap, **settings):
 
 def deadline(seconds=LONG_S):
     return Deadline(SystemClock(), seconds)
+
+
+@contextlib.contextmanager
+def in_virtual_time(node, **settings):
+    """(client, the node's address): what is about time limits, whatever else the machine does."""
+    with VirtualNetwork([node]).patched(), exchange(f"{node.host}:{node.port}", **settings) as client:
+        yield client, Node(node.id, node.host, node.port)
+
+
+class MuteNode(VirtualNode):
+    """Takes connections and says nothing, not even its versions."""
+
+    def reply(self, request, version, is_first):
+        return SILENCE
 
 
 def metadata(request, version, state):
@@ -252,24 +267,23 @@ def test_advertised_address_that_does_not_answer_is_told_apart(free_port):
 
 @pytest.mark.req("AC-12")
 def test_deadline_ends_a_call_and_its_connection():
-    with ScriptedNode(lambda *_: SILENCE) as node, exchange(node.bootstrap) as client:
+    with in_virtual_time(VirtualNode(1, lambda *_: SILENCE)) as (client, node):
         with pytest.raises(DeadlineExceeded, match=r"timed out after 0\.3 s waiting for .* to answer Metadata"):
-            client.call(node.node, MetadataRequest(), deadline(0.3))
-        assert not client.is_connected(node.node)
+            client.call(node, MetadataRequest(), deadline(0.3))
+        assert not client.is_connected(node)
 
 
 def test_request_timeout_is_shorter_than_the_deadline():
-    with ScriptedNode(lambda *_: SILENCE) as node, exchange(node.bootstrap, request_timeout_ms=200) as client:
+    with in_virtual_time(VirtualNode(1, lambda *_: SILENCE), request_timeout_ms=200) as (client, node):
         with pytest.raises(Disconnected, match=r"did not answer Metadata within 0\.2 s"):
-            client.call(node.node, MetadataRequest(), deadline())
+            client.call(node, MetadataRequest(), deadline())
 
 
 def test_silent_server_ends_at_the_deadline_with_its_stage():
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        with exchange(f"127.0.0.1:{silent.getsockname()[1]}") as client:
-            with pytest.raises(DeadlineExceeded, match=r"timed out after 0\.3 s .*\(stage: versions\)") as caught:
-                client.bootstrap(deadline(0.3))
-            assert "security.protocol" in caught.value.hint
+    with in_virtual_time(MuteNode(1, lambda *_: SILENCE)) as (client, _):
+        with pytest.raises(DeadlineExceeded, match=r"timed out after 0\.3 s .*\(stage: versions\)") as caught:
+            client.bootstrap(deadline(0.3))
+        assert "security.protocol" in caught.value.hint
 
 
 def test_connection_that_the_broker_closed_while_idle_is_replaced():
@@ -416,12 +430,12 @@ def test_connection_is_replaced_before_its_login_expires():
         "sasl.mechanism": "PLAIN",
         "sasl.jaas.config": 'PlainLoginModule required username="u" password="p";',
     }
-    with ScriptedNode(answer) as node, Exchange(ClientConfig({"bootstrap.servers": node.bootstrap} | login)) as client:
-        client.call(node.node, MetadataRequest(), deadline())
-        client.call(node.node, MetadataRequest(), deadline())
+    with in_virtual_time(node := VirtualNode(1, answer), **login) as (client, address):
+        client.call(address, MetadataRequest(), deadline())
+        client.call(address, MetadataRequest(), deadline())
         assert node.connections == 1
         SystemClock().sleep(0.3)
-        client.call(node.node, MetadataRequest(), deadline())
+        client.call(address, MetadataRequest(), deadline())
         assert node.connections == 2
 
 
