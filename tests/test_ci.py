@@ -1,11 +1,14 @@
-"""The CI script names what it lacks before it does anything."""
+"""The CI script names what it lacks before it does anything, and at its end what did not pass at once."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 NEEDED = ("bash", "dirname", "sed", "env")
 
@@ -51,3 +54,54 @@ def test_an_old_java_is_not_enough(repository: Path, tmp_path: Path) -> None:
     complaint = fails(repository, path)
     assert "java of Java 17 or later" in complaint
     assert "javac of Java 17 or later" in complaint
+
+
+FAKE_PYTHON = """#!/usr/bin/env bash
+# Stands for python3 and for the environment's python and pip: installs nothing, and its pytest fails as it is told.
+case "$*" in
+    "-m venv .venv") mkdir -p .venv/bin; for name in python pip pytest; do cp "$0" ".venv/bin/$name"; done ;;
+    -c*|--version) exec "{python}" "$@" ;;
+    "-m pytest"*)
+        echo run >>"{folder}/runs"
+        number="$(wc -l <"{folder}/runs")"
+        mkdir -p .pytest_cache/v/cache
+        cp "{folder}/lastfailed-$((number))" .pytest_cache/v/cache/lastfailed
+        exit "$(cat "{folder}/status-$((number))")" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("passes_alone", [True, False])
+def test_what_failed_first_is_named_at_the_end(repository: Path, tmp_path: Path, passes_alone: bool) -> None:
+    shaky, broken = "tests/a/test_x.py::test_shaky[a b]", "tests/a/test_x.py::test_broken"
+    runs = [({shaky: True, broken: True}, 1), ({} if passes_alone else {broken: True}, 0 if passes_alone else 1)]
+    for number, (failed, status) in enumerate(runs, 1):
+        (tmp_path / f"lastfailed-{number}").write_text(json.dumps(failed, indent=2), encoding="utf-8")
+        (tmp_path / f"status-{number}").write_text(str(status), encoding="utf-8")
+    programs = ("tar", "mktemp", "rm", "mkdir", "cp", "cat", "wc", "timeout", "comm", "sort", "sleep")
+    path = tools(tmp_path / "bin", *NEEDED, *programs)
+    fakes = {
+        "python3": FAKE_PYTHON.format(python=sys.executable, folder=tmp_path),
+        "java": "#!/usr/bin/env bash\necho 'openjdk version \"17.0.2\"' >&2\n",
+        "javac": "#!/usr/bin/env bash\necho 'javac 17.0.2' >&2\n",
+        "mvn": "#!/usr/bin/env bash\n",
+    }
+    for name, text in fakes.items():
+        (path / name).write_text(text, encoding="utf-8")
+        (path / name).chmod(0o755)
+    checkout = tmp_path / "checkout"
+    (checkout / ".ci").mkdir(parents=True)
+    shutil.copy(repository / ".ci" / "run", checkout / ".ci" / "run")
+    environment = {"PATH": str(path), "HOME": str(path), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [path / "bash", checkout / ".ci" / "run"], capture_output=True, text=True, timeout=120, env=environment
+    )
+    end = done.stdout.partition("== What failed, once more, alone\n")[2]
+    alone, passed = "== Failed among the others and alone:", "== Failed among the others and passed alone:"
+    if passes_alone:
+        assert done.returncode == 0, done.stderr
+        assert end.splitlines() == ["", passed, broken, shaky, "", "== All tests pass, some of them only alone."]
+    else:
+        assert done.returncode == 1
+        assert end.splitlines() == ["", alone, broken, "", passed, shaky]
+        assert ".ci/run: failed with status 1" in done.stderr
