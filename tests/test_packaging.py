@@ -85,6 +85,15 @@ def environment(tmp_path: Path) -> Callable[..., Path]:
     return with_dependencies
 
 
+def finds_sources(bin_folder: Path, tmp_path: Path) -> bool:
+    """Whether top-level modules of the names that Spark looks for are there and give the data sources."""
+    program = "import pyspark_kafka_log_batches as b, pyspark_kafka_log_files as f, pyspark_kafka_log_records as r;"
+    names = run(
+        bin_folder / "python", "-c", program + "print(*(m.DefaultSource.name() for m in (b, f, r)))", cwd=tmp_path
+    )
+    return names.split() == ["kafka_log_batches", "kafka_log_files", "kafka_log_records"]
+
+
 def works(bin_folder: Path, tmp_path: Path) -> Path:
     """Run the installed commands away from the checkout; the folder that the package was imported from."""
     assert run(bin_folder / "kafka-tools", "--version", cwd=tmp_path).startswith("kafka-tools ")
@@ -104,6 +113,7 @@ def test_wheel_works_where_it_is_installed(
 ) -> None:
     bin_folder = environment(built["wheel"])
     assert (tmp_path / "environment").resolve() in works(bin_folder, tmp_path).parents
+    assert finds_sources(bin_folder, tmp_path)
 
 
 def test_sdist_works_where_it_is_installed(
@@ -116,6 +126,7 @@ def test_sdist_works_where_it_is_installed(
 def test_editable_install_is_the_checkout(checkout: Path, environment: Callable[..., Path], tmp_path: Path) -> None:
     bin_folder = environment("--editable", checkout)
     assert works(bin_folder, tmp_path) == (checkout / "kafka_tools" / "__init__.py").resolve()
+    assert finds_sources(bin_folder, tmp_path)
 
 
 def test_wheel_holds_the_package_and_nothing_else(built: dict[str, Path]) -> None:
@@ -128,8 +139,8 @@ def test_wheel_holds_the_package_and_nothing_else(built: dict[str, Path]) -> Non
         f"kafka_tools/_schemas/{name}" for name in SCHEMAS
     ]
     assert "kafka_tools/py.typed" in names
-    sources = {str(path.relative_to(ROOT)) for path in (ROOT / "kafka_tools").rglob("*.py")}
-    assert sources - set(names) == set()
+    inside = {str(path.relative_to(ROOT)) for path in (ROOT / "kafka_tools").rglob("*.py")}
+    assert {name.removeprefix("kafka_tools/spark/discovered/") for name in inside} - set(names) == set()
 
 
 def test_sdist_holds_what_building_and_testing_need(built: dict[str, Path]) -> None:
