@@ -1,7 +1,6 @@
 """A connection as five verbs: read, write, start_tls, close, peer. None of them ever blocks.
 
-Knows neither frames nor messages. ``SocketTransport`` is a TCP connection; ``MemoryTransport`` is one end of a pair
-for tests and simulation. TLS itself lives in ``net.tls``, which is imported only when a connection uses it.
+Knows neither frames nor messages. TLS itself lives in ``net.tls``, which is imported only when a connection uses it.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kafka_tools.errors import ConnectFailed, Disconnected
 from kafka_tools.values import format_address
@@ -20,28 +19,8 @@ if TYPE_CHECKING:
 READ_BYTES = 256 * 1024
 
 
-class Transport(Protocol):
-    """One connection, non-blocking."""
-
-    def read(self) -> bytes | None:
-        """What has arrived; None when nothing has, ``b""`` at the end of the stream. Raises Disconnected, TlsFailed."""
-
-    def write(self, data: memoryview) -> int:
-        """How many of the bytes were taken; 0 when the peer must read first. Raises Disconnected, TlsFailed."""
-
-    def start_tls(self, settings: TlsSettings, host: str) -> bool:
-        """Begin or continue the TLS handshake with ``host``; True once it is complete. Raises TlsFailed."""
-
-    def close(self) -> None:
-        """Release the connection; harmless when repeated."""
-
-    @property
-    def peer(self) -> str:
-        """``host:port`` of the other side, for messages."""
-
-
 class SocketTransport:
-    """A TCP connection. ``fileno`` and ``wants_write`` are for a selector."""
+    """A TCP connection, non-blocking. ``fileno`` and ``wants_write`` are for a selector."""
 
     def __init__(self, sock: socket.socket, peer: str) -> None:
         self._socket = sock
@@ -86,6 +65,7 @@ class SocketTransport:
         return self._socket.fileno()
 
     def read(self) -> bytes | None:
+        """What has arrived; None when nothing has, ``b""`` at the end of the stream. Raises Disconnected, TlsFailed."""
         try:
             return self._socket.recv(READ_BYTES) if self._tls is None else self._tls.read(READ_BYTES)
         except BlockingIOError:
@@ -94,6 +74,7 @@ class SocketTransport:
             raise self._disconnected(error) from error
 
     def write(self, data: memoryview) -> int:
+        """How many of the bytes were taken; 0 when the peer must read first. Raises Disconnected, TlsFailed."""
         try:
             return self._socket.send(data) if self._tls is None else self._tls.write(data)
         except BlockingIOError:
@@ -102,6 +83,7 @@ class SocketTransport:
             raise self._disconnected(error) from error
 
     def start_tls(self, settings: TlsSettings, host: str) -> bool:
+        """Begin or continue the TLS handshake with ``host``; True once it is complete. Raises TlsFailed."""
         if self._tls is None:
             from kafka_tools.net.tls import TlsStream
 
@@ -121,52 +103,13 @@ class SocketTransport:
         return " ".join(self._tls.chosen) if self._tls is not None else ""
 
     def close(self) -> None:
+        """Release the connection; harmless when repeated."""
         self._socket.close()
 
     @property
     def peer(self) -> str:
+        """``host:port`` of the other side, for messages."""
         return self._peer
 
     def _disconnected(self, error: OSError) -> Disconnected:
         return Disconnected(f"connection to {self._peer} broke: {error.strerror or error}", node=self._peer)
-
-
-class MemoryTransport:
-    """One end of a pair of connected buffers; ``MemoryTransport.pair()`` makes both."""
-
-    def __init__(self, peer: str) -> None:
-        self._peer = peer
-        self._incoming = bytearray()
-        self._other: MemoryTransport | None = None
-        self._closed = False
-
-    @classmethod
-    def pair(cls) -> tuple[MemoryTransport, MemoryTransport]:
-        """Two ends: what one writes the other reads."""
-        client, server = cls("memory:server"), cls("memory:client")
-        client._other, server._other = server, client
-        return client, server
-
-    def read(self) -> bytes | None:
-        if self._incoming:
-            data = bytes(self._incoming)
-            self._incoming.clear()
-            return data
-        ended = self._closed or self._other is None or self._other._closed
-        return b"" if ended else None
-
-    def write(self, data: memoryview) -> int:
-        if self._closed or self._other is None or self._other._closed:
-            raise Disconnected(f"connection to {self._peer} broke: closed", node=self._peer)
-        self._other._incoming += data
-        return len(data)
-
-    def start_tls(self, settings: TlsSettings, host: str) -> bool:
-        raise Disconnected("a connection in memory has no TLS", node=self._peer)
-
-    def close(self) -> None:
-        self._closed = True
-
-    @property
-    def peer(self) -> str:
-        return self._peer

@@ -50,7 +50,6 @@ class Field:
     __slots__ = (
         "_flexible",
         "default",
-        "entity",
         "ignorable",
         "item",
         "json_name",
@@ -74,7 +73,6 @@ class Field:
         tag: int | None = None,
         tagged: str | None = None,
         ignorable: bool = False,
-        entity: str | None = None,
         map_key: bool = False,
         secret: bool = False,
         json: str | None = None,
@@ -89,7 +87,6 @@ class Field:
         self.tag = tag
         self.tagged = Versions.parse(tagged if tagged is not None else (versions if tag is not None else None))
         self.ignorable = ignorable
-        self.entity = entity
         self.map_key = map_key
         self.secret = secret
         self.json_name = json or ""

@@ -12,10 +12,10 @@ class AddOffsetsToTxnRequest(Request, key=25, route=TRANSACTION_COORDINATOR, ver
     v3: flexible.
     """
 
-    transactional_id = string(entity="transactionalId")
-    producer_id = int64(entity="producerId")
+    transactional_id = string()
+    producer_id = int64()
     producer_epoch = int16()
-    group_id = string(entity="groupId")
+    group_id = string()
 
 
 class AddOffsetsToTxnResponse(Response, key=25, versions="0-4", flexible="3+"):

@@ -10,7 +10,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class Topic(Struct):
-    name = string(entity="topicName", map_key=True)
+    name = string(map_key=True)
     partitions = array(int32())
 
 
@@ -23,15 +23,15 @@ class AddPartitionsToTxnRequest(Request, key=24, route=TRANSACTION_COORDINATOR, 
     """
 
     class Transaction(Struct):
-        transactional_id = string(versions="4+", entity="transactionalId", map_key=True)
-        producer_id = int64(versions="4+", entity="producerId")
+        transactional_id = string(versions="4+", map_key=True)
+        producer_id = int64(versions="4+")
         producer_epoch = int16(versions="4+")
         verify_only = boolean(versions="4+")
         topics = array(Topic, versions="4+")
 
     transactions = array(Transaction, versions="4+")
-    v3_and_below_transactional_id = string(versions="0-3", entity="transactionalId")
-    v3_and_below_producer_id = int64(versions="0-3", entity="producerId")
+    v3_and_below_transactional_id = string(versions="0-3")
+    v3_and_below_producer_id = int64(versions="0-3")
     v3_and_below_producer_epoch = int16(versions="0-3")
     v3_and_below_topics = array(Topic, versions="0-3")
 
@@ -42,7 +42,7 @@ class PartitionResult(Struct):
 
 
 class TopicResult(Struct):
-    name = string(entity="topicName", map_key=True)
+    name = string(map_key=True)
     results_by_partition = array(PartitionResult)
 
 
@@ -57,7 +57,7 @@ class AddPartitionsToTxnResponse(Response, key=24, versions="0-5", flexible="3+"
     error_code = int16(versions="4+", ignorable=True)
 
     class Result(Struct):
-        transactional_id = string(versions="4+", entity="transactionalId", map_key=True)
+        transactional_id = string(versions="4+", map_key=True)
         topic_results = array(TopicResult, versions="4+")
 
     results_by_transaction = array(Result, versions="4+")

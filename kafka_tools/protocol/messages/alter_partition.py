@@ -14,20 +14,20 @@ class AlterPartitionRequest(Request, key=56, route=CONTROLLER, versions="0-3", f
     v3: adds topics[].partitions[].new_isr_with_epochs; drops topics[].partitions[].new_isr.
     """
 
-    broker_id = int32(entity="brokerId")
+    broker_id = int32()
     broker_epoch = int64(default=-1)
 
     class TopicData(Struct):
-        topic_name = string(versions="0-1", ignorable=True, entity="topicName")
+        topic_name = string(versions="0-1", ignorable=True)
         topic_id = uuid(versions="2+", ignorable=True)
 
         class PartitionData(Struct):
             partition_index = int32()
             leader_epoch = int32()
-            new_isr = array(int32(), versions="0-2", entity="brokerId")
+            new_isr = array(int32(), versions="0-2")
 
             class BrokerState(Struct):
-                broker_id = int32(versions="3+", entity="brokerId")
+                broker_id = int32(versions="3+")
                 broker_epoch = int64(versions="3+", default=-1)
 
             new_isr_with_epochs = array(BrokerState, versions="3+")
@@ -50,15 +50,15 @@ class AlterPartitionResponse(Response, key=56, versions="0-3", flexible="0+"):
     error_code = int16()
 
     class TopicData(Struct):
-        topic_name = string(versions="0-1", ignorable=True, entity="topicName")
+        topic_name = string(versions="0-1", ignorable=True)
         topic_id = uuid(versions="2+", ignorable=True)
 
         class PartitionData(Struct):
             partition_index = int32()
             error_code = int16()
-            leader_id = int32(entity="brokerId")
+            leader_id = int32()
             leader_epoch = int32()
-            isr = array(int32(), entity="brokerId")
+            isr = array(int32())
             leader_recovery_state = int8(versions="1+", ignorable=True)
             partition_epoch = int32()
 

@@ -16,11 +16,11 @@ class AlterPartitionReassignmentsRequest(Request, key=45, route=CONTROLLER, vers
     allow_replication_factor_change = boolean(versions="1+", default=True)
 
     class ReassignableTopic(Struct):
-        name = string(entity="topicName")
+        name = string()
 
         class ReassignablePartition(Struct):
             partition_index = int32()
-            replicas = array(int32(), nullable="0+", default=None, entity="brokerId")
+            replicas = array(int32(), nullable="0+", default=None)
 
         partitions = array(ReassignablePartition)
 
@@ -39,7 +39,7 @@ class AlterPartitionReassignmentsResponse(Response, key=45, versions="0-1", flex
     error_message = string(nullable="0+")
 
     class ReassignableTopicResponse(Struct):
-        name = string(entity="topicName")
+        name = string()
 
         class ReassignablePartitionResponse(Struct):
             partition_index = int32()

@@ -16,7 +16,7 @@ class AlterReplicaLogDirsRequest(Request, key=34, route=GIVEN_NODE, versions="0-
         path = string(map_key=True)
 
         class AlterReplicaLogDirTopic(Struct):
-            name = string(entity="topicName", map_key=True)
+            name = string(map_key=True)
             partitions = array(int32())
 
         topics = array(AlterReplicaLogDirTopic)
@@ -33,7 +33,7 @@ class AlterReplicaLogDirsResponse(Response, key=34, versions="0-2", flexible="2+
     throttle_time_ms = int32()
 
     class AlterReplicaLogDirTopicResult(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
 
         class AlterReplicaLogDirPartitionResult(Struct):
             partition_index = int32()

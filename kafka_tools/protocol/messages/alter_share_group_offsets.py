@@ -9,10 +9,10 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 class AlterShareGroupOffsetsRequest(Request, key=91, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
     """Request of AlterShareGroupOffsets."""
 
-    group_id = string(entity="groupId")
+    group_id = string()
 
     class RequestTopic(Struct):
-        topic_name = string(entity="topicName", map_key=True)
+        topic_name = string(map_key=True)
 
         class RequestPartition(Struct):
             partition_index = int32()
@@ -31,7 +31,7 @@ class AlterShareGroupOffsetsResponse(Response, key=91, versions="0", flexible="0
     error_message = string(nullable="0+", default=None)
 
     class ResponseTopic(Struct):
-        topic_name = string(entity="topicName", map_key=True)
+        topic_name = string(map_key=True)
         topic_id = uuid()
 
         class ResponsePartition(Struct):

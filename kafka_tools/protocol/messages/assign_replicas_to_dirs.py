@@ -9,7 +9,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 class AssignReplicasToDirsRequest(Request, key=73, route=CONTROLLER, versions="0", flexible="0+"):
     """Request of AssignReplicasToDirs."""
 
-    broker_id = int32(entity="brokerId")
+    broker_id = int32()
     broker_epoch = int64(default=-1)
 
     class DirectoryData(Struct):

@@ -13,15 +13,15 @@ class BeginQuorumEpochRequest(Request, key=53, route=QUORUM_PEER, versions="0-1"
     """
 
     cluster_id = string(nullable="0+", default=None)
-    voter_id = int32(versions="1+", default=-1, ignorable=True, entity="brokerId")
+    voter_id = int32(versions="1+", default=-1, ignorable=True)
 
     class TopicData(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
 
         class PartitionData(Struct):
             partition_index = int32()
             voter_directory_id = uuid(versions="1+", ignorable=True)
-            leader_id = int32(entity="brokerId")
+            leader_id = int32()
             leader_epoch = int32()
 
         partitions = array(PartitionData)
@@ -45,12 +45,12 @@ class BeginQuorumEpochResponse(Response, key=53, versions="0-1", flexible="1+"):
     error_code = int16()
 
     class TopicData(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
 
         class PartitionData(Struct):
             partition_index = int32()
             error_code = int16()
-            leader_id = int32(entity="brokerId")
+            leader_id = int32()
             leader_epoch = int32()
 
         partitions = array(PartitionData)
@@ -58,7 +58,7 @@ class BeginQuorumEpochResponse(Response, key=53, versions="0-1", flexible="1+"):
     topics = array(TopicData)
 
     class NodeEndpoint(Struct):
-        node_id = int32(versions="1+", entity="brokerId", map_key=True)
+        node_id = int32(versions="1+", map_key=True)
         host = string(versions="1+")
         port = uint16(versions="1+")
 

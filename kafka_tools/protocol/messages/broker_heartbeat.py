@@ -13,7 +13,7 @@ class BrokerHeartbeatRequest(Request, key=63, route=CONTROLLER, versions="0-2", 
     v2: adds cordoned_log_dirs.
     """
 
-    broker_id = int32(entity="brokerId")
+    broker_id = int32()
     broker_epoch = int64(default=-1)
     current_metadata_offset = int64()
     want_fence = boolean()

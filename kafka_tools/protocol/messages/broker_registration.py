@@ -26,7 +26,7 @@ class BrokerRegistrationRequest(Request, key=62, route=CONTROLLER, versions="0-4
     v3: adds previous_broker_epoch.
     """
 
-    broker_id = int32(entity="brokerId")
+    broker_id = int32()
     cluster_id = string()
     incarnation_id = uuid()
 

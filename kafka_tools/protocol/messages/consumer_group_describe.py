@@ -21,13 +21,13 @@ from kafka_tools.protocol.schema import (
 class ConsumerGroupDescribeRequest(Request, key=69, route=GROUP_COORDINATOR, versions="0-1", flexible="0+"):
     """Request of ConsumerGroupDescribe."""
 
-    group_ids = array(string(), entity="groupId")
+    group_ids = array(string())
     include_authorized_operations = boolean()
 
 
 class TopicPartitions(Struct):
     topic_id = uuid()
-    topic_name = string(entity="topicName")
+    topic_name = string()
     partitions = array(int32())
 
 
@@ -46,7 +46,7 @@ class ConsumerGroupDescribeResponse(Response, key=69, versions="0-1", flexible="
     class DescribedGroup(Struct):
         error_code = int16()
         error_message = string(nullable="0+", default=None)
-        group_id = string(entity="groupId")
+        group_id = string()
         group_state = string()
         group_epoch = int32()
         assignment_epoch = int32()
@@ -59,7 +59,7 @@ class ConsumerGroupDescribeResponse(Response, key=69, versions="0-1", flexible="
             member_epoch = int32()
             client_id = string()
             client_host = string()
-            subscribed_topic_names = array(string(), entity="topicName")
+            subscribed_topic_names = array(string())
             subscribed_topic_regex = string(nullable="0+", default=None)
             assignment = struct(Assignment)
             target_assignment = struct(Assignment)

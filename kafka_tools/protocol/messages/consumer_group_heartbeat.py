@@ -15,13 +15,13 @@ class ConsumerGroupHeartbeatRequest(Request, key=68, route=GROUP_COORDINATOR, ve
     v1: adds subscribed_topic_regex.
     """
 
-    group_id = string(entity="groupId")
+    group_id = string()
     member_id = string()
     member_epoch = int32()
     instance_id = string(nullable="0+", default=None)
     rack_id = string(nullable="0+", default=None)
     rebalance_timeout_ms = int32(default=-1)
-    subscribed_topic_names = array(string(), nullable="0+", default=None, entity="topicName")
+    subscribed_topic_names = array(string(), nullable="0+", default=None)
     subscribed_topic_regex = string(versions="1+", nullable="1+", default=None)
     server_assignor = string(nullable="0+", default=None)
 

@@ -16,7 +16,7 @@ class ControlledShutdownRequest(Request, key=7, route=CONTROLLER, versions="0-3"
     v3: flexible.
     """
 
-    broker_id = int32(entity="brokerId")
+    broker_id = int32()
     broker_epoch = int64(versions="2+", default=-1, ignorable=True)
 
 
@@ -29,7 +29,7 @@ class ControlledShutdownResponse(Response, key=7, versions="0-3", flexible="3+")
     error_code = int16()
 
     class RemainingPartition(Struct):
-        topic_name = string(entity="topicName", map_key=True)
+        topic_name = string(map_key=True)
         partition_index = int32(map_key=True)
 
     remaining_partitions = array(RemainingPartition)

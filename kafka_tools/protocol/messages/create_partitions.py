@@ -13,11 +13,11 @@ class CreatePartitionsRequest(Request, key=37, route=CONTROLLER, versions="0-3",
     """
 
     class Topic(Struct):
-        name = string(entity="topicName", map_key=True)
+        name = string(map_key=True)
         count = int32()
 
         class Assignment(Struct):
-            broker_ids = array(int32(), entity="brokerId")
+            broker_ids = array(int32())
 
         assignments = array(Assignment, nullable="0+")
 
@@ -35,7 +35,7 @@ class CreatePartitionsResponse(Response, key=37, versions="0-3", flexible="2+"):
     throttle_time_ms = int32()
 
     class TopicResult(Struct):
-        name = string(entity="topicName")
+        name = string()
         error_code = int16()
         error_message = string(nullable="0+", default=None)
 

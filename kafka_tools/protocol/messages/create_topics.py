@@ -14,13 +14,13 @@ class CreateTopicsRequest(Request, key=19, route=CONTROLLER, versions="0-7", fle
     """
 
     class CreatableTopic(Struct):
-        name = string(entity="topicName", map_key=True)
+        name = string(map_key=True)
         num_partitions = int32()
         replication_factor = int16()
 
         class CreatableReplicaAssignment(Struct):
             partition_index = int32(map_key=True)
-            broker_ids = array(int32(), entity="brokerId")
+            broker_ids = array(int32())
 
         assignments = array(CreatableReplicaAssignment)
 
@@ -48,7 +48,7 @@ class CreateTopicsResponse(Response, key=19, versions="0-7", flexible="5+"):
     throttle_time_ms = int32(versions="2+", ignorable=True)
 
     class CreatableTopicResult(Struct):
-        name = string(entity="topicName", map_key=True)
+        name = string(map_key=True)
         topic_id = uuid(versions="7+", ignorable=True)
         error_code = int16()
         error_message = string(versions="1+", nullable="1+", ignorable=True)

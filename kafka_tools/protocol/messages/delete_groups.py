@@ -12,7 +12,7 @@ class DeleteGroupsRequest(Request, key=42, route=GROUP_COORDINATOR, versions="0-
     v2: flexible.
     """
 
-    groups_names = array(string(), entity="groupId")
+    groups_names = array(string())
 
 
 class DeleteGroupsResponse(Response, key=42, versions="0-2", flexible="2+"):
@@ -24,7 +24,7 @@ class DeleteGroupsResponse(Response, key=42, versions="0-2", flexible="2+"):
     throttle_time_ms = int32()
 
     class DeletableGroupResult(Struct):
-        group_id = string(entity="groupId", map_key=True)
+        group_id = string(map_key=True)
         error_code = int16()
 
     results = array(DeletableGroupResult)

@@ -16,7 +16,7 @@ class DeleteRecordsRequest(Request, key=21, route=PARTITION_LEADER, versions="0-
     """
 
     class Topic(Struct):
-        name = string(entity="topicName")
+        name = string()
 
         class Partition(Struct):
             partition_index = int32()
@@ -37,7 +37,7 @@ class DeleteRecordsResponse(Response, key=21, versions="0-2", flexible="2+"):
     throttle_time_ms = int32()
 
     class TopicResult(Struct):
-        name = string(entity="topicName", map_key=True)
+        name = string(map_key=True)
 
         class PartitionResult(Struct):
             partition_index = int32(map_key=True)

@@ -9,10 +9,10 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 class DeleteShareGroupOffsetsRequest(Request, key=92, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
     """Request of DeleteShareGroupOffsets."""
 
-    group_id = string(entity="groupId")
+    group_id = string()
 
     class RequestTopic(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
 
     topics = array(RequestTopic)
 
@@ -25,7 +25,7 @@ class DeleteShareGroupOffsetsResponse(Response, key=92, versions="0", flexible="
     error_message = string(nullable="0+", default=None)
 
     class ResponseTopic(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
         topic_id = uuid()
         error_code = int16()
         error_message = string(nullable="0+", default=None)

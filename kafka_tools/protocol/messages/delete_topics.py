@@ -14,11 +14,11 @@ class DeleteTopicsRequest(Request, key=20, route=CONTROLLER, versions="0-6", fle
     """
 
     class DeleteTopicState(Struct):
-        name = string(versions="6+", nullable="6+", default=None, entity="topicName")
+        name = string(versions="6+", nullable="6+", default=None)
         topic_id = uuid(versions="6+")
 
     topics = array(DeleteTopicState, versions="6+")
-    topic_names = array(string(), versions="0-5", ignorable=True, entity="topicName")
+    topic_names = array(string(), versions="0-5", ignorable=True)
     timeout_ms = int32()
 
 
@@ -34,7 +34,7 @@ class DeleteTopicsResponse(Response, key=20, versions="0-6", flexible="4+"):
     throttle_time_ms = int32(versions="1+", ignorable=True)
 
     class DeletableTopicResult(Struct):
-        name = string(nullable="6+", entity="topicName", map_key=True)
+        name = string(nullable="6+", map_key=True)
         topic_id = uuid(versions="6+", ignorable=True)
         error_code = int16()
         error_message = string(versions="5+", nullable="5+", default=None, ignorable=True)

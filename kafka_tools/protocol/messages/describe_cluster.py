@@ -33,10 +33,10 @@ class DescribeClusterResponse(Response, key=60, versions="0-2", flexible="0+"):
     error_message = string(nullable="0+", default=None)
     endpoint_type = int8(versions="1+", default=1)
     cluster_id = string()
-    controller_id = int32(default=-1, entity="brokerId")
+    controller_id = int32(default=-1)
 
     class Broker(Struct):
-        broker_id = int32(entity="brokerId", map_key=True)
+        broker_id = int32(map_key=True)
         host = string()
         port = int32()
         rack = string(nullable="0+", default=None)

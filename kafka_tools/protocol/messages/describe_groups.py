@@ -16,7 +16,7 @@ class DescribeGroupsRequest(Request, key=15, route=GROUP_COORDINATOR, versions="
     v5: flexible.
     """
 
-    groups = array(string(), entity="groupId")
+    groups = array(string())
     include_authorized_operations = boolean(versions="3+")
 
 
@@ -35,7 +35,7 @@ class DescribeGroupsResponse(Response, key=15, versions="0-6", flexible="5+"):
     class DescribedGroup(Struct):
         error_code = int16()
         error_message = string(versions="6+", nullable="6+", default=None)
-        group_id = string(entity="groupId")
+        group_id = string()
         group_state = string()
         protocol_type = string()
         protocol_data = string()

@@ -13,7 +13,7 @@ class DescribeLogDirsRequest(Request, key=35, route=EVERY_NODE, versions="0-5", 
     """
 
     class DescribableLogDirTopic(Struct):
-        topic = string(entity="topicName", map_key=True)
+        topic = string(map_key=True)
         partitions = array(int32())
 
     topics = array(DescribableLogDirTopic, nullable="0+")
@@ -36,7 +36,7 @@ class DescribeLogDirsResponse(Response, key=35, versions="0-5", flexible="2+"):
         log_dir = string()
 
         class Topic(Struct):
-            name = string(entity="topicName")
+            name = string()
 
             class Partition(Struct):
                 partition_index = int32()

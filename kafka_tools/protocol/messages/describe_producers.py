@@ -10,7 +10,7 @@ class DescribeProducersRequest(Request, key=61, route=PARTITION_LEADER, versions
     """Request of DescribeProducers."""
 
     class TopicRequest(Struct):
-        name = string(entity="topicName")
+        name = string()
         partition_indexes = array(int32())
 
     topics = array(TopicRequest)
@@ -22,7 +22,7 @@ class DescribeProducersResponse(Response, key=61, versions="0", flexible="0+"):
     throttle_time_ms = int32()
 
     class TopicResponse(Struct):
-        name = string(entity="topicName")
+        name = string()
 
         class PartitionResponse(Struct):
             partition_index = int32()
@@ -30,7 +30,7 @@ class DescribeProducersResponse(Response, key=61, versions="0", flexible="0+"):
             error_message = string(nullable="0+", default=None)
 
             class ProducerState(Struct):
-                producer_id = int64(entity="producerId")
+                producer_id = int64()
                 producer_epoch = int32()
                 last_sequence = int32(default=-1)
                 last_timestamp = int64(default=-1)

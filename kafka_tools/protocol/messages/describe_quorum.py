@@ -10,7 +10,7 @@ class DescribeQuorumRequest(Request, key=55, route=ANY_NODE, versions="0-2", fle
     """Request of DescribeQuorum."""
 
     class TopicData(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
 
         class PartitionData(Struct):
             partition_index = int32()
@@ -21,7 +21,7 @@ class DescribeQuorumRequest(Request, key=55, route=ANY_NODE, versions="0-2", fle
 
 
 class ReplicaState(Struct):
-    replica_id = int32(entity="brokerId")
+    replica_id = int32()
     replica_directory_id = uuid(versions="2+")
     log_end_offset = int64()
     last_fetch_timestamp = int64(versions="1+", default=-1, ignorable=True)
@@ -44,13 +44,13 @@ class DescribeQuorumResponse(Response, key=55, versions="0-2", flexible="0+"):
     error_message = string(versions="2+", nullable="2+", ignorable=True)
 
     class TopicData(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
 
         class PartitionData(Struct):
             partition_index = int32()
             error_code = int16()
             error_message = string(versions="2+", nullable="2+", ignorable=True)
-            leader_id = int32(entity="brokerId")
+            leader_id = int32()
             leader_epoch = int32()
             high_watermark = int64()
             current_voters = array(ReplicaState)
@@ -61,7 +61,7 @@ class DescribeQuorumResponse(Response, key=55, versions="0-2", flexible="0+"):
     topics = array(TopicData)
 
     class Node(Struct):
-        node_id = int32(versions="2+", entity="brokerId", map_key=True)
+        node_id = int32(versions="2+", map_key=True)
 
         class Listener(Struct):
             name = string(versions="2+", map_key=True)

@@ -10,10 +10,10 @@ class DescribeShareGroupOffsetsRequest(Request, key=90, route=GROUP_COORDINATOR,
     """Request of DescribeShareGroupOffsets."""
 
     class RequestGroup(Struct):
-        group_id = string(entity="groupId")
+        group_id = string()
 
         class RequestTopic(Struct):
-            topic_name = string(entity="topicName")
+            topic_name = string()
             partitions = array(int32())
 
         topics = array(RequestTopic, nullable="0+")
@@ -30,10 +30,10 @@ class DescribeShareGroupOffsetsResponse(Response, key=90, versions="0-1", flexib
     throttle_time_ms = int32()
 
     class ResponseGroup(Struct):
-        group_id = string(entity="groupId")
+        group_id = string()
 
         class ResponseTopic(Struct):
-            topic_name = string(entity="topicName")
+            topic_name = string()
             topic_id = uuid()
 
             class ResponsePartition(Struct):

@@ -13,13 +13,13 @@ class DescribeTopicPartitionsRequest(Request, key=75, route=ANY_NODE, versions="
     """Request of DescribeTopicPartitions."""
 
     class TopicRequest(Struct):
-        name = string(entity="topicName")
+        name = string()
 
     topics = array(TopicRequest)
     response_partition_limit = int32(default=2000)
 
     class Cursor(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
         partition_index = int32()
 
     cursor = struct(Cursor, nullable="0+", default=None)
@@ -32,20 +32,20 @@ class DescribeTopicPartitionsResponse(Response, key=75, versions="0", flexible="
 
     class ResponseTopic(Struct):
         error_code = int16()
-        name = string(nullable="0+", entity="topicName", map_key=True)
+        name = string(nullable="0+", map_key=True)
         topic_id = uuid(ignorable=True)
         is_internal = boolean(ignorable=True)
 
         class ResponsePartition(Struct):
             error_code = int16()
             partition_index = int32()
-            leader_id = int32(entity="brokerId")
+            leader_id = int32()
             leader_epoch = int32(default=-1, ignorable=True)
-            replica_nodes = array(int32(), entity="brokerId")
-            isr_nodes = array(int32(), entity="brokerId")
-            eligible_leader_replicas = array(int32(), nullable="0+", default=None, entity="brokerId")
-            last_known_elr = array(int32(), nullable="0+", default=None, entity="brokerId")
-            offline_replicas = array(int32(), ignorable=True, entity="brokerId")
+            replica_nodes = array(int32())
+            isr_nodes = array(int32())
+            eligible_leader_replicas = array(int32(), nullable="0+", default=None)
+            last_known_elr = array(int32(), nullable="0+", default=None)
+            offline_replicas = array(int32(), ignorable=True)
 
         partitions = array(ResponsePartition)
         topic_authorized_operations = int32(default=-2147483648)
@@ -53,7 +53,7 @@ class DescribeTopicPartitionsResponse(Response, key=75, versions="0", flexible="
     topics = array(ResponseTopic)
 
     class Cursor(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
         partition_index = int32()
 
     next_cursor = struct(Cursor, nullable="0+", default=None)

@@ -9,7 +9,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 class DescribeTransactionsRequest(Request, key=65, route=TRANSACTION_COORDINATOR, versions="0", flexible="0+"):
     """Request of DescribeTransactions."""
 
-    transactional_ids = array(string(), entity="transactionalId")
+    transactional_ids = array(string())
 
 
 class DescribeTransactionsResponse(Response, key=65, versions="0", flexible="0+"):
@@ -19,15 +19,15 @@ class DescribeTransactionsResponse(Response, key=65, versions="0", flexible="0+"
 
     class TransactionState(Struct):
         error_code = int16()
-        transactional_id = string(entity="transactionalId")
+        transactional_id = string()
         transaction_state = string()
         transaction_timeout_ms = int32()
         transaction_start_time_ms = int64()
-        producer_id = int64(entity="producerId")
+        producer_id = int64()
         producer_epoch = int16()
 
         class TopicData(Struct):
-            topic = string(entity="topicName", map_key=True)
+            topic = string(map_key=True)
             partitions = array(int32())
 
         topics = array(TopicData)

@@ -16,7 +16,7 @@ class ElectLeadersRequest(Request, key=43, route=CONTROLLER, versions="0-2", fle
     election_type = int8(versions="1+")
 
     class TopicPartitions(Struct):
-        topic = string(entity="topicName", map_key=True)
+        topic = string(map_key=True)
         partitions = array(int32())
 
     topic_partitions = array(TopicPartitions, nullable="0+")
@@ -34,7 +34,7 @@ class ElectLeadersResponse(Response, key=43, versions="0-2", flexible="2+"):
     error_code = int16(versions="1+")
 
     class ReplicaElectionResult(Struct):
-        topic = string(entity="topicName")
+        topic = string()
 
         class PartitionResult(Struct):
             partition_id = int32()

@@ -16,16 +16,16 @@ class EndQuorumEpochRequest(Request, key=54, route=QUORUM_PEER, versions="0-1", 
     cluster_id = string(nullable="0+", default=None)
 
     class TopicData(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
 
         class PartitionData(Struct):
             partition_index = int32()
-            leader_id = int32(entity="brokerId")
+            leader_id = int32()
             leader_epoch = int32()
             preferred_successors = array(int32(), versions="0", ignorable=True)
 
             class ReplicaInfo(Struct):
-                candidate_id = int32(versions="1+", entity="brokerId")
+                candidate_id = int32(versions="1+")
                 candidate_directory_id = uuid(versions="1+")
 
             preferred_candidates = array(ReplicaInfo, versions="1+", ignorable=True)
@@ -51,12 +51,12 @@ class EndQuorumEpochResponse(Response, key=54, versions="0-1", flexible="1+"):
     error_code = int16()
 
     class TopicData(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
 
         class PartitionData(Struct):
             partition_index = int32()
             error_code = int16()
-            leader_id = int32(entity="brokerId")
+            leader_id = int32()
             leader_epoch = int32()
 
         partitions = array(PartitionData)
@@ -64,7 +64,7 @@ class EndQuorumEpochResponse(Response, key=54, versions="0-1", flexible="1+"):
     topics = array(TopicData)
 
     class NodeEndpoint(Struct):
-        node_id = int32(versions="1+", entity="brokerId", map_key=True)
+        node_id = int32(versions="1+", map_key=True)
         host = string(versions="1+")
         port = uint16(versions="1+")
 

@@ -15,8 +15,8 @@ class EndTxnRequest(Request, key=26, route=TRANSACTION_COORDINATOR, versions="0-
     v3: flexible.
     """
 
-    transactional_id = string(entity="transactionalId")
-    producer_id = int64(entity="producerId")
+    transactional_id = string()
+    producer_id = int64()
     producer_epoch = int16()
     committed = boolean()
 
@@ -30,5 +30,5 @@ class EndTxnResponse(Response, key=26, versions="0-5", flexible="3+"):
 
     throttle_time_ms = int32()
     error_code = int16()
-    producer_id = int64(versions="5+", default=-1, ignorable=True, entity="producerId")
+    producer_id = int64(versions="5+", default=-1, ignorable=True)
     producer_epoch = int16(versions="5+", default=-1, ignorable=True)

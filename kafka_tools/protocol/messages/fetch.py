@@ -42,10 +42,10 @@ class FetchRequest(Request, key=1, route=PARTITION_LEADER, versions="0-18", flex
     """
 
     cluster_id = string(versions="12+", nullable="12+", default=None, tag=0, ignorable=True)
-    replica_id = int32(versions="0-14", default=-1, entity="brokerId")
+    replica_id = int32(versions="0-14", default=-1)
 
     class ReplicaState(Struct):
-        replica_id = int32(versions="15+", default=-1, entity="brokerId")
+        replica_id = int32(versions="15+", default=-1)
         replica_epoch = int64(versions="15+", default=-1)
 
     replica_state = struct(ReplicaState, versions="15+", tag=1)
@@ -57,7 +57,7 @@ class FetchRequest(Request, key=1, route=PARTITION_LEADER, versions="0-18", flex
     session_epoch = int32(versions="7+", default=-1, ignorable=True)
 
     class Topic(Struct):
-        topic = string(versions="0-12", ignorable=True, entity="topicName")
+        topic = string(versions="0-12", ignorable=True)
         topic_id = uuid(versions="13+", ignorable=True)
 
         class Partition(Struct):
@@ -75,7 +75,7 @@ class FetchRequest(Request, key=1, route=PARTITION_LEADER, versions="0-18", flex
     topics = array(Topic)
 
     class ForgottenTopic(Struct):
-        topic = string(versions="7-12", ignorable=True, entity="topicName")
+        topic = string(versions="7-12", ignorable=True)
         topic_id = uuid(versions="13+", ignorable=True)
         partitions = array(int32(), versions="7+")
 
@@ -102,7 +102,7 @@ class FetchResponse(Response, key=1, versions="0-18", flexible="12+"):
     session_id = int32(versions="7+")
 
     class FetchableTopicResponse(Struct):
-        topic = string(versions="0-12", ignorable=True, entity="topicName")
+        topic = string(versions="0-12", ignorable=True)
         topic_id = uuid(versions="13+", ignorable=True)
 
         class PartitionData(Struct):
@@ -119,7 +119,7 @@ class FetchResponse(Response, key=1, versions="0-18", flexible="12+"):
             diverging_epoch = struct(EpochEndOffset, versions="12+", tag=0)
 
             class LeaderIdAndEpoch(Struct):
-                leader_id = int32(versions="12+", default=-1, entity="brokerId")
+                leader_id = int32(versions="12+", default=-1)
                 leader_epoch = int32(versions="12+", default=-1)
 
             current_leader = struct(LeaderIdAndEpoch, versions="12+", tag=1)
@@ -131,11 +131,11 @@ class FetchResponse(Response, key=1, versions="0-18", flexible="12+"):
             snapshot_id = struct(SnapshotId, versions="12+", tag=2)
 
             class AbortedTransaction(Struct):
-                producer_id = int64(versions="4+", entity="producerId")
+                producer_id = int64(versions="4+")
                 first_offset = int64(versions="4+")
 
             aborted_transactions = array(AbortedTransaction, versions="4+", nullable="4+", ignorable=True)
-            preferred_read_replica = int32(versions="11+", default=-1, entity="brokerId")
+            preferred_read_replica = int32(versions="11+", default=-1)
             records = records(nullable="0+")
 
         partitions = array(PartitionData)
@@ -143,7 +143,7 @@ class FetchResponse(Response, key=1, versions="0-18", flexible="12+"):
     responses = array(FetchableTopicResponse)
 
     class NodeEndpoint(Struct):
-        node_id = int32(versions="16+", entity="brokerId", map_key=True)
+        node_id = int32(versions="16+", map_key=True)
         host = string(versions="16+")
         port = int32(versions="16+")
         rack = string(versions="16+", nullable="16+", default=None)

@@ -26,11 +26,11 @@ class FetchSnapshotRequest(Request, key=59, route=QUORUM_PEER, versions="0-1", f
     """
 
     cluster_id = string(nullable="0+", default=None, tag=0)
-    replica_id = int32(default=-1, entity="brokerId")
+    replica_id = int32(default=-1)
     max_bytes = int32(default=2147483647)
 
     class TopicSnapshot(Struct):
-        name = string(entity="topicName")
+        name = string()
 
         class PartitionSnapshot(Struct):
             partition = int32()
@@ -59,7 +59,7 @@ class FetchSnapshotResponse(Response, key=59, versions="0-1", flexible="0+"):
     error_code = int16()
 
     class TopicSnapshot(Struct):
-        name = string(entity="topicName")
+        name = string()
 
         class PartitionSnapshot(Struct):
             index = int32()
@@ -72,7 +72,7 @@ class FetchSnapshotResponse(Response, key=59, versions="0-1", flexible="0+"):
             snapshot_id = struct(SnapshotId)
 
             class LeaderIdAndEpoch(Struct):
-                leader_id = int32(entity="brokerId")
+                leader_id = int32()
                 leader_epoch = int32()
 
             current_leader = struct(LeaderIdAndEpoch, tag=0)
@@ -85,7 +85,7 @@ class FetchSnapshotResponse(Response, key=59, versions="0-1", flexible="0+"):
     topics = array(TopicSnapshot)
 
     class NodeEndpoint(Struct):
-        node_id = int32(versions="1+", entity="brokerId", map_key=True)
+        node_id = int32(versions="1+", map_key=True)
         host = string(versions="1+")
         port = uint16(versions="1+")
 

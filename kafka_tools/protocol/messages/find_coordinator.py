@@ -33,13 +33,13 @@ class FindCoordinatorResponse(Response, key=10, versions="0-6", flexible="3+"):
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16(versions="0-3")
     error_message = string(versions="1-3", nullable="1+", ignorable=True)
-    node_id = int32(versions="0-3", entity="brokerId")
+    node_id = int32(versions="0-3")
     host = string(versions="0-3")
     port = int32(versions="0-3")
 
     class Coordinator(Struct):
         key = string(versions="4+")
-        node_id = int32(versions="4+", entity="brokerId")
+        node_id = int32(versions="4+")
         host = string(versions="4+")
         port = int32(versions="4+")
         error_code = int16(versions="4+")

@@ -13,7 +13,7 @@ class HeartbeatRequest(Request, key=12, route=GROUP_COORDINATOR, versions="0-4",
     v4: flexible.
     """
 
-    group_id = string(entity="groupId")
+    group_id = string()
     generation_id = int32()
     member_id = string()
     group_instance_id = string(versions="3+", nullable="3+", default=None)

@@ -20,9 +20,9 @@ class InitProducerIdRequest(
     v6: adds enable2_pc, keep_prepared_txn.
     """
 
-    transactional_id = string(nullable="0+", entity="transactionalId")
+    transactional_id = string(nullable="0+")
     transaction_timeout_ms = int32()
-    producer_id = int64(versions="3+", default=-1, entity="producerId")
+    producer_id = int64(versions="3+", default=-1)
     producer_epoch = int16(versions="3+", default=-1)
     enable2_pc = boolean(versions="6+")
     keep_prepared_txn = boolean(versions="6+")
@@ -37,7 +37,7 @@ class InitProducerIdResponse(Response, key=22, versions="0-6", flexible="2+"):
 
     throttle_time_ms = int32(ignorable=True)
     error_code = int16()
-    producer_id = int64(default=-1, entity="producerId")
+    producer_id = int64(default=-1)
     producer_epoch = int16()
-    ongoing_txn_producer_id = int64(versions="6+", default=-1, entity="producerId")
+    ongoing_txn_producer_id = int64(versions="6+", default=-1)
     ongoing_txn_producer_epoch = int16(versions="6+", default=-1)

@@ -19,7 +19,7 @@ class JoinGroupRequest(Request, key=11, route=GROUP_COORDINATOR, versions="0-9",
     v8: adds reason.
     """
 
-    group_id = string(entity="groupId")
+    group_id = string()
     session_timeout_ms = int32()
     rebalance_timeout_ms = int32(versions="1+", default=-1, ignorable=True)
     member_id = string()

@@ -19,16 +19,16 @@ from kafka_tools.protocol.schema import (
 
 
 class PartitionState(Struct):
-    topic_name = string(versions="0-1", ignorable=True, entity="topicName")
+    topic_name = string(versions="0-1", ignorable=True)
     partition_index = int32()
     controller_epoch = int32()
-    leader = int32(entity="brokerId")
+    leader = int32()
     leader_epoch = int32()
-    isr = array(int32(), entity="brokerId")
+    isr = array(int32())
     partition_epoch = int32()
-    replicas = array(int32(), entity="brokerId")
-    adding_replicas = array(int32(), versions="3+", ignorable=True, entity="brokerId")
-    removing_replicas = array(int32(), versions="3+", ignorable=True, entity="brokerId")
+    replicas = array(int32())
+    adding_replicas = array(int32(), versions="3+", ignorable=True)
+    removing_replicas = array(int32(), versions="3+", ignorable=True)
     is_new = boolean(versions="1+", ignorable=True)
     leader_recovery_state = int8(versions="6+")
 
@@ -49,7 +49,7 @@ class LeaderAndIsrRequest(Request, key=4, route=CONTROLLER_TO_BROKER, versions="
     v7: adds is_kraft_controller.
     """
 
-    controller_id = int32(entity="brokerId")
+    controller_id = int32()
     is_kraft_controller = boolean(versions="7+", json="isKRaftController")
     controller_epoch = int32()
     broker_epoch = int64(versions="2+", default=-1, ignorable=True)
@@ -57,14 +57,14 @@ class LeaderAndIsrRequest(Request, key=4, route=CONTROLLER_TO_BROKER, versions="
     ungrouped_partition_states = array(PartitionState, versions="0-1")
 
     class TopicState(Struct):
-        topic_name = string(versions="2+", entity="topicName")
+        topic_name = string(versions="2+")
         topic_id = uuid(versions="5+", ignorable=True)
         partition_states = array(PartitionState, versions="2+")
 
     topic_states = array(TopicState, versions="2+")
 
     class LiveLeader(Struct):
-        broker_id = int32(entity="brokerId")
+        broker_id = int32()
         host_name = string()
         port = int32()
 
@@ -72,7 +72,7 @@ class LeaderAndIsrRequest(Request, key=4, route=CONTROLLER_TO_BROKER, versions="
 
 
 class PartitionError(Struct):
-    topic_name = string(versions="0-4", ignorable=True, entity="topicName")
+    topic_name = string(versions="0-4", ignorable=True)
     partition_index = int32()
     error_code = int16()
 

@@ -14,7 +14,7 @@ class LeaveGroupRequest(Request, key=13, route=GROUP_COORDINATOR, versions="0-5"
     v5: adds members[].reason.
     """
 
-    group_id = string(entity="groupId")
+    group_id = string()
     member_id = string(versions="0-2")
 
     class MemberIdentity(Struct):

@@ -31,7 +31,7 @@ class ListGroupsResponse(Response, key=16, versions="0-5", flexible="3+"):
     error_code = int16()
 
     class ListedGroup(Struct):
-        group_id = string(entity="groupId")
+        group_id = string()
         protocol_type = string()
         group_state = string(versions="4+", ignorable=True)
         group_type = string(versions="5+", ignorable=True)

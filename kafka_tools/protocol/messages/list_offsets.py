@@ -21,11 +21,11 @@ class ListOffsetsRequest(Request, key=2, route=PARTITION_LEADER, versions="0-11"
     v10: adds timeout_ms.
     """
 
-    replica_id = int32(entity="brokerId")
+    replica_id = int32()
     isolation_level = int8(versions="2+")
 
     class Topic(Struct):
-        name = string(entity="topicName")
+        name = string()
 
         class Partition(Struct):
             partition_index = int32()
@@ -52,7 +52,7 @@ class ListOffsetsResponse(Response, key=2, versions="0-11", flexible="6+"):
     throttle_time_ms = int32(versions="2+", ignorable=True)
 
     class TopicResponse(Struct):
-        name = string(entity="topicName")
+        name = string()
 
         class PartitionResponse(Struct):
             partition_index = int32()

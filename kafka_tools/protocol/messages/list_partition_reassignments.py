@@ -12,7 +12,7 @@ class ListPartitionReassignmentsRequest(Request, key=46, route=CONTROLLER, versi
     timeout_ms = int32(default=60000)
 
     class Topics(Struct):
-        name = string(entity="topicName")
+        name = string()
         partition_indexes = array(int32())
 
     topics = array(Topics, nullable="0+", default=None)
@@ -26,13 +26,13 @@ class ListPartitionReassignmentsResponse(Response, key=46, versions="0", flexibl
     error_message = string(nullable="0+")
 
     class OngoingTopicReassignment(Struct):
-        name = string(entity="topicName")
+        name = string()
 
         class OngoingPartitionReassignment(Struct):
             partition_index = int32()
-            replicas = array(int32(), entity="brokerId")
-            adding_replicas = array(int32(), entity="brokerId")
-            removing_replicas = array(int32(), entity="brokerId")
+            replicas = array(int32())
+            adding_replicas = array(int32())
+            removing_replicas = array(int32())
 
         partitions = array(OngoingPartitionReassignment)
 

@@ -14,7 +14,7 @@ class ListTransactionsRequest(Request, key=66, route=EVERY_NODE, versions="0-2",
     """
 
     state_filters = array(string())
-    producer_id_filters = array(int64(), entity="producerId")
+    producer_id_filters = array(int64())
     duration_filter = int64(versions="1+", default=-1)
     transactional_id_pattern = string(versions="2+", nullable="2+", default=None)
 
@@ -27,8 +27,8 @@ class ListTransactionsResponse(Response, key=66, versions="0-2", flexible="0+"):
     unknown_state_filters = array(string())
 
     class TransactionState(Struct):
-        transactional_id = string(entity="transactionalId")
-        producer_id = int64(entity="producerId")
+        transactional_id = string()
+        producer_id = int64()
         transaction_state = string()
 
     transaction_states = array(TransactionState)

@@ -22,7 +22,7 @@ class MetadataRequest(Request, key=3, route=ANY_NODE, versions="0-13", flexible=
 
     class RequestTopic(Struct):
         topic_id = uuid(versions="10+", ignorable=True)
-        name = string(nullable="10+", entity="topicName")
+        name = string(nullable="10+")
 
     topics = array(RequestTopic, nullable="1+")
     allow_auto_topic_creation = boolean(versions="4+", default=True)
@@ -48,29 +48,29 @@ class MetadataResponse(Response, key=3, versions="0-13", flexible="9+"):
     throttle_time_ms = int32(versions="3+", ignorable=True)
 
     class ResponseBroker(Struct):
-        node_id = int32(entity="brokerId", map_key=True)
+        node_id = int32(map_key=True)
         host = string()
         port = int32()
         rack = string(versions="1+", nullable="1+", default=None, ignorable=True)
 
     brokers = array(ResponseBroker)
     cluster_id = string(versions="2+", nullable="2+", default=None, ignorable=True)
-    controller_id = int32(versions="1+", default=-1, ignorable=True, entity="brokerId")
+    controller_id = int32(versions="1+", default=-1, ignorable=True)
 
     class ResponseTopic(Struct):
         error_code = int16()
-        name = string(nullable="12+", entity="topicName", map_key=True)
+        name = string(nullable="12+", map_key=True)
         topic_id = uuid(versions="10+", ignorable=True)
         is_internal = boolean(versions="1+", ignorable=True)
 
         class ResponsePartition(Struct):
             error_code = int16()
             partition_index = int32()
-            leader_id = int32(entity="brokerId")
+            leader_id = int32()
             leader_epoch = int32(versions="7+", default=-1, ignorable=True)
-            replica_nodes = array(int32(), entity="brokerId")
-            isr_nodes = array(int32(), entity="brokerId")
-            offline_replicas = array(int32(), versions="5+", ignorable=True, entity="brokerId")
+            replica_nodes = array(int32())
+            isr_nodes = array(int32())
+            offline_replicas = array(int32(), versions="5+", ignorable=True)
 
         partitions = array(ResponsePartition)
         topic_authorized_operations = int32(versions="8+", default=-2147483648)

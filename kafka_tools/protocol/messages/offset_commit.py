@@ -22,14 +22,14 @@ class OffsetCommitRequest(Request, key=8, route=GROUP_COORDINATOR, versions="0-1
     v10: adds topics[].topic_id; drops topics[].name.
     """
 
-    group_id = string(entity="groupId")
+    group_id = string()
     generation_id_or_member_epoch = int32(versions="1+", default=-1, ignorable=True)
     member_id = string(versions="1+", ignorable=True)
     group_instance_id = string(versions="7+", nullable="7+", default=None)
     retention_time_ms = int64(versions="2-4", default=-1, ignorable=True)
 
     class RequestTopic(Struct):
-        name = string(versions="0-9", ignorable=True, entity="topicName")
+        name = string(versions="0-9", ignorable=True)
         topic_id = uuid(versions="10+", ignorable=True)
 
         class RequestPartition(Struct):
@@ -55,7 +55,7 @@ class OffsetCommitResponse(Response, key=8, versions="0-10", flexible="8+"):
     throttle_time_ms = int32(versions="3+", ignorable=True)
 
     class ResponseTopic(Struct):
-        name = string(versions="0-9", ignorable=True, entity="topicName")
+        name = string(versions="0-9", ignorable=True)
         topic_id = uuid(versions="10+", ignorable=True)
 
         class ResponsePartition(Struct):

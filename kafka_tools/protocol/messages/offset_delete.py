@@ -9,10 +9,10 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 class OffsetDeleteRequest(Request, key=47, route=GROUP_COORDINATOR, versions="0"):
     """Request of OffsetDelete."""
 
-    group_id = string(entity="groupId")
+    group_id = string()
 
     class RequestTopic(Struct):
-        name = string(entity="topicName", map_key=True)
+        name = string(map_key=True)
 
         class RequestPartition(Struct):
             partition_index = int32()
@@ -29,7 +29,7 @@ class OffsetDeleteResponse(Response, key=47, versions="0"):
     throttle_time_ms = int32(ignorable=True)
 
     class ResponseTopic(Struct):
-        name = string(entity="topicName", map_key=True)
+        name = string(map_key=True)
 
         class ResponsePartition(Struct):
             partition_index = int32(map_key=True)

@@ -19,21 +19,21 @@ class OffsetFetchRequest(Request, key=9, route=GROUP_COORDINATOR, versions="0-10
     v10: adds groups[].topics[].topic_id; drops groups[].topics[].name.
     """
 
-    group_id = string(versions="0-7", entity="groupId")
+    group_id = string(versions="0-7")
 
     class RequestTopic(Struct):
-        name = string(versions="0-7", entity="topicName")
+        name = string(versions="0-7")
         partition_indexes = array(int32(), versions="0-7")
 
     topics = array(RequestTopic, versions="0-7", nullable="2+")
 
     class RequestGroup(Struct):
-        group_id = string(versions="8+", entity="groupId")
+        group_id = string(versions="8+")
         member_id = string(versions="9+", nullable="9+", default=None, ignorable=True)
         member_epoch = int32(versions="9+", default=-1, ignorable=True)
 
         class RequestTopics(Struct):
-            name = string(versions="8-9", ignorable=True, entity="topicName")
+            name = string(versions="8-9", ignorable=True)
             topic_id = uuid(versions="10+", ignorable=True)
             partition_indexes = array(int32(), versions="8+")
 
@@ -60,7 +60,7 @@ class OffsetFetchResponse(Response, key=9, versions="0-10", flexible="6+"):
     throttle_time_ms = int32(versions="3+", ignorable=True)
 
     class ResponseTopic(Struct):
-        name = string(versions="0-7", entity="topicName")
+        name = string(versions="0-7")
 
         class ResponsePartition(Struct):
             partition_index = int32(versions="0-7")
@@ -75,10 +75,10 @@ class OffsetFetchResponse(Response, key=9, versions="0-10", flexible="6+"):
     error_code = int16(versions="2-7", ignorable=True)
 
     class ResponseGroup(Struct):
-        group_id = string(versions="8+", entity="groupId")
+        group_id = string(versions="8+")
 
         class ResponseTopics(Struct):
-            name = string(versions="8-9", ignorable=True, entity="topicName")
+            name = string(versions="8-9", ignorable=True)
             topic_id = uuid(versions="10+", ignorable=True)
 
             class ResponsePartitions(Struct):

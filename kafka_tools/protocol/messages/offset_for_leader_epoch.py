@@ -14,10 +14,10 @@ class OffsetForLeaderEpochRequest(Request, key=23, route=PARTITION_LEADER, versi
     v4: flexible.
     """
 
-    replica_id = int32(versions="3+", default=-2, ignorable=True, entity="brokerId")
+    replica_id = int32(versions="3+", default=-2, ignorable=True)
 
     class OffsetForLeaderTopic(Struct):
-        topic = string(entity="topicName", map_key=True)
+        topic = string(map_key=True)
 
         class OffsetForLeaderPartition(Struct):
             partition = int32()
@@ -40,7 +40,7 @@ class OffsetForLeaderEpochResponse(Response, key=23, versions="0-4", flexible="4
     throttle_time_ms = int32(versions="2+", ignorable=True)
 
     class OffsetForLeaderTopicResult(Struct):
-        topic = string(entity="topicName", map_key=True)
+        topic = string(map_key=True)
 
         class EpochEndOffset(Struct):
             error_code = int16()

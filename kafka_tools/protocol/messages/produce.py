@@ -31,12 +31,12 @@ class ProduceRequest(Request, key=0, route=PARTITION_LEADER, versions="0-13", fl
     v13: adds topic_data[].topic_id; drops topic_data[].name.
     """
 
-    transactional_id = string(versions="3+", nullable="3+", default=None, entity="transactionalId")
+    transactional_id = string(versions="3+", nullable="3+", default=None)
     acks = int16()
     timeout_ms = int32()
 
     class TopicProduceData(Struct):
-        name = string(versions="0-12", ignorable=True, entity="topicName", map_key=True)
+        name = string(versions="0-12", ignorable=True, map_key=True)
         topic_id = uuid(versions="13+", ignorable=True, map_key=True)
 
         class PartitionProduceData(Struct):
@@ -62,7 +62,7 @@ class ProduceResponse(Response, key=0, versions="0-13", flexible="9+"):
     """
 
     class TopicProduceResponse(Struct):
-        name = string(versions="0-12", ignorable=True, entity="topicName", map_key=True)
+        name = string(versions="0-12", ignorable=True, map_key=True)
         topic_id = uuid(versions="13+", ignorable=True, map_key=True)
 
         class PartitionProduceResponse(Struct):
@@ -80,7 +80,7 @@ class ProduceResponse(Response, key=0, versions="0-13", flexible="9+"):
             error_message = string(versions="8+", nullable="8+", default=None, ignorable=True)
 
             class LeaderIdAndEpoch(Struct):
-                leader_id = int32(versions="10+", default=-1, entity="brokerId")
+                leader_id = int32(versions="10+", default=-1)
                 leader_epoch = int32(versions="10+", default=-1)
 
             current_leader = struct(LeaderIdAndEpoch, versions="10+", tag=0)
@@ -91,7 +91,7 @@ class ProduceResponse(Response, key=0, versions="0-13", flexible="9+"):
     throttle_time_ms = int32(versions="1+", ignorable=True)
 
     class NodeEndpoint(Struct):
-        node_id = int32(versions="10+", entity="brokerId", map_key=True)
+        node_id = int32(versions="10+", map_key=True)
         host = string(versions="10+")
         port = int32(versions="10+")
         rack = string(versions="10+", nullable="10+", default=None)

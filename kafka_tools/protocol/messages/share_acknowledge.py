@@ -25,7 +25,7 @@ class ShareAcknowledgeRequest(Request, key=79, route=PARTITION_LEADER, versions=
     v2: adds is_renew_ack.
     """
 
-    group_id = string(nullable="0+", default=None, entity="groupId")
+    group_id = string(nullable="0+", default=None)
     member_id = string(nullable="0+")
     share_session_epoch = int32()
     is_renew_ack = boolean(versions="2+")
@@ -78,7 +78,7 @@ class ShareAcknowledgeResponse(Response, key=79, versions="0-2", flexible="0+"):
     responses = array(TopicResponse)
 
     class NodeEndpoint(Struct):
-        node_id = int32(entity="brokerId", map_key=True)
+        node_id = int32(map_key=True)
         host = string()
         port = int32()
         rack = string(nullable="0+", default=None)

@@ -27,7 +27,7 @@ class ShareFetchRequest(Request, key=78, route=PARTITION_LEADER, versions="0-2",
     v2: adds share_acquire_mode, is_renew_ack.
     """
 
-    group_id = string(nullable="0+", default=None, entity="groupId")
+    group_id = string(nullable="0+", default=None)
     member_id = string(nullable="0+")
     share_session_epoch = int32()
     max_wait_ms = int32()
@@ -103,7 +103,7 @@ class ShareFetchResponse(Response, key=78, versions="0-2", flexible="0+"):
     responses = array(ShareFetchableTopicResponse)
 
     class NodeEndpoint(Struct):
-        node_id = int32(entity="brokerId", map_key=True)
+        node_id = int32(map_key=True)
         host = string()
         port = int32()
         rack = string(nullable="0+", default=None)

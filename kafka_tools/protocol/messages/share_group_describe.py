@@ -9,13 +9,13 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 class ShareGroupDescribeRequest(Request, key=77, route=GROUP_COORDINATOR, versions="0-1", flexible="0+"):
     """Request of ShareGroupDescribe."""
 
-    group_ids = array(string(), entity="groupId")
+    group_ids = array(string())
     include_authorized_operations = boolean()
 
 
 class TopicPartitions(Struct):
     topic_id = uuid()
-    topic_name = string(entity="topicName")
+    topic_name = string()
     partitions = array(int32())
 
 
@@ -31,7 +31,7 @@ class ShareGroupDescribeResponse(Response, key=77, versions="0-1", flexible="0+"
     class DescribedGroup(Struct):
         error_code = int16()
         error_message = string(nullable="0+", default=None)
-        group_id = string(entity="groupId")
+        group_id = string()
         group_state = string()
         group_epoch = int32()
         assignment_epoch = int32()
@@ -43,7 +43,7 @@ class ShareGroupDescribeResponse(Response, key=77, versions="0-1", flexible="0+"
             member_epoch = int32()
             client_id = string()
             client_host = string()
-            subscribed_topic_names = array(string(), entity="topicName")
+            subscribed_topic_names = array(string())
             assignment = struct(Assignment)
 
         members = array(Member)

@@ -9,11 +9,11 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 class ShareGroupHeartbeatRequest(Request, key=76, route=GROUP_COORDINATOR, versions="0-1", flexible="0+"):
     """Request of ShareGroupHeartbeat."""
 
-    group_id = string(entity="groupId")
+    group_id = string()
     member_id = string()
     member_epoch = int32()
     rack_id = string(nullable="0+", default=None)
-    subscribed_topic_names = array(string(), nullable="0+", default=None, entity="topicName")
+    subscribed_topic_names = array(string(), nullable="0+", default=None)
 
 
 class TopicPartitions(Struct):

@@ -16,26 +16,26 @@ class StopReplicaRequest(Request, key=5, route=CONTROLLER_TO_BROKER, versions="0
     v4: adds is_kraft_controller.
     """
 
-    controller_id = int32(entity="brokerId")
+    controller_id = int32()
     is_kraft_controller = boolean(versions="4+", json="isKRaftController")
     controller_epoch = int32()
     broker_epoch = int64(versions="1+", default=-1, ignorable=True)
     delete_partitions = boolean(versions="0-2")
 
     class PartitionV0(Struct):
-        topic_name = string(versions="0", entity="topicName")
+        topic_name = string(versions="0")
         partition_index = int32(versions="0")
 
     ungrouped_partitions = array(PartitionV0, versions="0")
 
     class TopicV1(Struct):
-        name = string(versions="1-2", entity="topicName")
+        name = string(versions="1-2")
         partition_indexes = array(int32(), versions="1-2")
 
     topics = array(TopicV1, versions="1-2")
 
     class TopicState(Struct):
-        topic_name = string(versions="3+", entity="topicName")
+        topic_name = string(versions="3+")
 
         class PartitionState(Struct):
             partition_index = int32(versions="3+")
@@ -56,7 +56,7 @@ class StopReplicaResponse(Response, key=5, versions="0-4", flexible="2+"):
     error_code = int16()
 
     class PartitionError(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
         partition_index = int32()
         error_code = int16()
 

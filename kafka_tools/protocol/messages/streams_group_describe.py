@@ -21,7 +21,7 @@ from kafka_tools.protocol.schema import (
 class StreamsGroupDescribeRequest(Request, key=89, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
     """Request of StreamsGroupDescribe."""
 
-    group_ids = array(string(), entity="groupId")
+    group_ids = array(string())
     include_authorized_operations = boolean()
 
 
@@ -53,7 +53,7 @@ class KeyValue(Struct):
 
 
 class TopicInfo(Struct):
-    name = string(entity="topicName")
+    name = string()
     partitions = int32()
     replication_factor = int16()
     topic_configs = array(KeyValue)
@@ -67,7 +67,7 @@ class StreamsGroupDescribeResponse(Response, key=89, versions="0", flexible="0+"
     class DescribedGroup(Struct):
         error_code = int16()
         error_message = string(nullable="0+", default=None)
-        group_id = string(entity="groupId")
+        group_id = string()
         group_state = string()
         group_epoch = int32()
         assignment_epoch = int32()
@@ -77,8 +77,8 @@ class StreamsGroupDescribeResponse(Response, key=89, versions="0", flexible="0+"
 
             class Subtopology(Struct):
                 subtopology_id = string()
-                source_topics = array(string(), entity="topicName")
-                repartition_sink_topics = array(string(), entity="topicName")
+                source_topics = array(string())
+                repartition_sink_topics = array(string())
                 state_changelog_topics = array(TopicInfo)
                 repartition_source_topics = array(TopicInfo)
 

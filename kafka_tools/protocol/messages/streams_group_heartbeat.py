@@ -25,7 +25,7 @@ class KeyValue(Struct):
 
 
 class TopicInfo(Struct):
-    name = string(entity="topicName")
+    name = string()
     partitions = int32()
     replication_factor = int16()
     topic_configs = array(KeyValue)
@@ -50,7 +50,7 @@ class TaskIds(Struct):
 class StreamsGroupHeartbeatRequest(Request, key=88, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
     """Request of StreamsGroupHeartbeat."""
 
-    group_id = string(entity="groupId")
+    group_id = string()
     member_id = string()
     member_epoch = int32()
     endpoint_information_epoch = int32()
@@ -63,10 +63,10 @@ class StreamsGroupHeartbeatRequest(Request, key=88, route=GROUP_COORDINATOR, ver
 
         class Subtopology(Struct):
             subtopology_id = string()
-            source_topics = array(string(), entity="topicName")
+            source_topics = array(string())
             source_topic_regex = array(string())
             state_changelog_topics = array(TopicInfo)
-            repartition_sink_topics = array(string(), entity="topicName")
+            repartition_sink_topics = array(string())
             repartition_source_topics = array(TopicInfo)
 
             class CopartitionGroup(Struct):
@@ -96,7 +96,7 @@ class Status(Struct):
 
 
 class TopicPartition(Struct):
-    topic = string(entity="topicName")
+    topic = string()
     partitions = array(int32())
 
 

@@ -14,7 +14,7 @@ class SyncGroupRequest(Request, key=14, route=GROUP_COORDINATOR, versions="0-5",
     v5: adds protocol_type, protocol_name.
     """
 
-    group_id = string(entity="groupId")
+    group_id = string()
     generation_id = int32()
     member_id = string()
     group_instance_id = string(versions="3+", nullable="3+", default=None)

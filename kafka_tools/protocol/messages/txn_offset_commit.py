@@ -13,16 +13,16 @@ class TxnOffsetCommitRequest(Request, key=28, route=GROUP_COORDINATOR, versions=
     v3: adds generation_id, member_id, group_instance_id; flexible.
     """
 
-    transactional_id = string(entity="transactionalId")
-    group_id = string(entity="groupId")
-    producer_id = int64(entity="producerId")
+    transactional_id = string()
+    group_id = string()
+    producer_id = int64()
     producer_epoch = int16()
     generation_id = int32(versions="3+", default=-1)
     member_id = string(versions="3+")
     group_instance_id = string(versions="3+", nullable="3+", default=None)
 
     class RequestTopic(Struct):
-        name = string(entity="topicName")
+        name = string()
 
         class RequestPartition(Struct):
             partition_index = int32()
@@ -44,7 +44,7 @@ class TxnOffsetCommitResponse(Response, key=28, versions="0-5", flexible="3+"):
     throttle_time_ms = int32()
 
     class ResponseTopic(Struct):
-        name = string(entity="topicName")
+        name = string()
 
         class ResponsePartition(Struct):
             partition_index = int32()

@@ -9,7 +9,7 @@ from kafka_tools.protocol.schema import Request, Response, int16, int32, string
 class UnregisterBrokerRequest(Request, key=64, route=CONTROLLER, versions="0", flexible="0+"):
     """Request of UnregisterBroker."""
 
-    broker_id = int32(entity="brokerId")
+    broker_id = int32()
 
 
 class UnregisterBrokerResponse(Response, key=64, versions="0", flexible="0+"):

@@ -19,15 +19,15 @@ from kafka_tools.protocol.schema import (
 
 
 class PartitionState(Struct):
-    topic_name = string(versions="0-4", ignorable=True, entity="topicName")
+    topic_name = string(versions="0-4", ignorable=True)
     partition_index = int32()
     controller_epoch = int32()
-    leader = int32(entity="brokerId")
+    leader = int32()
     leader_epoch = int32()
-    isr = array(int32(), entity="brokerId")
+    isr = array(int32())
     zk_version = int32()
-    replicas = array(int32(), entity="brokerId")
-    offline_replicas = array(int32(), versions="4+", ignorable=True, entity="brokerId")
+    replicas = array(int32())
+    offline_replicas = array(int32(), versions="4+", ignorable=True)
 
 
 class UpdateMetadataRequest(Request, key=6, route=CONTROLLER_TO_BROKER, versions="0-8", flexible="6+"):
@@ -44,7 +44,7 @@ class UpdateMetadataRequest(Request, key=6, route=CONTROLLER_TO_BROKER, versions
     v8: adds is_kraft_controller, type.
     """
 
-    controller_id = int32(entity="brokerId")
+    controller_id = int32()
     is_kraft_controller = boolean(versions="8+", json="isKRaftController")
     type = int8(versions="8+", tag=0)
     controller_epoch = int32()
@@ -52,14 +52,14 @@ class UpdateMetadataRequest(Request, key=6, route=CONTROLLER_TO_BROKER, versions
     ungrouped_partition_states = array(PartitionState, versions="0-4")
 
     class TopicState(Struct):
-        topic_name = string(versions="5+", entity="topicName")
+        topic_name = string(versions="5+")
         topic_id = uuid(versions="7+", ignorable=True)
         partition_states = array(PartitionState, versions="5+")
 
     topic_states = array(TopicState, versions="5+")
 
     class Broker(Struct):
-        id = int32(entity="brokerId")
+        id = int32()
         v0_host = string(versions="0", ignorable=True)
         v0_port = int32(versions="0", ignorable=True)
 

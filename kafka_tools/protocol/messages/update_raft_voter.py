@@ -35,7 +35,7 @@ class UpdateRaftVoterResponse(Response, key=82, versions="0", flexible="0+"):
     error_code = int16()
 
     class CurrentLeader(Struct):
-        leader_id = int32(default=-1, entity="brokerId")
+        leader_id = int32(default=-1)
         leader_epoch = int32(default=-1)
         host = string()
         port = int32()

@@ -26,15 +26,15 @@ class VoteRequest(Request, key=52, route=QUORUM_PEER, versions="0-2", flexible="
     """
 
     cluster_id = string(nullable="0+", default=None)
-    voter_id = int32(versions="1+", default=-1, ignorable=True, entity="brokerId")
+    voter_id = int32(versions="1+", default=-1, ignorable=True)
 
     class TopicData(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
 
         class PartitionData(Struct):
             partition_index = int32()
             replica_epoch = int32()
-            replica_id = int32(entity="brokerId")
+            replica_id = int32()
             replica_directory_id = uuid(versions="1+", ignorable=True)
             voter_directory_id = uuid(versions="1+", ignorable=True)
             last_offset_epoch = int32()
@@ -55,12 +55,12 @@ class VoteResponse(Response, key=52, versions="0-2", flexible="0+"):
     error_code = int16()
 
     class TopicData(Struct):
-        topic_name = string(entity="topicName")
+        topic_name = string()
 
         class PartitionData(Struct):
             partition_index = int32()
             error_code = int16()
-            leader_id = int32(entity="brokerId")
+            leader_id = int32()
             leader_epoch = int32()
             vote_granted = boolean()
 
@@ -69,7 +69,7 @@ class VoteResponse(Response, key=52, versions="0-2", flexible="0+"):
     topics = array(TopicData)
 
     class NodeEndpoint(Struct):
-        node_id = int32(versions="1+", entity="brokerId", map_key=True)
+        node_id = int32(versions="1+", map_key=True)
         host = string(versions="1+")
         port = uint16(versions="1+")
 

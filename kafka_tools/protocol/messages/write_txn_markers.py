@@ -14,12 +14,12 @@ class WriteTxnMarkersRequest(Request, key=27, route=PARTITION_LEADER, versions="
     """
 
     class WritableTxnMarker(Struct):
-        producer_id = int64(entity="producerId")
+        producer_id = int64()
         producer_epoch = int16()
         transaction_result = boolean()
 
         class WritableTxnMarkerTopic(Struct):
-            name = string(entity="topicName")
+            name = string()
             partition_indexes = array(int32())
 
         topics = array(WritableTxnMarkerTopic)
@@ -36,10 +36,10 @@ class WriteTxnMarkersResponse(Response, key=27, versions="0-2", flexible="1+"):
     """
 
     class WritableTxnMarkerResult(Struct):
-        producer_id = int64(entity="producerId")
+        producer_id = int64()
 
         class WritableTxnMarkerTopicResult(Struct):
-            name = string(entity="topicName")
+            name = string()
 
             class WritableTxnMarkerPartitionResult(Struct):
                 partition_index = int32()

@@ -31,7 +31,7 @@ class RegisterBrokerRecord(Stored, id=0, versions="0-4", flexible="0+"):
     v4: adds cordoned_log_dirs.
     """
 
-    broker_id = int32(entity="brokerId")
+    broker_id = int32()
     is_migrating_zk_broker = boolean(versions="2+")
     incarnation_id = uuid()
     broker_epoch = int64()
@@ -60,14 +60,14 @@ class RegisterBrokerRecord(Stored, id=0, versions="0-4", flexible="0+"):
 class UnregisterBrokerRecord(Stored, id=1, versions="0", flexible="0+"):
     """Record: unregister broker."""
 
-    broker_id = int32(entity="brokerId")
+    broker_id = int32()
     broker_epoch = int64()
 
 
 class TopicRecord(Stored, id=2, versions="0", flexible="0+"):
     """Record: topic."""
 
-    name = string(entity="topicName")
+    name = string()
     topic_id = uuid()
 
 
@@ -80,17 +80,17 @@ class PartitionRecord(Stored, id=3, versions="0-2", flexible="0+"):
 
     partition_id = int32(default=-1)
     topic_id = uuid()
-    replicas = array(int32(), entity="brokerId")
+    replicas = array(int32())
     isr = array(int32())
-    removing_replicas = array(int32(), entity="brokerId")
-    adding_replicas = array(int32(), entity="brokerId")
-    leader = int32(default=-1, entity="brokerId")
+    removing_replicas = array(int32())
+    adding_replicas = array(int32())
+    leader = int32(default=-1)
     leader_recovery_state = int8(tag=0)
     leader_epoch = int32(default=-1)
     partition_epoch = int32(default=-1)
     directories = array(uuid(), versions="1+")
-    eligible_leader_replicas = array(int32(), versions="2+", nullable="2+", default=None, tag=1, entity="brokerId")
-    last_known_elr = array(int32(), versions="2+", nullable="2+", default=None, tag=2, entity="brokerId")
+    eligible_leader_replicas = array(int32(), versions="2+", nullable="2+", default=None, tag=1)
+    last_known_elr = array(int32(), versions="2+", nullable="2+", default=None, tag=2)
 
 
 class ConfigRecord(Stored, id=4, versions="0", flexible="0+"):
@@ -111,28 +111,28 @@ class PartitionChangeRecord(Stored, id=5, versions="0-2", flexible="0+"):
 
     partition_id = int32(default=-1)
     topic_id = uuid()
-    isr = array(int32(), nullable="0+", default=None, tag=0, entity="brokerId")
-    leader = int32(default=-2, tag=1, entity="brokerId")
-    replicas = array(int32(), nullable="0+", default=None, tag=2, entity="brokerId")
-    removing_replicas = array(int32(), nullable="0+", default=None, tag=3, entity="brokerId")
-    adding_replicas = array(int32(), nullable="0+", default=None, tag=4, entity="brokerId")
+    isr = array(int32(), nullable="0+", default=None, tag=0)
+    leader = int32(default=-2, tag=1)
+    replicas = array(int32(), nullable="0+", default=None, tag=2)
+    removing_replicas = array(int32(), nullable="0+", default=None, tag=3)
+    adding_replicas = array(int32(), nullable="0+", default=None, tag=4)
     leader_recovery_state = int8(default=-1, tag=5)
     directories = array(uuid(), versions="1+", nullable="1+", default=None, tag=8)
-    eligible_leader_replicas = array(int32(), versions="2+", nullable="2+", default=None, tag=6, entity="brokerId")
-    last_known_elr = array(int32(), versions="2+", nullable="2+", default=None, tag=7, entity="brokerId")
+    eligible_leader_replicas = array(int32(), versions="2+", nullable="2+", default=None, tag=6)
+    last_known_elr = array(int32(), versions="2+", nullable="2+", default=None, tag=7)
 
 
 class FenceBrokerRecord(Stored, id=7, versions="0", flexible="0+"):
     """Record: fence broker."""
 
-    id = int32(entity="brokerId")
+    id = int32()
     epoch = int64()
 
 
 class UnfenceBrokerRecord(Stored, id=8, versions="0", flexible="0+"):
     """Record: unfence broker."""
 
-    id = int32(entity="brokerId")
+    id = int32()
     epoch = int64()
 
 
@@ -188,7 +188,7 @@ class ClientQuotaRecord(Stored, id=14, versions="0", flexible="0+"):
 class ProducerIdsRecord(Stored, id=15, versions="0", flexible="0+"):
     """Record: producer ids."""
 
-    broker_id = int32(entity="brokerId")
+    broker_id = int32()
     broker_epoch = int64(default=-1)
     next_producer_id = int64()
 
@@ -201,7 +201,7 @@ class BrokerRegistrationChangeRecord(Stored, id=17, versions="0-3", flexible="0+
     v3: adds cordoned_log_dirs.
     """
 
-    broker_id = int32(entity="brokerId")
+    broker_id = int32()
     broker_epoch = int64()
     fenced = int8(tag=0)
     in_controlled_shutdown = int8(versions="1+", tag=1)
@@ -293,7 +293,7 @@ class RegisterControllerRecord(Stored, id=27, versions="0", flexible="0+"):
 class ClearElrRecord(Stored, id=28, versions="0", flexible="0+"):
     """Record: clear ELR."""
 
-    topic_name = string(entity="topicName")
+    topic_name = string()
 
 
 RECORDS: dict[int, type[Stored]] = {

@@ -21,7 +21,7 @@ class ConsumerProtocolSubscription(Stored, versions="0-3"):
     user_data = bytes_(nullable="0+", default=None)
 
     class TopicPartition(Struct):
-        topic = string(versions="1+", entity="topicName", map_key=True)
+        topic = string(versions="1+", map_key=True)
         partitions = array(int32(), versions="1+")
 
     owned_partitions = array(TopicPartition, versions="1+", ignorable=True)
@@ -33,7 +33,7 @@ class ConsumerProtocolAssignment(Stored, versions="0-3"):
     """What a member is assigned; received in SyncGroup."""
 
     class TopicPartition(Struct):
-        topic = string(entity="topicName", map_key=True)
+        topic = string(map_key=True)
         partitions = array(int32())
 
     assigned_partitions = array(TopicPartition)

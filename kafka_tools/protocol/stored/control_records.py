@@ -32,7 +32,7 @@ class LeaderChangeMessage(Stored, versions="0-1", flexible="0+"):
     """
 
     version = int16()
-    leader_id = int32(entity="brokerId")
+    leader_id = int32()
     voters = array(Voter)
     granting_voters = array(Voter)
 
@@ -63,7 +63,7 @@ class VotersRecord(Stored, versions="0", flexible="0+"):
     version = int16()
 
     class Voter(Struct):
-        voter_id = int32(entity="brokerId")
+        voter_id = int32()
         voter_directory_id = uuid()
 
         class Endpoint(Struct):
