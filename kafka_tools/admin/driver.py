@@ -9,7 +9,8 @@ have heard of it yet. Source of the scheme: Kafka's ``AdminApiDriver``; the rule
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from kafka_tools.admin.lookups import Cluster, Lookup
@@ -38,6 +39,7 @@ V = TypeVar("V")
 
 UNKNOWN_GRACE_S = 1.0
 """How long a topic, partition or id that a broker does not know may still be on its way to that broker."""
+NO_GRACE: Mapping[Any, float] = MappingProxyType({})
 UNREACHABLE_TRIES = 3
 """Attempts at a node whose keys no other node can answer for."""
 
@@ -164,7 +166,8 @@ class _Run(Generic[K, V]):
         self._outcomes: dict[K, Outcome[V]] = {}
         self._tries: dict[K, int] = {}
         self._unreachable: dict[K, int] = {}
-        self._unknown_since_s: dict[K, float] = {}
+        self._vain: dict[K, tuple[float, float]] = {}
+        """Keys whose reason is worth a short wait only: since when it has lasted, and until when it may (monotonic)."""
         self._lookup_failures = 0
         self._rebuild = False
         """Some keys were refused before anything was sent: the rest need no pause."""
@@ -192,7 +195,9 @@ class _Run(Generic[K, V]):
         config = self._cluster.exchange.config
         first, most = config.number("retry.backoff.ms"), config.number("retry.backoff.max.ms")
         delay_ms = min(first * (1 << min(attempt - 1, 30)), max(first, most)) * random.uniform(0.8, 1.2)
-        self._clock.sleep(min(delay_ms / 1000, self._deadline.left_s()))
+        ends_s = min((until for key, (_, until) in self._vain.items() if key in self._open), default=float("inf"))
+        left_s = max(ends_s - self._clock.monotonic_s(), 0.0)
+        self._clock.sleep(min(delay_ms / 1000, self._deadline.left_s(), left_s))
 
     def _look_up(self, keys: Sequence[K]) -> None:
         if not keys:
@@ -220,7 +225,7 @@ class _Run(Generic[K, V]):
         self._nodes.update(found.nodes)
         for key, failure in found.failed.items():
             self._fail(key, failure)
-        self._again(found.later)
+        self._again(found.later, found.grace_s)
         for key in keys:
             if key in self._open and key not in self._nodes and key not in found.later:
                 self._fail(key, WireError(f"{self._call.name}: nobody told which node answers for {key}"))
@@ -305,11 +310,13 @@ class _Run(Generic[K, V]):
                 self._nodes.pop(key, None)
                 self._open[key] = error
 
-    def _again(self, reasons: dict[K, KafkaToolsError]) -> None:
+    def _again(self, reasons: dict[K, KafkaToolsError], grace_s: Mapping[K, float] = NO_GRACE) -> None:
+        """Try keys again. ``grace_s``: how long a key's reason is worth waiting for, where that is known."""
         retries = self._cluster.exchange.config.number("retries")
         for key, reason in reasons.items():
             code = reason.code.code if isinstance(reason, BrokerError) else None
-            if self._tries.get(key, 0) > retries or (code in _UNKNOWN and self._unknown_for_good(key)):
+            limit_s = grace_s.get(key, UNKNOWN_GRACE_S if code in _UNKNOWN else None)
+            if self._tries.get(key, 0) > retries or self._in_vain(key, limit_s):
                 self._fail(key, reason)
                 continue
             if code is None or code in _MOVED:
@@ -317,9 +324,15 @@ class _Run(Generic[K, V]):
                 self._cluster.metadata.request_update()
             self._open[key] = reason
 
-    def _unknown_for_good(self, key: K) -> bool:
+    def _in_vain(self, key: K, limit_s: float | None) -> bool:
+        """Whether a reason that is worth ``limit_s`` has lasted as long; None: it is worth waiting for."""
+        if limit_s is None:
+            self._vain.pop(key, None)
+            return False
         now_s = self._clock.monotonic_s()
-        return now_s - self._unknown_since_s.setdefault(key, now_s) >= UNKNOWN_GRACE_S
+        since_s, _ = self._vain.get(key, (now_s, 0.0))
+        self._vain[key] = since_s, since_s + limit_s
+        return now_s >= since_s + limit_s
 
     def _give_up(self) -> None:
         for key, reason in list(self._open.items()):

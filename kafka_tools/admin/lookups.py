@@ -6,13 +6,13 @@ must itself (Metadata, FindCoordinator) and retries nothing: ``admin.driver`` do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from kafka_tools.admin.metadata import ClusterMetadata
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import ConnectFailed, InvalidRequest, KafkaToolsError
-from kafka_tools.net.broker_errors import broker_error, error_of
+from kafka_tools.net.broker_errors import broker_error, error_of, has_code
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.protocol import error_codes
@@ -24,6 +24,13 @@ K = TypeVar("K", bound=Hashable)
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 """Key types of FindCoordinator."""
 _KEY_TYPE_VERSIONS = {GROUP: 0, TRANSACTION: 1, SHARE: 6}
+_STATE_TOPICS = {GROUP: "__consumer_offsets", TRANSACTION: "__transaction_state", SHARE: "__share_group_state"}
+"""Key type -> the topic whose partitions' leaders are the coordinators."""
+
+NEW_PARTITION_GRACE_S = 0.3
+"""How long a partition that its topic does not have may still be on its way to the broker that was asked."""
+OFFLINE_GRACE_S = 3.0
+"""How long a partition whose in-sync replicas are all gone is worth waiting for: somebody has to start a broker."""
 
 
 class Cluster(NamedTuple):
@@ -40,6 +47,13 @@ class Found(Generic[K]):
         self.nodes: dict[K, Node] = {}
         self.failed: dict[K, KafkaToolsError] = {}
         self.later: dict[K, KafkaToolsError] = {}
+        self.grace_s: dict[K, float] = {}
+        """How long, in seconds, the reason of a key in ``later`` is worth waiting for, where that is known."""
+
+    def wait_for(self, key: K, reason: KafkaToolsError, grace_s: float) -> None:
+        """Try a key again, but give it up when the reason has lasted this long."""
+        self.later[key] = reason
+        self.grace_s[key] = grace_s
 
 
 class Lookup(Protocol[K]):
@@ -125,7 +139,7 @@ class PartitionLeader:
 
     def find(self, cluster: Cluster, keys: Sequence[TopicPartition], deadline: Deadline) -> Found[TopicPartition]:
         found: Found[TopicPartition] = Found()
-        topics = {item.name: item for item in self._topics(cluster, {key.topic for key in keys}, deadline)}
+        topics = {item.name: item for item in _topics(cluster, {key.topic for key in keys}, deadline)}
         live = {node.id: node for node in cluster.metadata.nodes(deadline)}
         for key in keys:
             topic = topics.get(key.topic)
@@ -144,27 +158,20 @@ class PartitionLeader:
         return found
 
     @staticmethod
-    def _topics(cluster: Cluster, names: Iterable[str], deadline: Deadline) -> list[Any]:
-        Topic = MetadataRequest.RequestTopic
-        request = MetadataRequest(topics=[Topic(name=name) for name in sorted(names)], allow_auto_topic_creation=False)
-        node = cluster.metadata.any_node(deadline)
-        response = cluster.exchange.call(node, request, deadline)
-        error = error_of(response.error_code)
-        if error is not None:
-            raise error
-        cluster.metadata.take_response(response)
-        topics: list[Any] = response.topics
-        return topics
-
-    @staticmethod
     def _place(key: TopicPartition, topic: Any, live: dict[int, Node], found: Found[TopicPartition]) -> None:
         partition = next((item for item in topic.partitions if item.partition_index == key.partition), None)
         if partition is None:
             count = len(topic.partitions)
             text = f"topic {key.topic} has no partition {key.partition}, only 0 to {count - 1}"
-            found.later[key] = broker_error(error_codes.UNKNOWN_TOPIC_OR_PARTITION, text)
+            error = broker_error(error_codes.UNKNOWN_TOPIC_OR_PARTITION, text)
+            found.wait_for(key, error, NEW_PARTITION_GRACE_S)
         elif partition.leader_id not in live:
-            found.later[key] = _named(partition.error_code or error_codes.LEADER_NOT_AVAILABLE, key)
+            code = partition.error_code or error_codes.LEADER_NOT_AVAILABLE
+            offline = _offline(key, partition, live)
+            if offline is None:
+                found.later[key] = _named(code, key)
+            else:
+                found.wait_for(key, broker_error(code, offline), OFFLINE_GRACE_S)
         else:
             found.nodes[key] = live[partition.leader_id]
 
@@ -201,6 +208,7 @@ class Coordinator:
             response = cluster.exchange.call(node, request, deadline)
             for item in response.coordinators:
                 self._place(item.key, item, found)
+            self._look_for_offline(cluster, found, deadline)
             return found
         requests = [FindCoordinatorRequest(key_type=self._key_type, key=key) for key in keys]
         answers = cluster.exchange.call_many([(node, request) for request in requests], deadline)
@@ -208,7 +216,28 @@ class Coordinator:
             if isinstance(answer, KafkaToolsError):
                 raise answer
             self._place(key, answer, found)
+        self._look_for_offline(cluster, found, deadline)
         return found
+
+    def _look_for_offline(self, cluster: Cluster, found: Found[str], deadline: Deadline) -> None:
+        """Of keys without a coordinator: whether the partition that holds their state is offline.
+
+        Brokers only say that there is none, also while the topic of the state is being created.
+        """
+        absent = [key for key, error in found.later.items() if has_code(error, error_codes.COORDINATOR_NOT_AVAILABLE)]
+        if not absent:
+            return
+        (topic,) = _topics(cluster, [_STATE_TOPICS[self._key_type]], deadline) or (None,)
+        if topic is None or not topic.partitions:
+            return
+        live = {node.id: node for node in cluster.metadata.nodes(deadline)}
+        partitions = {item.partition_index: item for item in topic.partitions}
+        for key in absent:
+            place = TopicPartition(topic.name, java_hash(key) % len(partitions))
+            partition = partitions.get(place.partition)
+            offline = _offline(place, partition, live) if partition is not None else None
+            if offline is not None:
+                found.wait_for(key, broker_error(error_codes.COORDINATOR_NOT_AVAILABLE, offline), OFFLINE_GRACE_S)
 
     def _place(self, key: str, item: Any, found: Found[str]) -> None:
         if item.error_code == error_codes.NONE:
@@ -217,6 +246,36 @@ class Coordinator:
         error = broker_error(item.error_code, item.error_message or None)
         retriable = error.code.retriable or item.error_code == error_codes.COORDINATOR_NOT_AVAILABLE
         (found.later if retriable else found.failed)[key] = error
+
+
+def _topics(cluster: Cluster, names: Iterable[str], deadline: Deadline) -> list[Any]:
+    """What a broker knows of these topics, from one Metadata request."""
+    Topic = MetadataRequest.RequestTopic
+    request = MetadataRequest(topics=[Topic(name=name) for name in sorted(names)], allow_auto_topic_creation=False)
+    node = cluster.metadata.any_node(deadline)
+    response = cluster.exchange.call(node, request, deadline)
+    error = error_of(response.error_code)
+    if error is not None:
+        raise error
+    cluster.metadata.take_response(response)
+    topics: list[Any] = response.topics
+    return topics
+
+
+def _offline(place: TopicPartition, partition: Any, live: Mapping[int, Node]) -> str | None:
+    """Why a partition cannot get a leader now: none of its in-sync replicas is alive. None where it may get one."""
+    if partition.leader_id in live or any(id in live for id in partition.isr_nodes):
+        return None
+    gone = ", ".join(map(str, partition.isr_nodes or partition.replica_nodes))
+    return f"{place} is offline: in sync was broker {gone}, which is not alive"
+
+
+def java_hash(text: str) -> int:
+    """``Utils.abs(text.hashCode())`` of Java, by which a group, transactional id or share key finds its partition."""
+    code = 0
+    for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
+        code = (31 * code + unit) & 0xFFFFFFFF
+    return min(code, (1 << 32) - code) % (1 << 31)
 
 
 def _named(code: int, key: TopicPartition) -> KafkaToolsError:

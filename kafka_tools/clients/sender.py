@@ -274,7 +274,8 @@ class Sender:
         known = error_codes.error(code)
         if known.refresh_metadata:
             self._metadata.request_update()
-        error = BrokerError(known, f"{row.error_message or known.text} (partition {batch.topic_partition})")
+        text = f"{row.error_message or known.text} (partition {batch.topic_partition})"
+        error = BrokerError(known, text, hint=self._hint(code, batch))
         lost = code in _SEQUENCE_LOST and batch.identity is not None
         if known.retriable or (lost and self._accumulator.has_earlier(batch)):
             self._retry_or_fail([batch], error)
@@ -284,6 +285,18 @@ class Sender:
             self._retry_or_fail([batch], error)
         else:
             self._fail(batch, error)
+
+    @staticmethod
+    def _hint(code: int, batch: ProducerBatch) -> str | None:
+        """What to do about an error that old message formats cause (message.format.version, before Kafka 4.0)."""
+        if code == error_codes.UNSUPPORTED_FOR_MESSAGE_FORMAT and batch.identity is not None:
+            return (
+                "the topic's message.format.version is older than 0.11, which an idempotent producer needs: "
+                "enable.idempotence=false does without"
+            )
+        if code == error_codes.UNKNOWN_SERVER_ERROR and any(headers for *_, headers in batch.records):
+            return "a topic whose message.format.version is older than 0.11 takes no headers; the broker's log has more"
+        return None
 
     def _retry_or_fail(self, batches: Sequence[ProducerBatch], error: KafkaToolsError) -> None:
         now_s = self._clock.monotonic_s()

@@ -45,6 +45,10 @@ MIN_RENEWAL_S = 1.0
 _CLOSED_IN_SASL = "brokers before 2.0 close the connection when the login is wrong: check sasl.jaas.config"
 
 
+DESCRIBE_QUORUM = 55
+"""API key of DescribeQuorum."""
+
+
 class NodeVersions:
     """What one node speaks."""
 
@@ -61,6 +65,11 @@ class NodeVersions:
         theirs = self.ranges.get(request.API_KEY)
         return theirs is not None and theirs[1] >= version
 
+    @property
+    def is_kraft(self) -> bool:
+        """Whether the node runs without ZooKeeper: only such nodes tell of their quorum."""
+        return DESCRIBE_QUORUM in self.ranges
+
     def require(self, request: type[Request], version: int, what: str, hint: str | None = None) -> None:
         """UnsupportedVersion, saying ``what`` is not possible, unless the node speaks ``version`` or a later one."""
         if not self.has(request, version):
@@ -74,7 +83,7 @@ class NodeVersions:
         if hint is None:
             from kafka_tools.net.request_errors import since
 
-            hint = since(request, version)
+            hint = since(request, version, kraft=self.is_kraft)
         return UnsupportedVersion(
             f"{what} needs {name} v{version}, which {self.peer} lacks: {offered}", api=name, hint=hint
         )

@@ -33,13 +33,24 @@ def explained(error: EncodeError, request: Request, version: int, peer: str) -> 
     return EncodeError(f"{name}: {words} ({field}): {what}", api=name, version=version, field=field)
 
 
-def since(request: type[Request] | Request, version: int) -> str | None:
-    """ "Kafka 2.4 and later ...": which release's brokers have a version of an API; None for one that none has."""
-    release = releases.first_with(request.API_KEY, version)
-    if release is None:
+def since(request: type[Request] | Request, version: int, *, kraft: bool = False) -> str | None:
+    """ "brokers of Kafka 2.4 and later speak ...": whose brokers have a version of an API; None when none has.
+
+    ``kraft``: the node at hand runs without ZooKeeper. Where only the mode is in the way the text says so.
+    """
+    release = releases.first_with(request.API_KEY, version, kraft=kraft)
+    other = releases.first_with(request.API_KEY, version, kraft=True)
+    if release is None or other is None:
         return None
     name = registry.row_by_key(request.API_KEY).name
-    return f"brokers of Kafka {release} and later speak {name} v{version}"
+    mode = ""
+    if not kraft and releases.first_with(request.API_KEY, version) == KRAFT_ALONE != other:
+        release, mode = other, " in KRaft mode (without ZooKeeper)"
+    return f"brokers of Kafka {release} and later speak {name} v{version}{mode}"
+
+
+KRAFT_ALONE = "4.0"
+"""The release from which on all brokers run without ZooKeeper."""
 
 
 def _first_version_for(request: Request, version: int) -> int | None:

@@ -88,6 +88,14 @@ _OLDEST_SINCE_4 = {
 }
 
 
+_ONLY_IN_KRAFT = {"3.3": "55:1 64:0", "3.7": "74:0", "3.8": "75:0", "3.9": "55:2 80:0 81:0"}
+"""What brokers in KRaft mode had before 4.0, where those beside ZooKeeper did not."""
+_LATER_IN_KRAFT = dict.fromkeys((50, 51), "3.5") | dict.fromkeys((38, 39, 40, 41), "3.6")
+"""APIs that brokers beside ZooKeeper had before those in KRaft mode: key -> the first release that has them there."""
+_KRAFT = "3.3"
+"""The first release whose KRaft mode was meant for production."""
+
+
 def releases() -> tuple[str, ...]:
     """The releases known, oldest first: "0.8.0" to "4.3"."""
     return tuple(_CHANGES)
@@ -125,9 +133,22 @@ def max_versions(release: str) -> dict[int, tuple[int, int]]:
     return {key: (min(oldest.get(key, 0), newest), newest) for key, newest in _newest()[name].items()}
 
 
-def first_with(key: int, version: int) -> str | None:
-    """The oldest release whose brokers, in ZooKeeper mode before 4.0, advertise this version of an API; None: none."""
-    return next((name for name, newest in _newest().items() if newest.get(key, -1) >= version), None)
+def first_with(key: int, version: int, *, kraft: bool = False) -> str | None:
+    """The oldest release whose brokers advertise this version of an API; None: none.
+
+    Before 4.0 brokers beside ZooKeeper and, with ``kraft``, those in KRaft mode did not advertise the same.
+    """
+    order = list(_newest())
+    found = next((name for name, newest in _newest().items() if newest.get(key, -1) >= version), None)
+    if not kraft:
+        return found
+    for name, changes in _ONLY_IN_KRAFT.items():
+        pairs = (change.split(":") for change in changes.split())
+        if any(int(api) == key and int(newest) >= version for api, newest in pairs):
+            return name
+    if found is None:
+        return None
+    return max(found, _LATER_IN_KRAFT.get(key, _KRAFT), key=order.index)
 
 
 def guess_release(advertised: dict[int, tuple[int, int]]) -> str:

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_tools.admin.calls.acls import AclBinding, AclFilter
-from kafka_tools.admin.calls.configs import ConfigChange, ConfigEntry, ConfigResource, merge_changes
+from kafka_tools.admin.calls.configs import (
+    ConfigChange,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSynonym,
+    append_what_is_missing,
+    merge_changes,
+)
 from kafka_tools.admin.calls.groups import decode_assignment
 from kafka_tools.admin.calls.members import REASON, MemberIdentity
 from kafka_tools.admin.calls.offsets import EARLIEST_LOCAL, LATEST, MAX_TIMESTAMP
@@ -101,6 +108,31 @@ def test_merged_lists_append_and_subtract():
         ConfigChange("d", "append", "y"),
     ]
     assert merge_changes(TOPIC, current, changes) == {"l": "b,c", "d": "x,y"}
+
+
+def test_lists_are_appended_to_kafkas_default_and_not_to_the_clusters():
+    synonyms = (ConfigSynonym("log.l", "b", "STATIC_BROKER_CONFIG"), ConfigSynonym("log.l", "a", "DEFAULT_CONFIG"))
+    current = [entry("l", "b", "STATIC_BROKER_CONFIG")._replace(synonyms=synonyms)]
+    assert merge_changes(TOPIC, current, [ConfigChange("l", "append", "c")]) == {"l": "a,c"}
+
+
+def test_brokers_that_append_what_is_there_are_asked_for_what_is_missing():
+    current = [entry("l", "a,b"), entry("d", "x", "DEFAULT_CONFIG"), entry("n", "5")._replace(type="LONG")]
+    changes = [
+        ConfigChange("l", "append", "b,c,c"),
+        ConfigChange("d", "append", "x"),
+        ConfigChange("new", "append", "y"),
+        ConfigChange("n", "append", "5"),
+        ConfigChange("l", "subtract", "a"),
+    ]
+    adjusted = append_what_is_missing(TOPIC, current, changes)
+    assert [tuple(change) for change in adjusted] == [
+        ("l", "append", "c"),
+        ("d", "set", "x"),
+        ("new", "append", "y"),
+        ("n", "append", "5"),  # no list: the broker says so
+        ("l", "subtract", "a"),
+    ]
 
 
 def test_defaults_are_not_written_back():

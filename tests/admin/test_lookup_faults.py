@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafka_tools.admin.lookups import java_hash
 from kafka_tools.errors import BrokerError, DeadlineExceeded, NetworkError, WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.error_reply import error_reply
@@ -105,8 +106,64 @@ def test_a_topic_that_nobody_knows_is_told_after_a_short_grace(name):
     error, took_s, cluster = attempt(name, MetadataRequest, topic_code(error_codes.UNKNOWN_TOPIC_OR_PARTITION))
     assert isinstance(error, BrokerError)
     assert "UNKNOWN_TOPIC_OR_PARTITION" in str(error)
-    assert 1.0 <= took_s < 2.5
+    assert 1.0 <= took_s < 1.1
     assert not own(name, cluster)
+
+
+@that_ask(LEADER)
+def test_a_partition_that_its_topic_does_not_have_is_told_after_a_moment(name):
+    def without_partition(cluster, request, version):
+        response = cluster.truth(request, version)
+        for topic in response.topics:
+            topic.partitions[0].partition_index = 7
+        return response
+
+    error, took_s, cluster = attempt(name, MetadataRequest, without_partition)
+    assert isinstance(error, BrokerError)
+    assert "topic t has no partition 0" in str(error)
+    assert 0.3 <= took_s < 0.4
+    assert not own(name, cluster)
+
+
+def offline(cluster, request, version):
+    """Broker 9, which is gone, has the only copy in sync of every partition."""
+    response = cluster.truth(request, version)
+    for topic in response.topics:
+        for partition in topic.partitions:
+            partition.leader_id, partition.error_code = -1, error_codes.LEADER_NOT_AVAILABLE
+            partition.replica_nodes = partition.isr_nodes = [9]
+    return response
+
+
+@that_ask(LEADER)
+def test_a_partition_that_is_offline_is_waited_for_a_few_seconds(name):
+    error, took_s, cluster = attempt(name, MetadataRequest, offline)
+    assert isinstance(error, BrokerError)
+    assert "LEADER_NOT_AVAILABLE: t-0 is offline: in sync was broker 9, which is not alive" in str(error)
+    assert 3.0 <= took_s < 3.1
+    assert not own(name, cluster)
+
+
+@that_ask(COORDINATOR)
+def test_a_coordinator_whose_partition_is_offline_is_waited_for_a_few_seconds(name):
+    def fault(cluster, request, version):
+        if isinstance(request, FindCoordinatorRequest):
+            return error_reply(request, version, error_codes.COORDINATOR_NOT_AVAILABLE)
+        return offline(cluster, request, version)
+
+    error, took_s, cluster = attempt(name, FindCoordinatorRequest | MetadataRequest, fault)
+    assert isinstance(error, BrokerError)
+    assert "COORDINATOR_NOT_AVAILABLE: __" in str(error)
+    assert "-0 is offline: in sync was broker 9, which is not alive" in str(error)
+    assert 3.0 <= took_s < 3.1
+    assert not own(name, cluster)
+
+
+@pytest.mark.parametrize(
+    "text, number", [("", 0), ("a", 97), ("hello", 99162322), ("polygenelubricants", 0), ("\U0001f600", 1772899)]
+)
+def test_groups_find_their_partition_by_the_hash_that_java_makes(text, number):
+    assert java_hash(text) == number
 
 
 @that_ask(LEADER)

@@ -222,6 +222,19 @@ def test_fatal_refusal_fails_the_record_and_the_next_one_starts_a_new_epoch(
     assert [(batch.producer_epoch, batch.base_sequence) for _, batch in log.batches] == [(1, 0)]
 
 
+def test_a_topic_of_an_old_format_is_told_with_what_to_do(make: Callable[..., Producer], log: Log) -> None:
+    log.codes = [error_codes.UNSUPPORTED_FOR_MESSAGE_FORMAT]
+    with pytest.raises(BrokerError, match="UNSUPPORTED_FOR_MESSAGE_FORMAT") as caught:
+        make().send("t", b"v").result()
+    assert caught.value.hint is not None
+    assert "enable.idempotence=false" in caught.value.hint
+    log.codes = [error_codes.UNKNOWN_SERVER_ERROR]
+    with pytest.raises(BrokerError, match="UNKNOWN_SERVER_ERROR") as caught:
+        make(enable_idempotence="false").send("t", b"v", headers=[("h", b"1")]).result()
+    assert caught.value.hint is not None
+    assert "takes no headers" in caught.value.hint
+
+
 def test_duplicate_of_an_earlier_attempt_counts_as_delivered(make: Callable[..., Producer], log: Log) -> None:
     log.codes = [Disconnected("gone"), error_codes.DUPLICATE_SEQUENCE_NUMBER]
     assert make().send("t", b"1").result().offset == -1

@@ -5,11 +5,14 @@ import pytest
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.errors import BrokerError, DecodeError, EncodeError, UnsupportedVersion
 from kafka_tools.net.config import ClientConfig
+from kafka_tools.net.connection import NodeVersions
 from kafka_tools.net.session import ClientSession
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumRequest
+from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from kafka_tools.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
 from kafka_tools.protocol.releases import first_with
 from tests.admin.virtual_cluster import VirtualCluster
@@ -54,6 +57,12 @@ def test_a_value_that_no_version_can_carry_is_told_with_its_reason(topic, text):
 def test_releases_that_brought_a_version():
     assert first_with(ListGroupsRequest.API_KEY, 4) == "2.6"
     assert first_with(DescribeQuorumRequest.API_KEY, 0) == "4.0"  # of brokers beside ZooKeeper; KRaft's had it before
+    assert first_with(DescribeQuorumRequest.API_KEY, 0, kraft=True) == "3.3"
+    assert first_with(DescribeQuorumRequest.API_KEY, 2, kraft=True) == "3.9"
+    assert first_with(ListGroupsRequest.API_KEY, 4, kraft=True) == "3.3"
+    assert first_with(ListGroupsRequest.API_KEY, 5, kraft=True) == "3.8"
+    assert first_with(DescribeUserScramCredentialsRequest.API_KEY, 0) == "2.7"
+    assert first_with(DescribeUserScramCredentialsRequest.API_KEY, 0, kraft=True) == "3.5"
     assert first_with(ListGroupsRequest.API_KEY, 99) is None
 
 
@@ -62,6 +71,24 @@ def test_a_broker_that_is_too_old_is_told_with_the_release_that_is_not():
         with pytest.raises(UnsupportedVersion, match="needs ListGroups v4, which kafka1:9092") as caught:
             admin.list_groups(["Empty"])
     assert caught.value.hint == "brokers of Kafka 2.6 and later speak ListGroups v4"
+
+
+@pytest.mark.parametrize(
+    "ranges, request_class, hint",
+    [
+        ({}, DescribeQuorumRequest, "brokers of Kafka 3.3 and later speak DescribeQuorum v0 in KRaft mode"),
+        ({}, ListConfigResourcesRequest, "brokers of Kafka 3.7 and later speak ListConfigResources v0 in KRaft mode"),
+        ({}, DescribeUserScramCredentialsRequest, "brokers of Kafka 2.7 and later"),
+        ({55: (0, 1)}, DescribeUserScramCredentialsRequest, "brokers of Kafka 3.5 and later"),
+        ({55: (0, 1)}, ListConfigResourcesRequest, "brokers of Kafka 3.7 and later"),
+    ],
+)
+def test_zookeeper_or_the_release_is_blamed_whichever_it_is(ranges, request_class, hint):
+    with pytest.raises(UnsupportedVersion) as caught:
+        NodeVersions(ranges, "kafka1:9092").require(request_class, 0, "this")
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith(hint)
+    assert ("without ZooKeeper" in caught.value.hint) == ("KRaft" in hint)
 
 
 def test_an_answer_that_cannot_be_read_names_its_node_and_request():

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kafka_tools.admin.driver import ALL, Call, Progress
+from kafka_tools.admin.driver import ALL, Call, KeysRefused, Progress
 from kafka_tools.admin.lookups import AnyNode, Controller, GivenNode, Lookup
 from kafka_tools.clock import Deadline
-from kafka_tools.errors import InputError, UnsupportedVersion
+from kafka_tools.errors import InputError, KafkaToolsError, UnsupportedVersion
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
@@ -125,6 +125,35 @@ def owner_lookup(to_controllers: bool) -> Lookup[ConfigResource]:
     return Controller() if to_controllers else GivenNode(_owner)
 
 
+def _refuse_unknown_types(keys: list[ConfigResource], versions: NodeVersions) -> None:
+    """KeysRefused for resources of types that the node has no configuration of.
+
+    Old brokers leave such a resource out of their answer, or call the request malformed.
+    """
+    from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
+    from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+    from kafka_tools.protocol.messages.list_config_resources import ListConfigResourcesRequest
+
+    # An API whose version came with the type, and what to say of brokers without it.
+    known_by = {
+        "broker-logger": (IncrementalAlterConfigsRequest, 1, "Kafka 2.4 and later have"),
+        "client-metrics": (
+            ListConfigResourcesRequest,
+            0,
+            "Kafka 3.7 and later have, in KRaft mode (without ZooKeeper)",
+        ),
+        "group": (DescribeGroupsRequest, 6, "Kafka 4.0 and later have"),
+    }
+    errors: dict[ConfigResource, KafkaToolsError] = {}
+    for key in keys:
+        request, version, who = known_by.get(key.type, (None, 0, ""))
+        if request is not None and not versions.has(request, version):
+            text = f"{versions.peer} has no configurations of type {key.type}, which brokers of {who}"
+            errors[key] = UnsupportedVersion(text, api="DescribeConfigs")
+    if errors:
+        raise KeysRefused(errors)
+
+
 class DescribeConfigs(Call[ConfigResource, list[ConfigEntry]]):
     """Resource -> its settings, by name. ``names`` limits them per resource (None: all)."""
 
@@ -146,6 +175,7 @@ class DescribeConfigs(Call[ConfigResource, list[ConfigEntry]]):
     def build(self, keys: list[ConfigResource], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
 
+        _refuse_unknown_types(keys, versions)
         resources = []
         for key in keys:
             names = self._names.get(key)
@@ -177,12 +207,6 @@ class DescribeConfigs(Call[ConfigResource, list[ConfigEntry]]):
                 progress.failed[key] = broker_error(item.error_code, item.error_message)  # not worth the grace
             else:
                 progress.take(key, item.error_code, item.error_message, entries)
-        for key in keys:
-            told = key in progress.completed or key in progress.failed or key in progress.again
-            if not told and key.type not in ("topic", "broker"):
-                # Older brokers leave out resource types that they do not know; of any other key the driver tells.
-                text = f"{node} is too old to have a configuration of type {key.type}"
-                progress.failed[key] = UnsupportedVersion(text, api="DescribeConfigs", version=version)
 
 
 def _entry(config: Any, version: int, resource: ConfigResource) -> ConfigEntry:
@@ -223,6 +247,7 @@ class IncrementalAlterConfigs(Call[ConfigResource, None]):
     def build(self, keys: list[ConfigResource], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
+        _refuse_unknown_types(keys, versions)
         versions.require(IncrementalAlterConfigsRequest, 0, "an incremental change")
         Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
         resources = [
@@ -231,7 +256,7 @@ class IncrementalAlterConfigs(Call[ConfigResource, None]):
                 resource_name=key.name,
                 configs=[
                     Resource.AlterableConfig(
-                        name=change.name, config_operation=operation_id(change), value=change.value
+                        name=change.name, config_operation=operation_id(change), value=_each_once(change)
                     )
                     for change in self._changes[key]
                 ],
@@ -251,6 +276,13 @@ class IncrementalAlterConfigs(Call[ConfigResource, None]):
         for item in response.responses:
             key = ConfigResource(TYPE_NAMES.get(item.resource_type, ""), item.resource_name)
             progress.settle(key, item.error_code, item.error_message, None)
+
+
+def _each_once(change: ConfigChange) -> str | None:
+    """The value; what is appended has each item once, since brokers beside ZooKeeper would add all of them."""
+    if change.operation != "append" or change.value is None:
+        return change.value
+    return ",".join(dict.fromkeys(change.value.split(",")))
 
 
 def operation_id(change: ConfigChange) -> int:
@@ -298,16 +330,16 @@ class ReplaceConfigs(Call[ConfigResource, None]):
 def merge_changes(
     resource: ConfigResource, current: Iterable[ConfigEntry], changes: Sequence[ConfigChange]
 ) -> dict[str, str | None]:
-    """The whole configuration after ``changes``, for brokers that only replace.
+    """The whole configuration after ``changes``, for brokers that only replace; ``current`` with synonyms.
 
     InputError when a sensitive value that is set now is not among the changes: it cannot be read, so replacing
     would silently drop it.
     """
     if resource.type not in ("topic", "broker"):
         raise InputError(f"{resource}: brokers before 2.3 cannot change this")
-    dynamic = {"topic": SOURCES[1], "broker": SOURCES[2] if resource.name else SOURCES[3]}[resource.type]
+    own = own_source(resource)
     entries = {entry.name: entry for entry in current}
-    kept = {entry.name: entry.value for entry in entries.values() if entry.source == dynamic}
+    kept = {entry.name: entry.value for entry in entries.values() if entry.source == own}
     given = {change.name for change in changes if change.operation in ("set", "delete")}
     lost = [name for name in kept if entries[name].is_sensitive and name not in given]
     if lost:
@@ -323,18 +355,57 @@ def merge_changes(
         elif change.operation == "delete":
             kept.pop(change.name, None)
         else:
-            now = kept.get(change.name, entries[change.name].value if change.name in entries else None)
+            now = kept[change.name] if change.name in kept else _list_now(entries.get(change.name), own)
             kept[change.name] = changed_list(now, change)
     return kept
 
 
+def append_what_is_missing(
+    resource: ConfigResource, current: Iterable[ConfigEntry], changes: Sequence[ConfigChange]
+) -> list[ConfigChange]:
+    """The changes for brokers before 3.3, whose APPEND adds what is there already once more (KAFKA-13862).
+
+    ``current`` with synonyms. Where nothing is missing the list is set as it is, as later brokers do.
+    """
+    own = own_source(resource)
+    entries = {entry.name: entry for entry in current}
+    adjusted = []
+    for change in changes:
+        entry = entries.get(change.name)
+        if change.operation == "append" and (entry is None or entry.type in (None, "LIST")):
+            now = _list_now(entry, own)
+            there = _items(now)
+            missing = [item for item in dict.fromkeys(_items(change.value)) if item not in there]
+            change = change._replace(value=",".join(missing)) if missing else ConfigChange(change.name, "set", now)
+        adjusted.append(change)
+    return adjusted
+
+
+def own_source(resource: ConfigResource) -> str:
+    """Where the settings of this very topic or broker come from, as ConfigSource names it."""
+    return {"topic": SOURCES[1], "broker": SOURCES[2] if resource.name else SOURCES[3]}[resource.type]
+
+
+def _list_now(entry: ConfigEntry | None, own: str) -> str | None:
+    """What brokers append to and subtract from: the value that is set, else Kafka's default."""
+    if entry is None:
+        return None
+    if entry.source == own:
+        return entry.value
+    default = next((each.value for each in entry.synonyms if each.source == DEFAULT_CONFIG), None)
+    return entry.value if entry.is_default else default
+
+
 def changed_list(now: str | None, change: ConfigChange) -> str:
     """A list after APPEND or SUBTRACT: what is there already is not added again, as brokers have it."""
-    items = [item.strip() for item in (now or "").split(",") if item.strip()]
-    given = [item.strip() for item in (change.value or "").split(",") if item.strip()]
+    items, given = _items(now), _items(change.value)
     if change.operation == "append":
         return ",".join(dict.fromkeys([*items, *given]))
     return ",".join(item for item in items if item not in given)
+
+
+def _items(text: str | None) -> list[str]:
+    return [item.strip() for item in (text or "").split(",") if item.strip()]
 
 
 class ListConfigResources(Call[str, list[ConfigResource]]):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.admin.connected import Connected
+from kafka_tools.admin.lookups import versions_of
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
@@ -18,6 +19,11 @@ MERGE_WARNING = (
     "this broker has no incremental changes (Kafka 2.3 brought them): the configuration of {resources} is read, "
     "changed and written back as a whole; a change that somebody else makes in between is lost"
 )
+MERGE_REMARK = (
+    "this broker has no incremental changes (Kafka 2.3 brought them): the configuration of {resources} would be read, "
+    "changed and written back as a whole"
+)
+"""In place of the warning where nothing is written."""
 
 
 class ConfigOperations(Connected):
@@ -36,13 +42,37 @@ class ConfigOperations(Connected):
         from kafka_tools.admin.calls.configs import DescribeConfigs, owner_lookup
 
         names = dict(resources) if isinstance(resources, Mapping) else dict.fromkeys(resources)
+        deadline = deadline or self.deadline(timeout_s)
+        missing = self._missing_topics(names, deadline)
         call = DescribeConfigs(
             names,
             include_synonyms=include_synonyms,
             include_documentation=include_documentation,
             lookup=owner_lookup(self.config.is_controllers),
         )
-        return self.run(call, names, timeout_s, deadline)
+        found = self.run(call, [key for key in names if key not in missing], deadline=deadline)
+        return Outcomes((key, missing[key] if key in missing else found[key]) for key in names)
+
+    def _missing_topics(
+        self, resources: Iterable[ConfigResource], deadline: Deadline
+    ) -> dict[ConfigResource, Outcome[list[ConfigEntry]]]:
+        """The topics that do not exist, where brokers describe any (before 2.0)."""
+        from kafka_tools.admin.calls.topics import ListTopics
+        from kafka_tools.net.broker_errors import broker_error
+        from kafka_tools.protocol import error_codes
+        from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
+
+        topics = [key for key in resources if key.type == "topic"]
+        if not topics or versions_of(self.cluster, deadline).has(DescribeConfigsRequest, 2):
+            return {}
+        existing = {topic.name for topic in self.ask(ListTopics(True), deadline=deadline)}
+        return {
+            key: Outcome(
+                None, broker_error(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{key.name}' does not exist.")
+            )
+            for key in topics
+            if key.name not in existing
+        }
 
     def alter_configs_incremental(
         self,
@@ -57,13 +87,31 @@ class ConfigOperations(Connected):
         from kafka_tools.admin.calls.configs import IncrementalAlterConfigs, owner_lookup
 
         deadline = deadline or self.deadline(timeout_s)
-        call = IncrementalAlterConfigs(changes, validate_only, owner_lookup(self.config.is_controllers))
+        lists = [key for key, each in changes.items() if any(change.operation == "append" for change in each)]
+        adjusted = self._append_what_is_missing({key: changes[key] for key in lists}, deadline) if lists else {}
+        call = IncrementalAlterConfigs({**changes, **adjusted}, validate_only, owner_lookup(self.config.is_controllers))
         outcomes = self.run(call, changes, deadline=deadline)
         too_old = [key for key, error in outcomes.failures().items() if isinstance(error, UnsupportedVersion)]
         if not too_old:
             return outcomes
         merged = self._merge_configs({key: changes[key] for key in too_old}, validate_only, deadline)
         return Outcomes((key, merged.get(key, outcome)) for key, outcome in outcomes.items())
+
+    def _append_what_is_missing(
+        self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], deadline: Deadline
+    ) -> dict[ConfigResource, list[ConfigChange]]:
+        """The changes as brokers from 2.3 to 3.2 need them; what cannot be described is left for them to refuse."""
+        from kafka_tools.admin.calls.configs import append_what_is_missing
+        from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
+        from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+
+        versions = versions_of(self.cluster, deadline)
+        # DescribeAcls v3 came with Kafka 3.3, as did the mend.
+        if versions.has(DescribeAclsRequest, 3) or not versions.has(IncrementalAlterConfigsRequest):
+            return {}
+        kinds = [key for key in changes if key.type in ("topic", "broker")]
+        described = self.describe_configs(kinds, include_synonyms=True, deadline=deadline).succeeded()
+        return {key: append_what_is_missing(key, entries, changes[key]) for key, entries in described.items()}
 
     def _merge_configs(
         self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], validate_only: bool, deadline: Deadline
@@ -72,14 +120,17 @@ class ConfigOperations(Connected):
 
         done: dict[ConfigResource, Outcome[None]] = {}
         whole: dict[ConfigResource, dict[str, str | None]] = {}
-        for resource, outcome in self.describe_configs(changes.keys(), deadline=deadline).items():
+        for resource, outcome in self.describe_configs(
+            changes.keys(), include_synonyms=True, deadline=deadline
+        ).items():
             try:
                 whole[resource] = merge_changes(resource, outcome.get(), changes[resource])
             except KafkaToolsError as error:
                 done[resource] = Outcome(None, error)
         if whole:
             if self.warn is not None:
-                self.warn(MERGE_WARNING.format(resources=", ".join(str(resource) for resource in whole)))
+                said = MERGE_REMARK if validate_only else MERGE_WARNING
+                self.warn(said.format(resources=", ".join(str(resource) for resource in whole)))
             call = ReplaceConfigs(whole, validate_only, owner_lookup(self.config.is_controllers))
             done.update(self.run(call, whole, deadline=deadline))
         return done
