@@ -219,8 +219,7 @@ def _place(connection: Connection, chosen: list[Target], given: dict[str, Any]) 
         raise UsageError("--zookeeper and --bootstrap-server exclude each other: give one of them")
     _config_zookeeper.check_types(chosen)
     _run.note(DEPRECATED)
-    places = given["zookeeper"], given["zk_tls_config_file"], given["zk_digest_file"]
-    with open_configs(*places, connection.timeout_s) as configs:
+    with open_configs(given, connection.timeout_s, changing=given["alter"]) as configs:
         yield ZooKeeperPlace(configs)
 
 
