@@ -16,6 +16,7 @@ from kafka_tools.broker_embedded.config_alter import validate_topic
 from kafka_tools.broker_embedded.config_describe import describe
 from kafka_tools.broker_embedded.config_store import TOPIC
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.broker_embedded.topics import Assignment, check_assignment, check_new_name, create_topic, place
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -28,11 +29,12 @@ STRICT_MUTATIONS = 6
 Result = CreateTopicsResponse.CreatableTopicResult
 
 
-def handle(call: Call) -> CreateTopicsResponse:
+def handle(call: Call) -> Work[CreateTopicsResponse]:
     times = Counter(topic.name for topic in call.request.topics)
     results: list[CreateTopicsResponse.CreatableTopicResult] = []
     seen: set[str] = set()
     for topic in call.request.topics:
+        yield
         if topic.name in seen:
             continue
         seen.add(topic.name)

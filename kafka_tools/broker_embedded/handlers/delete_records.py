@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsResponse
@@ -21,11 +22,12 @@ log = logging.getLogger(__name__)
 HIGH_WATERMARK = -1
 
 
-def handle(call: Call) -> DeleteRecordsResponse:
+def handle(call: Call) -> Work[DeleteRecordsResponse]:
     response = DeleteRecordsResponse()
     for topic in call.request.topics:
         results = []
         for wanted in topic.partitions:
+            yield
             result = DeleteRecordsResponse.TopicResult.PartitionResult(
                 partition_index=wanted.partition_index, low_watermark=-1
             )

@@ -13,6 +13,7 @@ from kafka_tools.broker_embedded.config_alter import check_topic_name
 from kafka_tools.broker_embedded.config_describe import DEFAULT, describe
 from kafka_tools.broker_embedded.config_store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_configs import DescribeConfigsResponse
@@ -26,8 +27,12 @@ DYNAMIC_BROKER_LOGGER = 6
 Result = DescribeConfigsResponse.Result
 
 
-def handle(call: Call) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(results=[_result(call, resource) for resource in call.request.resources])
+def handle(call: Call) -> Work[DescribeConfigsResponse]:
+    results = []
+    for resource in call.request.resources:
+        yield
+        results.append(_result(call, resource))
+    return DescribeConfigsResponse(results=results)
 
 
 def _result(call: Call, resource: Any) -> DescribeConfigsResponse.Result:

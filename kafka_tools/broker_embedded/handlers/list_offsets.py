@@ -12,6 +12,7 @@ import logging
 
 from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.broker_embedded.partitions import Partition
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
@@ -27,12 +28,13 @@ _SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDIN
 Answer = ListOffsetsResponse.TopicResponse.PartitionResponse
 
 
-def handle(call: Call) -> ListOffsetsResponse:
+def handle(call: Call) -> Work[ListOffsetsResponse]:
     response = ListOffsetsResponse()
     for topic in call.request.topics:
         seen: set[int] = set()
         answers = []
         for wanted in topic.partitions:
+            yield
             answer = Answer(partition_index=wanted.partition_index)
             try:
                 if wanted.partition_index in seen:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.authorization import allowed_on_cluster, authorized_operations, cluster_operations
 from kafka_tools.broker_embedded.cluster import Topic
 from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.broker_embedded.topics import auto_create, name_problem
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -23,18 +24,21 @@ AUTHORIZE = (("DESCRIBE", "TOPIC"),)
 ResponseTopic = MetadataResponse.ResponseTopic
 
 
-def handle(call: Call) -> MetadataResponse:
+def handle(call: Call) -> Work[MetadataResponse]:
     request, cluster = call.request, call.broker.cluster
     wanted = request.topics
     if wanted is None or (call.version == 0 and not wanted):
-        topics = [
-            _describe(call, topic) for topic in cluster.topics.values() if call.allowed("DESCRIBE", "TOPIC", topic.name)
-        ]
+        topics = []
+        for topic in list(cluster.topics.values()):
+            yield
+            if call.allowed("DESCRIBE", "TOPIC", topic.name):
+                topics.append(_describe(call, topic))
     else:
         topics = []
         seen: set[object] = set()
         for entry in wanted:
             key = entry.name if entry.name is not None else entry.topic_id
+            yield
             if key not in seen:
                 seen.add(key)
                 topics.append(_by_id(call, entry) if entry.name is None else _by_name(call, entry.name))

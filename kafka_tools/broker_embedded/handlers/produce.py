@@ -12,10 +12,12 @@ import logging
 
 from kafka_tools.broker_embedded.cluster import Topic
 from kafka_tools.broker_embedded.dispatch import NO_REPLY, Call, CloseConnection, NoReply, refuse
-from kafka_tools.broker_embedded.incoming import Refused, take
+from kafka_tools.broker_embedded.incoming import Limits, Refused, TooLong, is_long, take
+from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
 
 VERSIONS = (0, 13)
@@ -29,7 +31,7 @@ TopicResponse = ProduceResponse.TopicProduceResponse
 PartitionResponse = TopicResponse.PartitionProduceResponse
 
 
-def handle(call: Call) -> ProduceResponse | NoReply:
+def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     request = call.request
     if request.acks not in (-1, 0, 1):
         raise refuse(error_codes.INVALID_REQUIRED_ACKS)
@@ -45,7 +47,8 @@ def handle(call: Call) -> ProduceResponse | NoReply:
             unknown = error_codes.UNKNOWN_TOPIC_OR_PARTITION
         answers = []
         for data in topic_data.partition_data:
-            answer = _append(call, topic, data) if topic is not None else _error(data.index, unknown)
+            yield
+            answer = (yield from _append(call, topic, data)) if topic is not None else _error(data.index, unknown)
             if answer.error_code == error_codes.KAFKA_STORAGE_ERROR and call.version < 4:
                 answer.error_code = error_codes.NOT_LEADER_OR_FOLLOWER  # what clients knew before v4
             failed = failed or answer.error_code != 0
@@ -62,7 +65,7 @@ def handle(call: Call) -> ProduceResponse | NoReply:
 
 def _append(
     call: Call, topic: Topic, data: ProduceRequest.TopicProduceData.PartitionProduceData
-) -> ProduceResponse.TopicProduceResponse.PartitionProduceResponse:
+) -> Work[ProduceResponse.TopicProduceResponse.PartitionProduceResponse]:
     core = call.broker
     try:
         if not call.allowed("WRITE", "TOPIC", topic.name):
@@ -71,7 +74,8 @@ def _append(
             return _error(data.index, error_codes.INVALID_TOPIC_EXCEPTION, f"{topic.name} is an internal topic.")
         partition = core.logs.led(topic.name, data.index)
         now_ms = core.clock.now_ms()
-        buffer = take(data.records, call.version, partition.limits, now_ms)
+        buffer = yield from _taken(data.records, call.version, partition.limits, now_ms)
+        partition = core.logs.led(topic.name, data.index)  # it may be another one by now
         if not buffer:
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
         appended = partition.log.append(
@@ -99,6 +103,18 @@ def _append(
         log_append_time_ms=appended.append_time_ms,
         log_start_offset=partition.log.log_start_offset,
     )
+
+
+def _taken(records: Buffer | None, version: int, limits: Limits, now_ms: int) -> Work[bytearray]:
+    """``take``, where nobody waits for it if it takes long."""
+    if not is_long(records):
+        try:
+            return take(records, version, limits, now_ms)
+        except TooLong:
+            pass
+    patient = limits.patient()
+    taken: bytearray = yield Elsewhere(lambda: take(records, version, patient, now_ms))
+    return taken
 
 
 def _error(
