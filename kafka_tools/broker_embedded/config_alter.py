@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafka_tools.broker_embedded.config_store import (
     BROKER,
@@ -32,6 +32,7 @@ SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 
 _OPERATION = ("SET", "DELETE", "APPEND", "SUBTRACT")
 _FIXED_WHILE_RUNNING = ("listeners", "listener.security.protocol.map")
+MIN_ISR = "min.insync.replicas"
 _PER_IP = "max.connections.per.ip.overrides"
 _MATCH_PARAMETERS = (
     "client_instance_id",
@@ -53,7 +54,7 @@ class Change(NamedTuple):
 
 def incremental(store: ConfigStore, resource_type: int, resource: str, changes: Sequence[Change]) -> list[ConfigRecord]:
     """The records that apply ``changes`` to a resource; BrokerError if they may not be applied."""
-    check_changes(changes)
+    check_operations(changes)
     current = store.dynamic(resource_type, resource)
     wanted = dict(current)
     for change in changes:
@@ -63,15 +64,23 @@ def incremental(store: ConfigStore, resource_type: int, resource: str, changes: 
         else:
             wanted[change.name] = value
     validate(store, resource_type, resource, wanted)
-    return _records(resource_type, resource, current, wanted)
+    return _checked_records(store, resource_type, resource, wanted, {change.name for change in changes})
 
 
-def check_changes(changes: Sequence[Change]) -> None:
-    """BrokerError for a config named twice, a value that is missing, an operation that nobody knows."""
-    _check_keys([change.name for change in changes])
-    missing = [change.name for change in changes if change.operation != DELETE and change.value is None]
+def check_given(configs: Sequence[Any]) -> None:
+    """BrokerError for a config named twice and a value that is missing, in either request's entries."""
+    names = [config.name for config in configs]
+    if len(set(names)) != len(names):
+        raise _bad_request("Error due to duplicate config keys")
+    missing = [
+        config.name for config in configs if config.value is None and getattr(config, "config_operation", SET) != DELETE
+    ]
     if missing:
         raise _bad_request(f"Null value not supported for : {', '.join(missing)}")
+
+
+def check_operations(changes: Sequence[Change]) -> None:
+    """BrokerError for an operation that nobody knows."""
     for change in changes:
         if not SET <= change.operation <= SUBTRACT:
             raise _bad_request(f"Unknown operations type {change.operation}")
@@ -81,13 +90,9 @@ def replacement(
     store: ConfigStore, resource_type: int, resource: str, configs: Sequence[tuple[str, str | None]]
 ) -> list[ConfigRecord]:
     """The records that make ``configs`` all that is set for a resource (the old AlterConfigs)."""
-    _check_keys([name for name, _ in configs])
-    missing = [name for name, value in configs if value is None]
-    if missing:
-        raise _bad_request(f"Null value not supported for : {', '.join(missing)}")
     wanted = {name: value for name, value in configs if value is not None}
     validate(store, resource_type, resource, wanted)
-    return _records(resource_type, resource, store.dynamic(resource_type, resource), wanted)
+    return _checked_records(store, resource_type, resource, wanted, set(wanted))
 
 
 def validate(store: ConfigStore, resource_type: int, resource: str, wanted: Mapping[str, str]) -> None:
@@ -179,6 +184,22 @@ def _records(
         ConfigRecord(resource_type=resource_type, resource_name=resource, name=name, value=wanted.get(name))
         for name in names
     ]
+
+
+def _checked_records(
+    store: ConfigStore, resource_type: int, resource: str, wanted: Mapping[str, str], named: set[str]
+) -> list[ConfigRecord]:
+    """The records, once it is certain that min.insync.replicas may change: it decides who is eligible to lead.
+
+    With eligible leader replicas on (KIP-966) it is the cluster's, and the cluster always has it.
+    """
+    current = store.dynamic(resource_type, resource)
+    if resource_type == BROKER and store.elr_enabled:
+        if resource and MIN_ISR in named | current.keys() - wanted.keys():
+            raise _bad_config(f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled.")
+        if not resource and MIN_ISR in named | current.keys() and MIN_ISR not in wanted:
+            raise _bad_config(f"Cluster-level {MIN_ISR} cannot be removed while ELR is enabled.")
+    return _records(resource_type, resource, current, wanted)
 
 
 def _row(resource_type: int, name: str) -> Row | None:
@@ -323,11 +344,6 @@ def _is_regex(text: str) -> bool:
     except re.error:
         return False
     return True
-
-
-def _check_keys(names: Sequence[str]) -> None:
-    if len(set(names)) != len(names):
-        raise _bad_request("Error due to duplicate config keys")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -157,6 +157,11 @@ class ConfigStore:
         """This broker's resource name."""
         return str(self._core.cluster.node_id)
 
+    @property
+    def elr_enabled(self) -> bool:
+        """Whether eligible leader replicas are on."""
+        return self._core.features.elr_enabled
+
     def topic(self, name: str) -> View:
         view = self._views.get((TOPIC, name))
         if view is None:

@@ -24,7 +24,6 @@ from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.fetch_sessions import FetchSessions
 from kafka_tools.broker_embedded.partitions import Logs
 from kafka_tools.broker_embedded.purgatory import Purgatory
-from kafka_tools.broker_embedded.slices import Slices
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
     from kafka_tools.records.batches import BatchView
 
 log = logging.getLogger(__name__)
+
+NEWEST_RELEASE = "4.3"
 R = TypeVar("R", bound=Stored)
 
 Authorizer = Callable[[str, str, str, str, str], bool]
@@ -66,6 +67,7 @@ class Core:
         from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
         from kafka_tools.broker_embedded.credentials import Credentials
         from kafka_tools.broker_embedded.delegation_tokens import DelegationTokens
+        from kafka_tools.broker_embedded.features import Features
         from kafka_tools.broker_embedded.quotas import Quotas
         from kafka_tools.broker_embedded.throttling import Throttling
 
@@ -82,11 +84,11 @@ class Core:
         """Asked, by all configs as they would be, before a broker config is changed; ConfigError refuses."""
         self.timers = Timers(clock)
         self.purgatory = Purgatory(self.timers)
-        self.slices = Slices(self.timers)
         self._appliers: dict[type[Stored], list[Callable[[Any], None]]] = {}
         node = Node(node_id_of(properties), "", -1, properties.get("broker.rack") or None)
         self.cluster = Cluster(self, dirs.cluster_id, node)
         self.configs = ConfigStore(self)
+        self.features = Features(self)
         self.quotas = Quotas(self)
         self.throttling = Throttling(self)
         self.credentials = Credentials(self)
@@ -104,6 +106,7 @@ class Core:
         """Replay the store, open every log, begin a leader epoch, load the coordinators."""
         for record in self.store.replay():
             self.apply(record)
+        self.features.begin()
         self._begin_leader_epochs()
         self.logs.open_all()
         self.logs.start_timers()
@@ -119,6 +122,11 @@ class Core:
         ]
         if changes:
             self.commit(changes)
+
+    @property
+    def tells_features(self) -> bool:
+        """Whether ApiVersions names features: only as the release whose levels they are."""
+        return self.release in (None, NEWEST_RELEASE)
 
     def on_record(self, kind: type[R], apply: Callable[[R], None]) -> None:
         """``apply`` sees every metadata record of this class, at replay and live, in commit order."""

@@ -30,7 +30,7 @@ def error_reply(request: Request, version: int, code: int, message: str | None =
 
 def _fill(request: Struct, response: Struct, version: int, code: int, message: str | None) -> None:
     """Set the error fields of one struct, then mirror the request's lists into the response's."""
-    top_level = _set_error(response, version, code, message)
+    top_level = _set_error(response, version, code, message) and not _tells_twice(request)
     for field in response.FIELDS:
         if version not in field.versions or field.kind != "array" or field.item.kind != "struct":
             continue
@@ -39,6 +39,11 @@ def _fill(request: Struct, response: Struct, version: int, code: int, message: s
         source = _matching_list(request, field, version)
         if source is not None and not (top_level and _is_listing(request, field)):
             setattr(response, field.name, [_mirror(field.item.item, entry, version, code, message) for entry in source])
+
+
+def _tells_twice(request: Struct) -> bool:
+    """Whether the request is one whose entries are told the error too: ElectLeaders, AlterPartitionReassignments."""
+    return isinstance(request, Request) and request.API_KEY in (43, 45)
 
 
 def _is_listing(request: Struct, field: Field) -> bool:
@@ -164,6 +169,10 @@ def _alter_client_quotas(request: Any, response: Any, version: int, code: int, m
     ]
 
 
+def _describe_client_quotas(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
+    response.error_code, response.error_message, response.entries = code, message, None
+
+
 def _join_group(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
     response.error_code = code
     response.generation_id = -1
@@ -186,6 +195,12 @@ def _fetch(request: Any, response: Any, version: int, code: int, message: str | 
         for topic in response.responses:
             for partition in topic.partitions:
                 partition.high_watermark = -1
+
+
+def _metadata(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
+    _fill(request, response, version, code, message)
+    for topic in response.topics:
+        topic.name = topic.name or ""
 
 
 def _offset_fetch(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
@@ -212,6 +227,10 @@ def _find_coordinator(request: Any, response: Any, version: int, code: int, mess
         ]
 
 
+def _update_features(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
+    response.error_code, response.error_message = code, message
+
+
 def _alter_user_scram_credentials(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
     """Users are named in two lists of the request, and answered once each."""
     result = type(response).FIELDS[[f.name for f in response.FIELDS].index("results")].item.item
@@ -222,11 +241,14 @@ def _alter_user_scram_credentials(request: Any, response: Any, version: int, cod
 _SPECIAL = {
     1: _fetch,
     2: _list_offsets,
+    3: _metadata,
     9: _offset_fetch,
     10: _find_coordinator,
     11: _join_group,
     18: _api_versions,
     34: _alter_replica_log_dirs,
+    48: _describe_client_quotas,
     49: _alter_client_quotas,
     51: _alter_user_scram_credentials,
+    57: _update_features,
 }

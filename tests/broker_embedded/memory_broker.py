@@ -20,9 +20,9 @@ from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.credentials import Credentials
 from kafka_tools.broker_embedded.delegation_tokens import DelegationTokens
 from kafka_tools.broker_embedded.dispatch import Connection, Dispatcher
+from kafka_tools.broker_embedded.features import Features
 from kafka_tools.broker_embedded.purgatory import Purgatory
 from kafka_tools.broker_embedded.quotas import Quotas
-from kafka_tools.broker_embedded.slices import Slices
 from kafka_tools.broker_embedded.throttling import Throttling
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
@@ -51,14 +51,15 @@ class MemoryCore(Core):
         self.properties = dict(properties)
         self.store = store
         self.clock = clock
+        self.release = None
         self.authorizer = None
         self.check_broker_config = None
         self.timers = Timers(clock)
         self.purgatory = Purgatory(self.timers)
-        self.slices = Slices(self.timers)
         self._appliers = {}
         self.cluster = Cluster(self, "cluster", node)
         self.configs = ConfigStore(self)
+        self.features = Features(self)
         self.quotas = Quotas(self)
         self.credentials = Credentials(self)
         self.acls = Acls(self)

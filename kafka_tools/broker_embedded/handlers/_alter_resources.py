@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from kafka_tools.broker_embedded.config_alter import check_topic_name
-from kafka_tools.broker_embedded.config_store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.config_alter import check_given, check_topic_name
+from kafka_tools.broker_embedded.config_store import BROKER, CLIENT_METRICS, GROUP, TOPIC
+from kafka_tools.broker_embedded.dispatch import Call, refuse, refused
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Stored
+
+_STORED_KINDS = (TOPIC, BROKER, CLIENT_METRICS, GROUP)
 
 
 class AlterResult(NamedTuple):
@@ -23,8 +25,13 @@ class AlterResult(NamedTuple):
     error_message: str | None
 
 
-def alter_each(call: Call, changes: Callable[[Any], Sequence[Stored]]) -> list[AlterResult]:
-    """Commit what ``changes(resource)`` returns for every resource that is not refused; nothing with validate_only."""
+def alter_each(
+    call: Call, changes: Callable[[Any], Sequence[Stored]], kinds: Collection[int] = _STORED_KINDS
+) -> list[AlterResult]:
+    """Commit what ``changes(resource)`` returns for every resource that is not refused; nothing with validate_only.
+
+    ``kinds``: the resource types that the API knows.
+    """
     resources = call.request.resources
     count = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     results: list[AlterResult] = []
@@ -34,13 +41,10 @@ def alter_each(call: Call, changes: Callable[[Any], Sequence[Stored]]) -> list[A
         try:
             if count[kind, name] > 1:
                 raise refuse(error_codes.INVALID_REQUEST, "Each resource must appear at most once.")
-            _check_allowed(call, kind, name)
-            if kind == TOPIC and name:
-                check_topic_name(name)
-            wanted = changes(resource)
-            if kind == TOPIC and call.broker.cluster.topic(name) is None:
-                raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
-            records += wanted
+            check_given(resource.configs)
+            if kind not in kinds:
+                raise refuse(error_codes.INVALID_REQUEST, f"Unknown resource type {kind}")
+            records += _wanted(call, resource, changes)
             results.append(AlterResult(kind, name, error_codes.NONE, None))
         except BrokerError as error:
             results.append(AlterResult(kind, name, error.code.code, error.broker_message))
@@ -49,15 +53,28 @@ def alter_each(call: Call, changes: Callable[[Any], Sequence[Stored]]) -> list[A
     return results
 
 
+def _wanted(call: Call, resource: Any, changes: Callable[[Any], Sequence[Stored]]) -> Sequence[Stored]:
+    """The records of one resource. A broker judges its own configs before the controller asks who wants them."""
+    kind, name = resource.resource_type, resource.resource_name
+    if kind == BROKER:
+        wanted = changes(resource)
+        _check_allowed(call, kind, name)
+        return wanted
+    _check_allowed(call, kind, name)
+    if kind == TOPIC and name:
+        check_topic_name(name)
+    wanted = changes(resource)
+    if kind == TOPIC and call.broker.cluster.topic(name) is None:
+        raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+    return wanted
+
+
 def _check_allowed(call: Call, kind: int, name: str) -> None:
-    if kind in (BROKER, BROKER_LOGGER, CLIENT_METRICS):
-        if not call.allowed("ALTER_CONFIGS", "CLUSTER", "kafka-cluster"):
-            raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
-    elif kind == TOPIC:
+    if kind == TOPIC:
         if not call.allowed("ALTER_CONFIGS", "TOPIC", name):
-            raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+            raise refused(error_codes.TOPIC_AUTHORIZATION_FAILED)
     elif kind == GROUP:
         if not call.allowed("ALTER_CONFIGS", "GROUP", name):
-            raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
-    else:
-        raise refuse(error_codes.INVALID_REQUEST, f"Unknown resource type {kind}")
+            raise refused(error_codes.GROUP_AUTHORIZATION_FAILED)
+    elif not call.allowed("ALTER_CONFIGS", "CLUSTER", "kafka-cluster"):
+        raise refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)

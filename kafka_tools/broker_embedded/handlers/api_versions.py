@@ -2,6 +2,8 @@
 
 - Answered whatever the state of authentication.
 - A client name or version that Kafka's pattern refuses is INVALID_REQUEST (v3 and later, KIP-511).
+- Features: what is supported, and what is finalized as of a record of the metadata log. v3 leaves out what may be
+  at level 0, which its readers take for an error (KAFKA-17011).
 - A version that is not served is answered in v0 by dispatch, before a handler is asked.
 """
 
@@ -10,6 +12,7 @@ from __future__ import annotations
 import re
 
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.features import SUPPORTED
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.api_versions import ApiVersionsResponse
 
@@ -32,4 +35,20 @@ def handle(call: Call) -> ApiVersionsResponse:
         ApiVersionsResponse.ApiVersion(api_key=key, min_version=handler.min_version, max_version=handler.max_version)
         for key, handler in sorted(call.broker.dispatcher.handlers.items())
     ]
-    return ApiVersionsResponse(api_keys=keys)
+    response = ApiVersionsResponse(api_keys=keys)
+    if call.version >= 3 and call.broker.tells_features:
+        _tell_features(call, response)
+    return response
+
+
+def _tell_features(call: Call, response: ApiVersionsResponse) -> None:
+    response.supported_features = [
+        ApiVersionsResponse.SupportedFeatureKey(name=name, min_version=low, max_version=high)
+        for name, (low, high) in SUPPORTED.items()
+        if low > 0 or call.version >= 4
+    ]
+    response.finalized_features_epoch = call.broker.store.end_offset - 1
+    response.finalized_features = [
+        ApiVersionsResponse.FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+        for name, level in call.broker.features.finalized.items()
+    ]

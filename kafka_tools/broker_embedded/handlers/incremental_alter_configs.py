@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafka_tools.broker_embedded.broker_loggers import alter_loggers
-from kafka_tools.broker_embedded.config_alter import Change, check_changes, incremental
-from kafka_tools.broker_embedded.config_store import BROKER_LOGGER
+from kafka_tools.broker_embedded.config_alter import Change, check_operations, incremental
+from kafka_tools.broker_embedded.config_store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.broker_embedded.handlers._alter_resources import alter_each
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
 from kafka_tools.protocol.schema import Stored
 
 VERSIONS = (0, 1)
+KINDS = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 AUTHORIZE: tuple[tuple[str, str], ...] = ()  # per resource
 
 
@@ -27,12 +28,12 @@ def handle(call: Call) -> IncrementalAlterConfigsResponse:
         kind, name = resource.resource_type, resource.resource_name
         changes = [Change(config.name, config.config_operation, config.value) for config in resource.configs]
         if kind == BROKER_LOGGER:
-            check_changes(changes)
+            check_operations(changes)
             alter_loggers(configs.node_name, name, changes, validate_only=call.request.validate_only)
             return []
         return incremental(configs, kind, name, changes)
 
     entry = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
     return IncrementalAlterConfigsResponse(
-        responses=[entry(**result._asdict()) for result in alter_each(call, records_of)]
+        responses=[entry(**result._asdict()) for result in alter_each(call, records_of, KINDS)]
     )

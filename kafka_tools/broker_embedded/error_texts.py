@@ -1,0 +1,31 @@
+"""Kafka's own text for an error code, which some of its answers carry where nothing more is to be said.
+
+Clients print it, and operators search for it; ``protocol.error_codes`` has our sentences about the same codes.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.protocol import error_codes
+
+_TEXTS = {
+    error_codes.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    error_codes.NOT_LEADER_OR_FOLLOWER: (
+        "For requests intended only for the leader, this error indicates that the broker is not the current leader. "
+        "For requests intended for any replica, this error indicates that the broker is not a replica of the topic "
+        "partition."
+    ),
+    error_codes.INVALID_TOPIC_EXCEPTION: "The request attempted to perform an operation on an invalid topic.",
+    error_codes.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
+    error_codes.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    error_codes.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
+    error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+    error_codes.INVALID_REQUEST: (
+        "This most likely occurs because of a request being malformed by the client library or the message was sent to "
+        "an incompatible broker. See the broker logs for more details."
+    ),
+}
+
+
+def text_of(code: int) -> str:
+    """The text; KeyError for a code that no answer of this broker carries without a text of its own."""
+    return _TEXTS[code]

@@ -1,0 +1,187 @@
+"""Finalized features: Kafka 4.3.1's at the first start, kept, and min.insync.replicas as they ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.broker import open_core
+from kafka_tools.broker_embedded.data_dirs import DataDirs
+from kafka_tools.broker_embedded.local_store import LocalStore
+from kafka_tools.clock import Deadline, ManualClock, SystemClock
+from kafka_tools.net.config import ClientConfig
+from kafka_tools.net.exchange import Exchange
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from kafka_tools.protocol.messages.update_features import UpdateFeaturesRequest
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, FeatureLevelRecord
+
+BROKER = 4
+LEVELS = {
+    "eligible.leader.replicas.version": 1,
+    "group.version": 1,
+    "metadata.version": 30,
+    "share.version": 1,
+    "streams.version": 1,
+    "transaction.version": 2,
+}
+"""What kafka-storage format of Kafka 4.3.1 finalizes."""
+
+
+class Asking:
+    """A broker asked over its socket."""
+
+    def __init__(self, broker: EmbeddedBroker) -> None:
+        self.exchange = Exchange(ClientConfig({"bootstrap.servers": broker.bootstrap_servers}), clock=SystemClock())
+        self.node = self.exchange.bootstrap(self.deadline())
+
+    def deadline(self) -> Deadline:
+        return Deadline(SystemClock(), 60)
+
+    def __call__(self, request: Any, version: int) -> Any:
+        return self.exchange.call(self.node, request, self.deadline(), version)
+
+    def features(self, version: int = 4) -> Any:
+        return self(ApiVersionsRequest(client_software_name="t", client_software_version="1"), version)
+
+    def min_isr(self, broker: str, value: str | None) -> tuple[int, str | None]:
+        Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+        change = Resource.AlterableConfig(
+            name="min.insync.replicas", config_operation=1 if value is None else 0, value=value
+        )
+        resource = Resource(resource_type=BROKER, resource_name=broker, configs=[change])
+        (answer,) = self(IncrementalAlterConfigsRequest(resources=[resource]), 1).responses
+        return answer.error_code, answer.error_message
+
+    def update(self, feature: str, level: int, upgrade_type: int, version: int = 2, **rest: Any) -> tuple[int, str]:
+        key = UpdateFeaturesRequest.FeatureUpdateKey(feature=feature, max_version_level=level, **rest)
+        if version >= 1:
+            key.upgrade_type = upgrade_type
+        answer = self(UpdateFeaturesRequest(feature_updates=[key]), version)
+        return answer.error_code, answer.error_message
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> Iterator[Asking]:
+    with EmbeddedBroker(data_dir=tmp_path / "data") as broker:
+        found = Asking(broker)
+        yield found
+        found.exchange.close()
+
+
+def records_in(folder: Path) -> list[Stored]:
+    store = LocalStore(str(folder), SystemClock(), clean=True)
+    found = list(store.replay())
+    store.close()
+    return found
+
+
+def test_a_new_cluster_finalizes_what_kafka_does(asking: Asking) -> None:
+    answer = asking.features()
+    assert {each.name: each.max_version_level for each in answer.finalized_features} == LEVELS
+    assert {each.name for each in answer.supported_features} == {*LEVELS, "kraft.version"}
+    assert answer.finalized_features_epoch >= 0
+
+
+def test_version_3_leaves_out_what_its_readers_cannot_take(asking: Asking) -> None:
+    assert [each.name for each in asking.features(3).supported_features] == ["metadata.version"]
+    assert len(asking.features(3).finalized_features) == 6
+
+
+def test_an_older_release_tells_no_features(tmp_path: Path) -> None:
+    with EmbeddedBroker(data_dir=tmp_path, release="3.9") as broker:
+        asking = Asking(broker)
+        assert not asking.features().finalized_features
+        asking.exchange.close()
+
+
+def test_levels_are_written_once_in_kafkas_records(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    for _ in range(2):
+        with EmbeddedBroker(data_dir=folder):
+            pass
+    written = [record for record in records_in(folder) if isinstance(record, FeatureLevelRecord | ConfigRecord)]
+    assert written[0] == FeatureLevelRecord(name="metadata.version", feature_level=30)
+    assert {each.name: each.feature_level for each in written if isinstance(each, FeatureLevelRecord)} == LEVELS
+    assert written[6:] == [ConfigRecord(resource_type=BROKER, resource_name="", name="min.insync.replicas", value="1")]
+
+
+def old_directory(folder: Path, records: Sequence[Stored]) -> None:
+    """What a version of this broker without features left."""
+    dirs = DataDirs([str(folder)], node_id=1, cluster_id=None)
+    store = LocalStore(str(folder), SystemClock(), clean=True)
+    store.append(records)
+    store.close()
+    dirs.mark_clean()
+    dirs.unlock()
+
+
+def test_an_old_directory_opens_and_gains_them(tmp_path: Path) -> None:
+    own = [ConfigRecord(resource_type=BROKER, resource_name="1", name="min.insync.replicas", value="2")]
+    old_directory(tmp_path, own)
+    properties = {"min.insync.replicas": "3", "broker.id": "1"}
+    core = open_core(properties, data_dirs=[str(tmp_path)], clock=ManualClock())
+    assert core.features.finalized == LEVELS
+    assert dict(core.configs.dynamic(BROKER, "")) == {"min.insync.replicas": "3"}  # as server.properties says
+    assert not core.configs.dynamic(BROKER, "1")
+    core.close()
+
+
+def test_what_the_cluster_says_already_stays(tmp_path: Path) -> None:
+    said = ConfigRecord(resource_type=BROKER, resource_name="", name="min.insync.replicas", value="2")
+    old_directory(tmp_path, [said])
+    core = open_core({"broker.id": "1"}, data_dirs=[str(tmp_path)], clock=ManualClock())
+    assert dict(core.configs.dynamic(BROKER, "")) == {"min.insync.replicas": "2"}
+    core.close()
+
+
+def test_min_isr_is_the_clusters_while_eligible_leader_replicas_are_on(asking: Asking) -> None:
+    own = (40, "Broker-level min.insync.replicas cannot be altered while ELR is enabled.")
+    assert asking.min_isr("1", "1") == asking.min_isr("1", None) == own
+    assert asking.min_isr("", "2") == (0, None)
+    assert asking.min_isr("", None) == (40, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
+    assert asking.update("eligible.leader.replicas.version", 0, 2) == (0, None)
+    assert asking.min_isr("1", "1") == asking.min_isr("", None) == (0, None)
+    assert asking.update("eligible.leader.replicas.version", 1, 1) == (0, None)
+    assert asking.min_isr("1", "1") == own
+
+
+def test_levels_change_and_are_kept(tmp_path: Path) -> None:
+    with EmbeddedBroker(data_dir=tmp_path) as broker:
+        asking = Asking(broker)
+        assert asking.update("share.version", 0, 2)[0] == 0
+        assert asking.update("transaction.version", 1, 0, version=0, allow_downgrade=True)[0] == 0
+        asking.exchange.close()
+        broker.restart(kill=True)
+        asking = Asking(broker)
+        found = {each.name: each.max_version_level for each in asking.features().finalized_features}
+        asking.exchange.close()
+    expected = LEVELS | {"transaction.version": 1}
+    del expected["share.version"]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("feature", "level", "upgrade_type", "why"),
+    [
+        ("group.version", 0, 1, "Can't downgrade the version of this feature without setting the upgrade type"),
+        ("group.version", 2, 1, "Local controller 1 only supports versions 0-1"),
+        ("group.version", -1, 1, "A feature version cannot be less than 0."),
+        ("group.version", 1, 0, "The controller does not support the given upgrade type."),
+        ("metadata.version", 29, 2, "Unsupported metadata.version downgrade from 30 to 29. Refusing"),
+        ("metadata.version", 0, 3, "Local controller 1 only supports versions 7-30"),
+        ("kraft.version", 1, 1, "the quorum cannot be made dynamic"),
+        ("nosuch", 1, 1, "Local controller 1 does not support this feature."),
+        ("nosuch", 0, 2, "Feature nosuch not found."),
+    ],
+)
+def test_what_cannot_be_is_refused(asking: Asking, feature: str, level: int, upgrade_type: int, why: str) -> None:
+    code, message = asking.update(feature, level, upgrade_type)
+    assert code == 95
+    assert message.startswith("The update failed for all features since the following feature had an error: ")
+    assert why in message
