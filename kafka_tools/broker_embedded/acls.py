@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 RESOURCE_TYPES = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5, "DELEGATION_TOKEN": 6, "USER": 7}
-ANY, MATCH, LITERAL, PREFIXED = 1, 2, 3, 4
-"""Pattern types; ANY is 1 for every other field of a filter too."""
+UNKNOWN, ANY, MATCH, LITERAL, PREFIXED = 0, 1, 2, 3, 4
+"""Pattern types; UNKNOWN and ANY are the same for every other field of a filter too."""
 DENY, ALLOW = 2, 3
 ALL = 2
 """The operation that stands for every other."""
@@ -67,7 +67,11 @@ class Filter(NamedTuple):
 
     @classmethod
     def of(cls, fields: Any) -> Filter:
-        """The filter in a DescribeAcls request or a DeleteAcls filter. BrokerError for values that nobody knows."""
+        """The filter in a DescribeAcls request or a DeleteAcls filter. BrokerError for a value that is UNKNOWN (0).
+
+        Kafka closes the connection for that. A number that it does not know means no entry to DescribeAcls, and is
+        refused by DeleteAcls: ``require_known``.
+        """
         found = cls(
             fields.resource_type_filter,
             fields.resource_name_filter,
@@ -77,15 +81,17 @@ class Filter(NamedTuple):
             fields.operation,
             fields.permission_type,
         )
-        known = (
-            1 <= found.resource_type <= max(RESOURCE_TYPES.values())
-            and ANY <= found.pattern_type <= PREFIXED
-            and 1 <= found.operation <= max(OPERATIONS.values())
-            and 1 <= found.permission_type <= ALLOW
-        )
-        if not known:
+        if UNKNOWN in (found.resource_type, found.pattern_type, found.operation, found.permission_type):
             raise refuse(error_codes.INVALID_REQUEST, "The filter contains UNKNOWN elements.")
         return found
+
+    def require_known(self) -> Filter:
+        """The filter itself; BrokerError if a number in it stands for nothing that Kafka has."""
+        if not (1 <= self.resource_type <= max(RESOURCE_TYPES.values()) and ANY <= self.pattern_type <= PREFIXED):
+            raise refuse(error_codes.INVALID_REQUEST, "Unknown patternFilter.")
+        if not (1 <= self.operation <= max(OPERATIONS.values()) and 1 <= self.permission_type <= ALLOW):
+            raise refuse(error_codes.INVALID_REQUEST, "Unknown entryFilter.")
+        return self
 
     def matches(self, entry: Entry) -> bool:
         """Whether the entry is meant; MATCH means every pattern that applies to the name."""
@@ -243,19 +249,24 @@ def _problem(entry: Entry) -> str | None:
     if entry.resource_type == RESOURCE_TYPES["CLUSTER"] and entry.resource_name != CLUSTER_NAME:
         return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
     if entry.resource_type not in RESOURCE_TYPES.values():
-        return f"Invalid resourceType {entry.resource_type}"
+        return f"Invalid resourceType {_no_value(entry.resource_type)}"
     if entry.pattern_type not in (LITERAL, PREFIXED):
-        return f"Invalid patternType {entry.pattern_type}"
+        return f"Invalid patternType {'MATCH' if entry.pattern_type == MATCH else _no_value(entry.pattern_type)}"
     if entry.operation != ALL and entry.operation not in OPERATIONS.values():
-        return f"Invalid operation {entry.operation}"
+        return f"Invalid operation {_no_value(entry.operation)}"
     if entry.permission_type not in (DENY, ALLOW):
-        return f"Invalid permissionType {entry.permission_type}"
+        return f"Invalid permissionType {_no_value(entry.permission_type)}"
     if ":" not in entry.principal:
         return (
             f"Could not parse principal from `{entry.principal}` (no colon is present separating the principal type "
             "from the principal name)"
         )
     return None
+
+
+def _no_value(number: int) -> str:
+    """What Kafka calls a number that is right in a filter only, or nowhere."""
+    return "ANY" if number == ANY else "UNKNOWN"
 
 
 def _is_enabled(properties: Mapping[str, str]) -> bool:

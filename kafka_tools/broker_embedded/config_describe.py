@@ -53,7 +53,7 @@ def describe(store: ConfigStore, resource_type: int, resource: str, names: Colle
     if resource_type == BROKER:
         entries = _broker(store) if resource else _broker_default(store)
     elif resource_type == TOPIC:
-        entries = _topic(store, resource)
+        entries = _topic(store, store.dynamic(TOPIC, resource))
     elif resource_type == GROUP:
         entries = _group(store, resource)
     else:
@@ -62,11 +62,20 @@ def describe(store: ConfigStore, resource_type: int, resource: str, names: Colle
     return sorted(entry for entry in entries if not names or entry.name in names)
 
 
-def _topic(store: ConfigStore, topic: str) -> list[Entry]:
+def describe_new_topic(store: ConfigStore, given: Mapping[str, str]) -> list[Entry]:
+    """The configs that a topic made with ``given`` would have, sorted by name."""
+    return sorted(_topic(store, given))
+
+
+def _topic(store: ConfigStore, given: Mapping[str, str]) -> list[Entry]:
     from kafka_tools.config_definitions.topic import BROKER_NAME, TABLE
 
     inherited = {name: _broker_chain(store, BROKER_NAME[name]) for name in TABLE if name in BROKER_NAME}
-    return _with_overrides(TABLE, store.dynamic(TOPIC, topic), store.topic(topic).get, inherited, TOPIC_SOURCE)
+
+    def value_of(name: str) -> Value:
+        return parse(name, TABLE[name][0], given[name]) if name in given else store.topic_default(name)
+
+    return _with_overrides(TABLE, given, value_of, inherited, TOPIC_SOURCE)
 
 
 def _group(store: ConfigStore, group_id: str) -> list[Entry]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCodec
+from kafka_tools.errors import CorruptBatch, UnsupportedCodec
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint
 from kafka_tools.records.batches import BatchView, batches
@@ -20,10 +20,8 @@ from kafka_tools.records.record import Headers, Record
 _NEVER_MS = 2**63 - 1
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _ZSTD = 4
-_BODY_BYTES = 2 * 1024 * 1024
-_LARGEST_BODY_BYTES = 32 * 1024 * 1024
-"""What a batch may hold once decompressed: ordinary ones, and any. Producers fill batches of ``batch.size`` and
-``max.request.size`` bytes, a mebibyte as a rule, before they compress them: more is a bomb."""
+_LARGEST_BODY_BYTES = 512 * 1024 * 1024
+"""What a batch may hold once decompressed: far beyond any real one, and far below what would end the process."""
 
 
 class Limits(NamedTuple):
@@ -39,12 +37,6 @@ class Limits(NamedTuple):
     before_max_ms: int = _NEVER_MS
     after_max_ms: int = 3600000
     needs_keys: bool = False
-    body_bytes: int = _BODY_BYTES
-    """What is decompressed of a batch at most."""
-
-    def patient(self) -> Limits:
-        """The same for batches that take long, and are judged where nobody waits for it."""
-        return self._replace(body_bytes=_LARGEST_BODY_BYTES)
 
 
 class Refused(Exception):
@@ -57,26 +49,10 @@ class Refused(Exception):
         self.records = records or []
 
 
-class TooLong(Refused):
-    """A batch that decompresses to more than ``Limits.body_bytes``: ``patient`` limits may take it."""
-
-    def __init__(self, limits: Limits) -> None:
-        super().__init__(
-            error_codes.MESSAGE_TOO_LARGE,
-            f"The record batch holds more than {limits.body_bytes} bytes once it is decompressed.",
-        )
-
-
-def is_long(data: Buffer | None) -> bool:
-    """Whether the batches are so large that judging them takes a while, compressed or not."""
-    return data is not None and len(data) > _BODY_BYTES
-
-
 def take(data: Buffer | None, version: int, limits: Limits, now_ms: int) -> bytearray:
     """The batches of one partition of a produce request of ``version``, as they are to be stored.
 
-    Empty for a request of an old producer without records. Raises Refused, and TooLong for a batch that patient
-    limits may take. Touches nothing but its arguments, so it may run on another thread.
+    Empty for a request of an old producer without records. Raises Refused.
     """
     if not data:
         if version >= 3:
@@ -94,8 +70,6 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int) -> byte
         taken = _stored_form(data, views, limits)
     except UnsupportedCodec as error:
         raise Refused(error_codes.UNSUPPORTED_COMPRESSION_TYPE, str(error)) from error
-    except DecompressesToMore as error:
-        raise TooLong(limits) from error
     except CorruptBatch as error:
         raise Refused(error_codes.CORRUPT_MESSAGE, str(error)) from error
     if len(taken) > limits.segment_bytes:
@@ -121,20 +95,18 @@ def _check(view: BatchView, version: int, limits: Limits, now_ms: int) -> None:
             f"Produce requests with version {version} do not support compression type {view.codec}.",
         )
     if view.magic == 2:
-        _check_header(view, limits)
+        _check_header(view)
         if not limits.log_append_time:
             _check_times(view, limits, now_ms)
     if limits.needs_keys:
-        missing = [
-            index for index, record in enumerate(view.records(limit_bytes=limits.body_bytes)) if record.key is None
-        ]
+        missing = [index for index, record in enumerate(view.records()) if record.key is None]
         if missing:
             message = "Compacted topic cannot accept message without key."
             code = error_codes.INVALID_RECORD if version >= 8 else error_codes.CORRUPT_MESSAGE
             raise Refused(code, "One or more records have been rejected", [(index, message) for index in missing])
 
 
-def _check_header(view: BatchView, limits: Limits) -> None:
+def _check_header(view: BatchView) -> None:
     if view.is_control:
         raise Refused(error_codes.INVALID_RECORD, "Clients are not allowed to write control records.")
     if view.is_transactional:
@@ -150,7 +122,7 @@ def _check_header(view: BatchView, limits: Limits) -> None:
             error_codes.INVALID_RECORD,
             f"Invalid sequence number {view.base_sequence} in a record batch with producer id {view.producer_id}.",
         )
-    body = view.body(limit_bytes=limits.body_bytes)
+    body = view.body(limit_bytes=_LARGEST_BODY_BYTES)
     if not _adds_up(body, view.record_count):
         raise Refused(
             error_codes.INVALID_RECORD, f"The batch claims {view.record_count} records, its contents are others."
@@ -208,7 +180,7 @@ def _stored_form(data: Buffer, views: list[BatchView], limits: Limits) -> bytear
             taken += data[view.position : view.position + view.size_bytes]
             continue
         taken += build_batch(
-            [_row(record) for record in view.records(limit_bytes=limits.body_bytes)],
+            [_row(record) for record in view.records()],
             codec=codec,
             producer_id=view.producer_id,
             producer_epoch=view.producer_epoch,

@@ -90,9 +90,9 @@ class Quotas:
         self, entity: Sequence[tuple[str, str | None]], operations: Sequence[Operation]
     ) -> list[ClientQuotaRecord]:
         """The records that apply ``operations`` to an entity."""
-        keys = _check_entity(entity)
         if len({operation.key for operation in operations}) != len(operations):
             raise _bad_request(f"Ignoring duplicate entity {entity_text(entity)}")
+        keys = _check_entity(entity)
         current = self._limits.get(frozenset(entity), {})
         records = []
         for key, value in operations:
@@ -145,8 +145,10 @@ _PRECEDENCE = (
 
 
 def entity_text(entity: Sequence[tuple[str, str | None]]) -> str:
-    """As Kafka prints it: ``ClientQuotaEntity(entries={user=alice, client-id=null})``."""
-    inner = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
+    """As Kafka prints it, in the order of its hash map: ``ClientQuotaEntity(entries={client-id=null, user=alice})``."""
+    order = {IP: 1, CLIENT_ID: 2, USER: 3}
+    parts = sorted(entity, key=lambda part: order.get(part[0], 0))
+    inner = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in parts)
     return f"ClientQuotaEntity(entries={{{inner}}})"
 
 
@@ -174,8 +176,6 @@ def _check_entity(entity: Sequence[tuple[str, str | None]]) -> Mapping[str, str]
         raise _bad_request("Invalid empty client quota entity")
     seen: dict[str, str | None] = {}
     for kind, name in entity:
-        if kind in seen:
-            raise _bad_request(f"Invalid client quota entity, duplicate entity entry {kind}")
         if kind not in (USER, CLIENT_ID, IP):
             raise _bad_request(f"Unhandled client quota entity type: {kind}")
         if name == "":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, Topic
@@ -55,8 +55,14 @@ def name_problem(name: str) -> str | None:
     return None
 
 
-def check_new_name(core: Core, name: str) -> None:
-    """BrokerError if a topic of this name cannot be made."""
+def check_total(partitions: Iterable[int]) -> None:
+    """BrokerError if all topics of one request together ask for more partitions than one change may hold."""
+    if sum(count for count in partitions if count > 0) > MAX_PARTITIONS_PER_REQUEST:
+        raise refuse(error_codes.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+
+
+def check_new_name(core: Core, name: str, others: Iterable[str]) -> None:
+    """BrokerError if a topic of this name cannot be made. ``others`` are those whose names it must not resemble."""
     if core.cluster.topic(name):
         raise refuse(error_codes.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     problem = name_problem(name)
@@ -64,7 +70,7 @@ def check_new_name(core: Core, name: str) -> None:
         raise refuse(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
     folded = name.replace(".", "_")
     if "." in name or "_" in name:
-        for other in core.cluster.topics:
+        for other in others:
             if other.replace(".", "_") == folded:
                 raise refuse(
                     error_codes.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}"
@@ -74,19 +80,15 @@ def check_new_name(core: Core, name: str) -> None:
 def place(core: Core, partitions: int, replication_factor: int, *, first: int = 0) -> Assignment:
     """Spread partitions over the brokers, round robin from number ``first`` on. BrokerError if they are too few."""
     nodes = sorted(core.cluster.nodes)
+    if replication_factor <= 0:
+        raise refuse(
+            error_codes.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
     if partitions <= 0:
         raise refuse(
             error_codes.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
         )  # fmt: skip
-    if partitions > MAX_PARTITIONS_PER_REQUEST:
-        raise refuse(
-            error_codes.POLICY_VIOLATION,
-            f"Too many partitions in one request: {partitions}, at most {MAX_PARTITIONS_PER_REQUEST} are allowed.",
-        )
-    if replication_factor <= 0:
-        raise refuse(
-            error_codes.INVALID_REPLICATION_FACTOR, "Replication factor was set to an invalid non-positive value."
-        )
     if replication_factor > len(nodes):
         raise refuse(
             error_codes.INVALID_REPLICATION_FACTOR,
@@ -101,22 +103,23 @@ def place(core: Core, partitions: int, replication_factor: int, *, first: int = 
 
 def check_assignment(core: Core, assignment: Assignment) -> None:
     """BrokerError if a manual assignment names brokers twice, unknown ones, or differently many."""
-    for number, replicas in enumerate(assignment):
+    for replicas in assignment:
         if not replicas:
             raise refuse(
                 error_codes.INVALID_REPLICA_ASSIGNMENT,
-                f"The manual partition assignment includes an empty replica list for partition {number}.",
+                "The manual partition assignment includes an empty replica list.",
             )
-        if len(set(replicas)) != len(replicas):
-            raise refuse(
-                error_codes.INVALID_REPLICA_ASSIGNMENT,
-                f"The manual partition assignment includes the broker {_first_repeated(replicas)} more than once.",
-            )
-        for broker in replicas:
+        in_order = sorted(replicas)
+        for before, broker in zip([None, *in_order], in_order, strict=False):
             if broker not in core.cluster.nodes:
                 raise refuse(
                     error_codes.INVALID_REPLICA_ASSIGNMENT,
                     f"The manual partition assignment includes broker {broker}, but no such broker is registered.",
+                )
+            if broker == before:
+                raise refuse(
+                    error_codes.INVALID_REPLICA_ASSIGNMENT,
+                    f"The manual partition assignment includes the broker {broker} more than once.",
                 )
         if len(replicas) != len(assignment[0]):
             raise refuse(
@@ -129,7 +132,7 @@ def check_assignment(core: Core, assignment: Assignment) -> None:
 
 def create_topic(core: Core, name: str, assignment: Assignment, configs: Mapping[str, str]) -> Topic:
     """Make a topic whose name, assignment and configs were checked. Raises OSError if the disk refuses."""
-    topic_id = _new_id(core)
+    topic_id = new_id(core)
     records: list[Stored] = [TopicRecord(name=name, topic_id=topic_id)]
     records += [
         ConfigRecord(resource_type=_TOPIC_RESOURCE, resource_name=name, name=key, value=value)
@@ -160,7 +163,7 @@ def delete_topic(core: Core, topic: Topic) -> None:
 def auto_create(core: Core, name: str) -> Topic:
     """Make a topic with the broker's defaults; internal topics with theirs. BrokerError if it cannot be made."""
     broker = core.configs.broker
-    check_new_name(core, name)
+    check_new_name(core, name, core.cluster.topics)
     if name in INTERNAL_TOPICS:
         kind = {"__consumer_offsets": "offsets.topic", "__transaction_state": "transaction.state.log"}.get(
             name, "share.coordinator.state.topic"
@@ -185,7 +188,7 @@ def _partition_record(topic_id: uuid.UUID, number: int, replicas: list[int]) -> 
     )
 
 
-def _new_id(core: Core) -> uuid.UUID:
+def new_id(core: Core) -> uuid.UUID:
     """A random id whose text does not begin with a dash, which command lines would take for an option."""
     from kafka_tools.values import uuid_text
 
@@ -193,7 +196,3 @@ def _new_id(core: Core) -> uuid.UUID:
         found = uuid.uuid4()
         if not uuid_text(found).startswith("-") and found not in core.cluster.topics_by_id:
             return found
-
-
-def _first_repeated(values: Sequence[int]) -> int:
-    return next(value for at, value in enumerate(values) if value in values[:at])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.configs import ConfigChange
     from kafka_tools.admin.calls.quotas import QuotaEntity
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands._config_judge import Judge
     from kafka_tools.zookeeper.configs import ZooKeeperConfigs
 
 
@@ -84,15 +85,16 @@ class BrokerPlace(Place):
 
 
 class ZooKeeperPlace(Place):
-    """In ZooKeeper's nodes."""
+    """In ZooKeeper's nodes. ``judge`` says what the cluster takes; values are set only where there is one."""
 
     def __init__(self, configs: ZooKeeperConfigs) -> None:
         self._configs = configs
+        self.judge: Judge | None = None
 
     def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
         from kafka_tools.commands import _config_zookeeper
 
-        return _config_zookeeper.apply(self._configs, targets, changes, validate_only)
+        return _config_zookeeper.apply(self._configs, self.judge, targets, changes, validate_only)
 
     def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
         from kafka_tools.commands import _config_zookeeper
@@ -108,7 +110,7 @@ class ZooKeeperPlace(Place):
     def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
         from kafka_tools.commands import _config_zookeeper
 
-        return _config_zookeeper.plan(self._configs, target, changes)
+        return _config_zookeeper.plan(self._configs, self.judge, target, changes)
 
     def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
         from kafka_tools.commands import _config_zookeeper

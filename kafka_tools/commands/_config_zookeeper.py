@@ -1,34 +1,34 @@
 """``kafka-configs --zookeeper``: configs, quotas and SCRAM credentials of clusters before 4.0, without a broker.
 
-What Kafka 2.x and 3.x took through ZooKeeper, with the same checks: nobody else makes them, and a config that cannot be
-read keeps a broker from starting. Describing never shows a credential's salt and keys, which Kafka's tool printed.
+What Kafka 1.1 to 3.9 take through ZooKeeper, judged by ``_config_judge``. Describing never shows a credential's salt
+and keys, which Kafka's tool printed.
 """
 
 from __future__ import annotations
 
+import re
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.commands._config_alter import RESOURCE_TYPES, Ended, is_resource, missing_quotas
-from kafka_tools.commands._config_changes import LIST_OPERATIONS, SCRAM_MECHANISMS, parse_quota, parse_scram
+from kafka_tools.commands._config_changes import LIST_OPERATIONS, SCRAM_MECHANISMS, parse_scram
 from kafka_tools.commands._config_entities import QUOTA_TYPES, Entity, Target
-from kafka_tools.commands._config_names import did_you_mean
 from kafka_tools.commands._config_rows import KIND, is_sensitive, own_source
-from kafka_tools.config_definitions.values import check as check_value
-from kafka_tools.errors import InputError, StoreError, UsageError
+from kafka_tools.errors import BrokerError, ConfigError, InputError, StoreError, UsageError
 from kafka_tools.output.rows import Row, Rows
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.configs import ConfigChange
     from kafka_tools.admin.calls.quotas import QuotaEntity
+    from kafka_tools.commands._config_judge import Judge
     from kafka_tools.commands._config_plan import Held
     from kafka_tools.config_definitions import Row as ConfigRow
     from kafka_tools.zookeeper.configs import ZooKeeperConfigs
     from kafka_tools.zookeeper.nodes import Entity as NodeEntity
 
 TYPES = ("topics", "clients", "users", "brokers", "ips")
-_UNTIL_4_0 = ("message.format.version", "message.downconversion.enable", "message.timestamp.difference.max.ms")
-"""Topic configs that brokers with ZooKeeper know and Kafka 4 does not."""
+_TOPIC_NAME = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 
 
 def check_types(targets: Sequence[Target]) -> None:
@@ -41,7 +41,11 @@ def check_types(targets: Sequence[Target]) -> None:
 
 
 def apply(
-    configs: ZooKeeperConfigs, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False
+    configs: ZooKeeperConfigs,
+    judge: Judge | None,
+    targets: Sequence[Target],
+    changes: Sequence[ConfigChange],
+    validate_only: bool = False,
 ) -> Ended:
     """Make the changes on every target, or only the checks; an error of one target does not keep the others.
 
@@ -56,24 +60,30 @@ def apply(
             ended[target] = StoreError("not tried, since the session with ZooKeeper was lost")
             continue
         try:
-            _apply_to(configs, target, changes, validate_only)
+            _apply_to(configs, judge, target, changes, validate_only)
             ended[target] = None
-        except (InputError, StoreError) as error:
+        except (InputError, ConfigError, StoreError, BrokerError) as error:
             ended[target] = error
             lost = isinstance(error, SessionLost)
     return ended
 
 
-def _apply_to(configs: ZooKeeperConfigs, target: Target, changes: Sequence[ConfigChange], validate_only: bool) -> None:
+def _apply_to(
+    configs: ZooKeeperConfigs,
+    judge: Judge | None,
+    target: Target,
+    changes: Sequence[ConfigChange],
+    validate_only: bool,
+) -> None:
     entity = _node_entity(target)
-    edit = _editor(configs, target, changes)
+    edit = _editor(configs, judge, target, changes)
     if validate_only:
         edit(configs.read(entity))
     else:
         configs.update(entity, edit)
 
 
-def plan(configs: ZooKeeperConfigs, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
+def plan(configs: ZooKeeperConfigs, judge: Judge | None, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
     """What each change would do to the target, as rows of ``_config_plan``. Raises InputError, StoreError."""
     from kafka_tools.commands import _config_plan
 
@@ -81,10 +91,8 @@ def plan(configs: ZooKeeperConfigs, target: Target, changes: Sequence[ConfigChan
     entity = target[0]
     if is_resource(target):
         own = own_source(entity)
-        return [
-            _config_plan.resource_row(target, change, _held(entity, change.name, values, own), own)
-            for change in changes
-        ]
+        held = [_held(target, change.name, values, own, _newest(judge)) for change in changes]
+        return [_config_plan.resource_row(target, *each, own) for each in zip(changes, held, strict=True)]
     if changes[0].name in SCRAM_MECHANISMS:
         iterations = {
             each: _credential(each, values[each])["iterations"] for each in SCRAM_MECHANISMS if each in values
@@ -104,18 +112,21 @@ def quotas_of(configs: ZooKeeperConfigs, entity: QuotaEntity) -> dict[str, float
 
 
 def _editor(
-    configs: ZooKeeperConfigs, target: Target, changes: Sequence[ConfigChange]
+    configs: ZooKeeperConfigs, judge: Judge | None, target: Target, changes: Sequence[ConfigChange]
 ) -> Callable[[dict[str, str]], dict[str, str]]:
-    """What makes the target's new node of its old one; raises InputError for what a broker would refuse.
+    """What makes the target's new node of its old one; raises InputError, BrokerError for what brokers would refuse.
 
     A credential is made here, once: making one takes thousands of hashes.
     """
     entity = target[0]
-    if entity.type == "topics" and not configs.has_topic(entity.name or ""):
-        raise InputError(f"topic '{entity.name}' does not exist", hint="list topics with kafka-topics --list")
+    _check_name(configs, entity)
     if entity.type == "brokers":
-        _check_not_running(configs, entity.name or None)
-    texts = {change.name: _user_text(change) for change in changes} if not is_resource(target) else {}
+        _check_not_running(configs, entity.name or None, changes)
+    credentials = {
+        change.name: credential_text(change.name, change.value or "")
+        for change in changes
+        if change.operation != "delete" and change.name in SCRAM_MECHANISMS and not is_resource(target)
+    }
 
     def edit(values: dict[str, str]) -> dict[str, str]:
         missing = missing_quotas(changes, values)
@@ -125,52 +136,67 @@ def _editor(
         for change in changes:
             if change.operation == "delete":
                 del values[change.name]
-            elif texts:
-                values[change.name] = texts[change.name]
-            else:
-                values[change.name] = _checked_text(entity, change, values.get(change.name))
+                continue
+            text = credentials.get(change.name)
+            if text is None:
+                assert judge is not None, "values are set where there is a judge"
+                text = _new_text(judge, target, change, values.get(change.name))
+                judge.check_value(target, change.name, text)
+            values[change.name] = text
+        if judge is not None and len(credentials) < len(changes):
+            judge.check_whole(target, values)
         return values
 
     return edit
 
 
-def _checked_text(entity: Entity, change: ConfigChange, now: str | None) -> str:
-    """The new value of a config of a topic or a broker. Raises InputError, ConfigError."""
-    row = _row(entity, change)
+def _new_text(judge: Judge, target: Target, change: ConfigChange, now: str | None) -> str:
+    """What a change makes of a value; ``now`` is None where none is set. Raises InputError."""
     if change.operation not in LIST_OPERATIONS:
-        if row is not None:
-            check_value(change.name, row, change.value or "")
-        return change.value or ""
+        return (change.value or "").strip()
     from kafka_tools.admin.calls.configs import changed_list
 
+    row = _row(target, change.name, judge.releases[-1])
     if row is None or row[0] != "LIST":
         raise InputError(f"Can't {change.operation.upper()} to key {change.name} because its type is not LIST.")
-    text = changed_list(row[1] if now is None else now, change)
-    check_value(change.name, row, text)
-    return text
+    return changed_list(row[1] if now is None else now, change)
 
 
-def _row(entity: Entity, change: ConfigChange) -> ConfigRow | None:
-    """What Kafka's tables say of a config, None for one that only brokers with ZooKeeper, or a plugin, know."""
-    from kafka_tools.config_definitions.broker_names import broker_row
-    from kafka_tools.config_definitions.topic import TABLE
-    from kafka_tools.config_definitions.values import SENSITIVE_TYPE
+def _row(target: Target, name: str, release: str) -> ConfigRow | None:
+    """What a release's tables say of a config."""
+    from kafka_tools.commands._config_judge import kind_of
+    from kafka_tools.config_definitions.zookeeper_releases import row_of
 
-    name = change.name
-    if entity.type == "topics":
-        if name not in TABLE and name not in _UNTIL_4_0:
-            raise InputError(f"Unknown topic config name: {name}", hint=did_you_mean([name], TABLE))
-        return TABLE.get(name)
-    row = broker_row(name)
-    if row is not None and row[0] == SENSITIVE_TYPE:
-        raise InputError(
-            f"{name} is a secret, which brokers keep encrypted with their password.encoder.secret",
-            hint="set it with --bootstrap-server, once a broker runs",
-        )
-    return row
+    return row_of(release, kind_of(target), name)
 
 
-def _check_not_running(configs: ZooKeeperConfigs, broker: str | None) -> None:
+def _newest(judge: Judge | None) -> str:
+    """The newest release that the cluster's brokers may be of."""
+    from kafka_tools.config_definitions.zookeeper_releases import RELEASES
+
+    return (judge.releases if judge is not None else RELEASES)[-1]
+
+
+def _check_name(configs: ZooKeeperConfigs, entity: Entity) -> None:
+    """Raise InputError for a name that is none of Kafka's, which would be another node's, or none that brokers read."""
+    name = entity.name or ""
+    if entity.type == "topics" and not (_TOPIC_NAME.fullmatch(name) and configs.has_topic(name)):
+        raise InputError(f"topic '{name}' does not exist", hint="list topics with kafka-topics --list")
+    if entity.type == "brokers" and name and name != str(int(name)):
+        raise InputError(f"'{name}' is not how the brokers write their id: {int(name)}")
+    if entity.type == "ips" and name:
+        try:
+            socket.getaddrinfo(name, None)
+        except (OSError, UnicodeError):
+            raise InputError(f"{name} is not a valid IP or resolvable host.") from None
+
+
+def _check_not_running(configs: ZooKeeperConfigs, broker: str | None, changes: Sequence[ConfigChange]) -> None:
+    """Raise InputError for what is not set through ZooKeeper while the broker (None: any broker) runs."""
+    from kafka_tools.config_definitions.zookeeper_releases import THROTTLES
+
+    if all(change.operation == "delete" or change.name in THROTTLES for change in changes):
+        return
     running = configs.running_brokers()
     if (broker in running) if broker is not None else running:
         raise InputError(
@@ -180,29 +206,16 @@ def _check_not_running(configs: ZooKeeperConfigs, broker: str | None) -> None:
         )
 
 
-def _held(entity: Entity, name: str, values: Mapping[str, str], own: str) -> Held:
+def _held(target: Target, name: str, values: Mapping[str, str], own: str, release: str) -> Held:
     """What ZooKeeper knows of a config: brokers' own files are not there, so what is beneath is Kafka's default."""
     from kafka_tools.commands._config_plan import Held
-    from kafka_tools.config_definitions.broker_names import broker_row
-    from kafka_tools.config_definitions.topic import TABLE
 
-    row = TABLE.get(name) if entity.type == "topics" else broker_row(name)
+    row = _row(target, name, release)
     default, source = (row[1], "DEFAULT_CONFIG") if row is not None else (None, None)
-    sensitive = entity.type == "brokers" and is_sensitive(name)
+    sensitive = target[0].type == "brokers" and is_sensitive(name)
     if name in values:
         return Held(values[name], own, sensitive, (default, source), values[name])
     return Held(default, source, sensitive, (default, source), default)
-
-
-def _user_text(change: ConfigChange) -> str:
-    """What is stored of a quota, or of a credential whose password was given."""
-    if change.operation == "delete":
-        return ""
-    key, value = change.name, change.value or ""
-    if key not in SCRAM_MECHANISMS:
-        quota = parse_quota(key, value)
-        return str(int(quota)) if quota.is_integer() and key != "request_percentage" else str(quota)
-    return credential_text(key, value)
 
 
 def credential_text(mechanism: str, value: str) -> str:

@@ -209,8 +209,13 @@ class Connection:
     @property
     def is_given(self) -> bool:
         """Whether any option says where brokers are."""
+        return self.names_brokers or bool(self.command_config)
+
+    @property
+    def names_brokers(self) -> bool:
+        """Whether an option names brokers or controllers; a file that may do so does not count."""
         named = self.properties.keys() & {"bootstrap.servers", "bootstrap.controllers"}
-        return bool(self.bootstrap_server or self.bootstrap_controller or self.command_config or named)
+        return bool(self.bootstrap_server or self.bootstrap_controller or named)
 
     def client_config(self) -> ClientConfig:
         """The settings of all connection options together; the later of file, property, address wins per key."""
@@ -227,6 +232,14 @@ class Connection:
             names = shown_names(config.unknown)
             _run.note(f"warning: {config.source}: no client setting of Kafka has the name {names}")
         return config
+
+    def config_of(self, addresses: str) -> ClientConfig:
+        """The settings of all connection options for brokers that something else named."""
+        from kafka_tools.net.config import ClientConfig
+
+        return ClientConfig.load(
+            bootstrap_servers=addresses, command_config=self.command_config, properties=self.properties
+        )
 
     def check(self) -> None:
         """UsageError unless something says where to connect."""

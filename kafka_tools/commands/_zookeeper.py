@@ -27,6 +27,12 @@ def zookeeper_options(function: Any) -> Any:
     """Add the options that name a ZooKeeper ensemble; ``open_configs`` takes their values."""
     for add in (
         option(
+            "--zk-new-chroot",
+            is_flag=True,
+            section=CONNECTION,
+            help="The chroot of --zookeeper is meant, though no broker uses it yet and brokers use another one.",
+        ),
+        option(
             "--zk-digest-file",
             metavar="FILE",
             section=CONNECTION,
@@ -50,14 +56,18 @@ def zookeeper_options(function: Any) -> Any:
 
 
 @contextmanager
-def open_configs(
-    connect: str, tls_file: str | None, digest_file: str | None, timeout_s: float
-) -> Iterator[ZooKeeperConfigs]:
-    """The configs in the ensemble ``connect``, for the ``with`` block. Raises StoreError, ConfigError, InputError."""
+def open_configs(given: Mapping[str, Any], timeout_s: float, *, changing: bool) -> Iterator[ZooKeeperConfigs]:
+    """The configs in the ensemble that the options name, for the ``with`` block.
+
+    ``changing``: whether they are to be changed, which may also be done before a cluster's first start. Raises
+    StoreError, ConfigError, InputError.
+    """
     from kafka_tools.net.properties import read_properties
+    from kafka_tools.zookeeper import chroots
     from kafka_tools.zookeeper.configs import ZooKeeperConfigs
     from kafka_tools.zookeeper.store import ZooKeeperSettings, open_store
 
+    connect, tls_file, digest_file = given["zookeeper"], given["zk_tls_config_file"], given["zk_digest_file"]
     digest = None
     if digest_file:
         digest = read_text(digest_file, "digest file").strip()
@@ -71,7 +81,8 @@ def open_configs(
         if values.get(_PREFIX + "client.enable", "").lower() == "true":
             settings = settings._replace(tls=True, **_tls(values, tls_file or "", folder))
         with open_store(settings) as store:
-            yield ZooKeeperConfigs(store)
+            chroots.check(store, settings.servers, settings.chroot, given["zk_new_chroot"], changing, _run.note)
+            yield ZooKeeperConfigs(store.below(settings.chroot))
 
 
 def _tls(values: Mapping[str, str], source: str, folder: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ it fails; no message here repeats the value of a secret.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -17,6 +17,7 @@ from kafka_tools.commands._config_names import EntityType, added_settings, delet
 from kafka_tools.commands._live_names import group_names, topic_names
 from kafka_tools.commands._options import (
     ARGUMENTS,
+    CONNECTION,
     Command,
     Connection,
     connection_options,
@@ -114,6 +115,12 @@ DEPRECATED = (
 @option("--group", metavar="ID", multiple=True, section="Entities", shell_complete=group_names, help="A group.")
 @option("--client-metrics", metavar="NAME", multiple=True, section="Entities", help="A subscription to client metrics.")
 @option("--force", is_flag=True, hidden=True, help="Never had an effect.")
+@option(
+    "--zk-release",
+    metavar="VERSION",
+    section=CONNECTION,
+    help="With --zookeeper the Kafka release of its brokers, 1.1 to 3.9, where none runs that could tell.",
+)
 @zookeeper_options
 @connection_options(controllers=True)
 @output_options({"": "configs", "dry_run": "config-changes", "explain": "effective-quotas"})
@@ -132,7 +139,7 @@ def command(context: click.Context, /, connection: Connection, output_format: st
     changes = _changes(given)
     if changes:
         _config_alter.check(chosen, changes)
-    with _place(connection, chosen, given) as place:
+    with _place(connection, chosen, changes, given) as place:
         if given["explain"]:
             return _explain(place, chosen, output_format)
         if given["dry_run"]:
@@ -204,7 +211,9 @@ def _changes(given: dict[str, Any]) -> list[ConfigChange]:
 
 
 @contextmanager
-def _place(connection: Connection, chosen: list[Target], given: dict[str, Any]) -> Iterator[Place]:
+def _place(
+    connection: Connection, chosen: list[Target], changes: list[ConfigChange], given: dict[str, Any]
+) -> Iterator[Place]:
     """Where the configs are, for the ``with`` block."""
     from kafka_tools.commands._config_places import BrokerPlace, ZooKeeperPlace
 
@@ -213,15 +222,19 @@ def _place(connection: Connection, chosen: list[Target], given: dict[str, Any]) 
         with connection.admin() as admin:
             yield BrokerPlace(admin)
         return
-    from kafka_tools.commands import _config_zookeeper
+    from kafka_tools.commands import _config_judge, _config_zookeeper
+    from kafka_tools.commands._config_changes import SCRAM_MECHANISMS
 
-    if connection.is_given:
+    if connection.names_brokers:
         raise UsageError("--zookeeper and --bootstrap-server exclude each other: give one of them")
+    release = _config_judge.stated_release(given["zk_release"]) if given["zk_release"] else None
     _config_zookeeper.check_types(chosen)
     _run.note(DEPRECATED)
-    places = given["zookeeper"], given["zk_tls_config_file"], given["zk_digest_file"]
-    with open_configs(*places, connection.timeout_s) as configs:
-        yield ZooKeeperPlace(configs)
+    with open_configs(given, connection.timeout_s, changing=given["alter"]) as configs, ExitStack() as stack:
+        place = ZooKeeperPlace(configs)
+        if any(change.operation != "delete" and change.name not in SCRAM_MECHANISMS for change in changes):
+            place.judge = stack.enter_context(_config_judge.judging(configs, connection, release))
+        yield place
 
 
 def _alter(

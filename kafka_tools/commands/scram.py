@@ -113,8 +113,7 @@ def _place(connection: Connection, given: dict[str, Any]) -> Iterator[Place]:
     from kafka_tools.commands._config_places import BrokerPlace, ZooKeeperPlace
 
     if given["zookeeper"]:
-        places = given["zookeeper"], given["zk_tls_config_file"], given["zk_digest_file"]
-        with open_configs(*places, connection.timeout_s) as configs:
+        with open_configs(given, connection.timeout_s, changing=not given["describe"]) as configs:
             yield ZooKeeperPlace(configs)
         return
     with connection.admin() as admin:

@@ -26,6 +26,7 @@ _ONE_OF = re.compile(r"(\(case insensitive\) |non-empty )?\[(.*)\]")
 _REPLICAS = re.compile(r"\d+:\d+")
 _DURATION = re.compile(r"P(?=.)(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d{1,9})?S)?)?", re.IGNORECASE)
 _REPLICA_LIST = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+_REPLICA_LIST_BEFORE_2_3 = "[partitionId],[brokerId]:[partitionId],[brokerId]:..."
 _OFFSET_RESET = "[latest, earliest, by_duration:PnDTnHnMn.nS]"
 
 
@@ -58,10 +59,13 @@ def parse(name: str, kind: str, text: str) -> Value:
     return trimmed
 
 
-def check(name: str, row: Row, text: str) -> Value:
-    """Parse ``text`` and apply the row's rule; ConfigError says what would be valid."""
+def check(name: str, row: Row, text: str, *, empty_items: bool = False) -> Value:
+    """Parse ``text`` and apply the row's rule; ConfigError says what would be valid.
+
+    ``empty_items``: lists may be empty and hold nothing between two commas, as they could before Kafka 4.
+    """
     value = parse(name, row[0], text)
-    if isinstance(value, list) and "" in value:
+    if isinstance(value, list) and "" in value and not empty_items:
         raise ConfigError(f"Configuration '{name}' values must not be empty.")
     if row[2]:
         _check_valid(name, row[2], value)
@@ -114,6 +118,8 @@ def _check_valid(name: str, rule: str, value: Value) -> None:
             raise invalid(name, value, f"Value must be between {low} and {high} or equal to {other}")
     elif rule == _REPLICA_LIST:
         _check_replicas(name, value)
+    elif rule == _REPLICA_LIST_BEFORE_2_3:
+        _check_replicas(name, ["*"] if isinstance(value, list) and value[:1] == ["*"] else value)
     elif rule == _OFFSET_RESET:
         _check_offset_reset(name, value)
     elif match := _ONE_OF.fullmatch(rule):
@@ -154,9 +160,9 @@ def _check_not_empty(name: str, value: Value) -> None:
 
 
 def _check_replicas(name: str, value: Value) -> None:
-    """As Kafka's ThrottledReplicaListValidator: ``*`` alone, or partition:broker pairs."""
+    """As Kafka's ThrottledReplicaListValidator: ``*`` alone, or partition:broker pairs, empty ones passed over."""
     assert isinstance(value, list)
-    if value != ["*"] and not all(_REPLICAS.fullmatch(item) for item in value):
+    if value != ["*"] and not all(item == "" or _REPLICAS.fullmatch(item) for item in value):
         shown = f"[{', '.join(value)}]"
         why = f"{name} must be the literal '*' or a list of replicas in the following format: {_REPLICA_LIST}"
         raise invalid(name, shown, why)

@@ -19,11 +19,10 @@ from kafka_tools.errors import LogError
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import patch_batch
 from kafka_tools.storage import log_recovery
-from kafka_tools.storage.file_range import FileRange
 from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log_segment import LogSegment
 from kafka_tools.storage.producer_files import append_aborted, end_transaction, read_aborted, write_snapshot
-from kafka_tools.storage.producer_state import KnownBatch, ProducerStates
+from kafka_tools.storage.producer_state import ProducerStates
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
 
 _INDEX_ENTRY_BYTES = 8
@@ -57,7 +56,11 @@ class LogConfig(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """What an append came to. ``append_time_ms`` is -1 unless the log stamps LogAppendTime."""
+    """What an append came to.
+
+    ``append_time_ms`` is -1 unless the log stamps LogAppendTime; of a duplicate it is the largest time in the batch
+    that is there, as Kafka answers it.
+    """
 
     base_offset: int
     last_offset: int
@@ -157,7 +160,7 @@ class PartitionLog:
             if from_client and view.producer_id >= 0:
                 known = self.producers.duplicate_of(view)
                 if known is not None:
-                    return Appended(known.first_offset, known.last_offset, _stamp(known, append_time_ms), True)
+                    return Appended(known.first_offset, known.last_offset, known.timestamp, True)
                 self.producers.check(view, self.name)
         base_offset = next_offset = self.log_end_offset
         for view in views:
@@ -265,27 +268,6 @@ class PartitionLog:
             if data or segment is self.active or (limit is not None and segment.base_offset >= limit):
                 return data
         return b""
-
-    def range(self, offset: int, max_bytes: int, *, limit_offset: int | None = None) -> FileRange | None:
-        """As ``read`` without ``whole_first``, but where the bytes are: they are read when they are needed.
-
-        None if there is nothing to give, or no batch that fits.
-        """
-        if not self.log_start_offset <= offset <= self.log_end_offset:
-            raise OffsetOutOfRange(
-                f"offset {offset} of {self.name} is not within {self.log_start_offset} to {self.log_end_offset}"
-            )
-        end = self.log_end_offset if limit_offset is None else min(limit_offset, self.log_end_offset)
-        if offset >= end:
-            return None
-        limit = end if end < self.log_end_offset else None
-        for segment in self.segments[max(bisect_right(self._bases, offset) - 1, 0) :]:
-            if limit is not None and segment.base_offset >= limit:
-                return None
-            position = segment.position_of(offset)
-            if position < segment.size:
-                return segment.range(position, max_bytes, limit)
-        return None
 
     def walk(self, offset: int | None = None) -> Iterator[BatchView]:
         """Every batch from ``offset`` (default: the log start) to the end, bodies included."""
@@ -435,7 +417,3 @@ class PartitionLog:
             self.recovery_point = self.log_end_offset
         for segment in self.segments:
             segment.close(clean=clean)
-
-
-def _stamp(known: KnownBatch, append_time_ms: int | None) -> int:
-    return -1 if append_time_ms is None else known.timestamp

@@ -19,7 +19,9 @@ from kafka_tools.zookeeper.nodes import (
     TOPICS,
     Entity,
     Part,
+    Registration,
     decode_configs,
+    decode_registration,
     encode_change,
     encode_configs,
     entity_path,
@@ -140,3 +142,8 @@ class ZooKeeperConfigs:
     def running_brokers(self) -> list[str]:
         """Ids of the brokers that are registered now."""
         return self._store.children(BROKER_IDS)
+
+    def registrations(self) -> list[Registration]:
+        """What the brokers that run say of themselves."""
+        nodes = ((broker, self._store.get(f"{BROKER_IDS}/{broker}")) for broker in self.running_brokers())
+        return [decode_registration(broker, node.data) for broker, node in nodes if node is not None]

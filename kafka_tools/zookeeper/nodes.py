@@ -16,6 +16,7 @@ from kafka_tools.errors import StoreError
 CONFIG_ROOT = "/config"
 CHANGES = "/config/changes"
 CHANGE_PREFIX = "/config/changes/config_change_"
+BROKERS = "/brokers"
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
 DEFAULT_NODE = "<default>"
@@ -92,6 +93,43 @@ def decode_configs(data: bytes | None, path: str) -> dict[str, str]:
             f'ZooKeeper node {path}: not {{"version": 1, "config": {{...}}}} with texts', hint="was it written by hand?"
         ) from None
     return dict(configs)
+
+
+class Endpoint(NamedTuple):
+    """An address at which a broker listens, with the protocol of that listener ("PLAINTEXT", "SASL_SSL")."""
+
+    protocol: str
+    host: str
+    port: int
+
+
+class Registration(NamedTuple):
+    """What a running broker says of itself.
+
+    ``version`` is that of the form: 5 from 2.7 on (KIP-584), while ``inter.broker.protocol.version`` is 2.7 or later; 4
+    before that. 0 is a form that cannot be read.
+    """
+
+    broker: str
+    version: int = 0
+    endpoints: tuple[Endpoint, ...] = ()
+
+
+def decode_registration(broker: str, data: bytes) -> Registration:
+    """The registration in ``/brokers/ids/<broker>``; an empty one for what cannot be read."""
+    try:
+        if len(data) > _MOST_BYTES:
+            raise ValueError(f"{len(data)} bytes")
+        document = json.loads(data)
+        protocols = document.get("listener_security_protocol_map") or {}
+        endpoints = []
+        for text in document.get("endpoints") or []:
+            listener, _, address = text.partition("://")
+            host, _, port = address.rpartition(":")
+            endpoints.append(Endpoint(str(protocols.get(listener, listener)), host.strip("[]"), int(port)))
+        return Registration(broker, int(document["version"]), tuple(endpoints))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Registration(broker)
 
 
 def encode_change(path: str) -> bytes:

@@ -36,23 +36,43 @@ class ZooKeeperSettings(NamedTuple):
     digest: str | None = None
     set_acl: bool = False
 
+    @property
+    def servers(self) -> str:
+        """The addresses of ``connect``."""
+        return self.connect.partition("/")[0]
+
+    @property
+    def chroot(self) -> str:
+        """The path of ``connect``: "" or /a/b."""
+        names = [name for name in self.connect.partition("/")[2].split("/") if name]
+        return "".join(f"/{name}" for name in names)
+
     def __repr__(self) -> str:
         return f"ZooKeeperSettings({self.connect}, tls={self.tls})"
 
 
 class ZooKeeperStore:
-    """A session. Made by ``open_store``."""
+    """A session, and the path from which on it counts paths: "" or a chroot. Made by ``open_store``."""
 
-    def __init__(self, client: Any, settings: ZooKeeperSettings) -> None:
+    def __init__(self, client: Any, settings: ZooKeeperSettings, chroot: str = "") -> None:
         self._client = client
         self._settings = settings
+        self._chroot = chroot
+
+    def below(self, chroot: str) -> ZooKeeperStore:
+        """The same session, its paths counted from ``chroot`` on."""
+        return ZooKeeperStore(self._client, self._settings, self._chroot + chroot)
+
+    def exists(self, path: str) -> bool:
+        with _one_line(self._settings, path):
+            return self._client.exists(self._chroot + path) is not None
 
     def get(self, path: str) -> Node | None:
         from kazoo.exceptions import NoNodeError
 
         with _one_line(self._settings, path):
             try:
-                data, stat = self._client.get(path)
+                data, stat = self._client.get(self._chroot + path)
             except NoNodeError:
                 return None
         return Node(data, stat.version)
@@ -62,7 +82,7 @@ class ZooKeeperStore:
 
         with _one_line(self._settings, path):
             try:
-                return sorted(self._client.get_children(path))
+                return sorted(self._client.get_children(self._chroot + path))
             except NoNodeError:
                 return []
 
@@ -70,7 +90,7 @@ class ZooKeeperStore:
         from kazoo.exceptions import NodeExistsError
 
         with _one_line(self._settings, path):
-            names = path.strip("/").split("/")
+            names = (self._chroot + path).strip("/").split("/")
             for depth in range(1, len(names) + 1):
                 part = "/" + "/".join(names[:depth])
                 if self._client.exists(part) is None:
@@ -84,11 +104,12 @@ class ZooKeeperStore:
 
         with _one_line(self._settings, path):
             transaction = self._client.transaction()
+            full, changes = self._chroot + path, self._chroot + prefix
             if version is None:
-                transaction.create(path, data, acl=self._acl(path))
+                transaction.create(full, data, acl=self._acl(full))
             else:
-                transaction.set_data(path, data, version=version)
-            transaction.create(prefix, change, acl=self._acl(prefix), sequence=True)
+                transaction.set_data(full, data, version=version)
+            transaction.create(changes, change, acl=self._acl(changes), sequence=True)
             for result in transaction.commit():
                 if isinstance(result, BadVersionError | NodeExistsError | NoNodeError):
                     raise Changed
@@ -100,28 +121,31 @@ class ZooKeeperStore:
 
         if not self._settings.set_acl:
             return list(OPEN_ACL_UNSAFE)
-        sensitive = any(path.startswith(f"{CONFIG_ROOT}/{kind}") for kind in SENSITIVE)
+        sensitive = any(path.startswith(f"{self._chroot}{CONFIG_ROOT}/{kind}") for kind in SENSITIVE)
         return list(CREATOR_ALL_ACL) if sensitive else [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE]
 
 
 @contextmanager
 def open_store(settings: ZooKeeperSettings) -> Iterator[ZooKeeperStore]:
-    """A session for the ``with`` block. Raises StoreError if nobody can be reached, ConfigError for settings."""
+    """A session for the ``with`` block, its paths counted from the ensemble's root on.
+
+    Raises StoreError if nobody can be reached, at once where that is known at once, and ConfigError for settings.
+    """
     try:
         from kazoo.client import KazooClient
         from kazoo.exceptions import ConfigurationError
-        from kazoo.handlers.threading import KazooTimeoutError
+
+        from kafka_tools.zookeeper.attempts import Attempts
     except ImportError as error:
         raise ConfigError(f"ZooKeeper needs kazoo: {error}", hint="install it: pip install kazoo") from error
     for name in ("kazoo", "kazoo.client"):
         logging.getLogger(name).addHandler(logging.NullHandler())  # its warnings are no lines of ours
-    host_part, _, chroot = settings.connect.partition("/")
-    auth = [("digest", settings.digest)] if settings.digest else None
+    attempts = Attempts()
     try:
         client = KazooClient(
-            hosts=host_part,
+            hosts=settings.servers,
             timeout=settings.timeout_s,
-            auth_data=auth,
+            auth_data=[("digest", settings.digest)] if settings.digest else None,
             use_ssl=settings.tls,
             check_hostname=settings.check_hostname,
             ca=settings.ca_file,
@@ -130,26 +154,13 @@ def open_store(settings: ZooKeeperSettings) -> Iterator[ZooKeeperStore]:
             keyfile_password=settings.key_password,
             connection_retry={"max_tries": -1, "delay": 0.1, "max_delay": 1.0},
             command_retry={"max_tries": 3, "delay": 0.1},
+            handler=attempts,
             logger=logging.getLogger("kazoo"),
         )
     except (ConfigurationError, ValueError) as error:
         raise ConfigError(f"--zookeeper '{settings.connect}' is not host:port,.../chroot: {error}") from error
     try:
-        try:
-            client.start(timeout=settings.timeout_s)
-        except KazooTimeoutError as error:
-            raise StoreError(
-                f"no ZooKeeper server answered at {host_part} in {settings.timeout_s:g} s",
-                hint="check the address, that it is ZooKeeper's client port, and whether it wants TLS",
-            ) from error
-        if chroot:
-            with _one_line(settings, f"/{chroot}"):
-                if client.exists(f"/{chroot}") is None:
-                    raise StoreError(
-                        f"ZooKeeper at {host_part} has no chroot /{chroot}",
-                        hint="it must be what the brokers' zookeeper.connect ends in",
-                    )
-            client.chroot = f"/{chroot}"
+        attempts.begin(client, settings.servers, settings.timeout_s)
         yield ZooKeeperStore(client, settings)
     finally:
         client.stop()

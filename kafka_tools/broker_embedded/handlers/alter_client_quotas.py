@@ -19,7 +19,8 @@ def handle(call: Call) -> AlterClientQuotasResponse:
     records: list[Stored] = []
     entries: dict[tuple[tuple[str, str | None], ...], AlterClientQuotasResponse.EntryData] = {}
     for wanted in call.request.entries:
-        entity = tuple((part.entity_type, part.entity_name) for part in wanted.entity)
+        # Of a type that is named twice the last name holds, as in the map that Kafka makes of them.
+        entity = tuple({part.entity_type: part.entity_name for part in wanted.entity}.items())
         entry = EntryData(error_message=None)
         entry.entity = [EntryData.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
         try:

@@ -40,10 +40,12 @@ def handle(call: Call) -> AlterPartitionReassignmentsResponse:
 
 def _check(call: Call, topic: str, number: int, replicas: list[int] | None) -> None:
     core = call.broker
+    if core.cluster.topic(topic) is None:
+        raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}.")
     if core.cluster.partition(topic, number) is None:
         raise refuse(
             error_codes.UNKNOWN_TOPIC_OR_PARTITION,
-            "This server does not host this topic-partition.",
+            f"Unable to find partition {topic}:{number}.",
         )
     if replicas is None:
         raise refuse(

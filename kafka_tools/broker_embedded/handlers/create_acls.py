@@ -30,6 +30,6 @@ def handle(call: Call) -> CreateAclsResponse:
     ]
     results = []
     for error in acls_of(call).create(entries):
-        code, message = (error.code.code, error.broker_message) if error else (0, None)
+        code, message = (error.code.code, error.broker_message) if error else (0, "")
         results.append(CreateAclsResponse.AclCreationResult(error_code=code, error_message=message))
     return CreateAclsResponse(results=results)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kafka_tools.broker_embedded.dispatch import Call, refuse
-from kafka_tools.broker_embedded.slices import Work
-from kafka_tools.broker_embedded.topics import add_partitions, check_assignment, place
+from kafka_tools.broker_embedded.topics import add_partitions, check_assignment, check_total, place
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
@@ -19,12 +18,11 @@ AUTHORIZE = (("ALTER", "TOPIC"),)
 STRICT_MUTATIONS = 3
 
 
-def handle(call: Call) -> Work[CreatePartitionsResponse]:
+def handle(call: Call) -> CreatePartitionsResponse:
     times = Counter(topic.name for topic in call.request.topics)
     results = []
     for name, topic in {topic.name: topic for topic in call.request.topics}.items():
-        yield
-        result = CreatePartitionsResponse.TopicResult(name=name)
+        result = CreatePartitionsResponse.TopicResult(name=name, error_message=None)
         try:
             if times[name] > 1:
                 raise refuse(error_codes.INVALID_REQUEST, "Duplicate topic name.")
@@ -51,6 +49,7 @@ def _grow(call: Call, wanted: CreatePartitionsRequest.Topic) -> None:
             f"The topic {wanted.name} currently has {now} partition(s); {wanted.count} would not be an increase.",
         )
     added = wanted.count - now
+    check_total([added])
     factor = len(topic.partitions[0].replicas)
     if wanted.assignments is None:
         assignment = place(core, added, factor, first=now)

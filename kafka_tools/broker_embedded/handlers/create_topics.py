@@ -10,14 +10,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from kafka_tools.broker_embedded.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.config_alter import validate_topic
-from kafka_tools.broker_embedded.config_describe import describe
-from kafka_tools.broker_embedded.config_store import TOPIC
+from kafka_tools.broker_embedded.config_describe import describe_new_topic
 from kafka_tools.broker_embedded.dispatch import Call, refuse
-from kafka_tools.broker_embedded.slices import Work
-from kafka_tools.broker_embedded.topics import Assignment, check_assignment, check_new_name, create_topic, place
+from kafka_tools.broker_embedded.topics import (
+    Assignment,
+    check_assignment,
+    check_new_name,
+    check_total,
+    create_topic,
+    new_id,
+    place,
+)
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -29,56 +36,63 @@ STRICT_MUTATIONS = 6
 Result = CreateTopicsResponse.CreatableTopicResult
 
 
-def handle(call: Call) -> Work[CreateTopicsResponse]:
+def handle(call: Call) -> CreateTopicsResponse:
     times = Counter(topic.name for topic in call.request.topics)
     results: list[CreateTopicsResponse.CreatableTopicResult] = []
     seen: set[str] = set()
+    before = list(call.broker.cluster.topics)
+    default = call.broker.configs.broker.integer("num.partitions")
+    check_total(
+        len(topic.assignments) or (default if topic.num_partitions == -1 else topic.num_partitions)
+        for topic in call.request.topics
+    )
     for topic in call.request.topics:
-        yield
         if topic.name in seen:
             continue
         seen.add(topic.name)
         try:
             if times[topic.name] > 1:
                 raise refuse(error_codes.INVALID_REQUEST, "Duplicate topic name.")
-            results.append(_create(call, topic))
+            results.append(_create(call, topic, before))
         except BrokerError as error:
-            results.append(
-                Result(name=topic.name, error_code=error.code.code, error_message=error.broker_message, configs=None)
-                if call.version >= 5
-                else Result(name=topic.name, error_code=error.code.code, error_message=error.broker_message)
-            )
+            results.append(Result(name=topic.name, error_code=error.code.code, error_message=error.broker_message))
     return CreateTopicsResponse(topics=results)
 
 
-def _create(call: Call, topic: CreateTopicsRequest.CreatableTopic) -> CreateTopicsResponse.CreatableTopicResult:
+def _create(
+    call: Call, topic: CreateTopicsRequest.CreatableTopic, before: Sequence[str]
+) -> CreateTopicsResponse.CreatableTopicResult:
+    """Make one topic. ``before``: the topics that were there before the request, whose names it must not resemble."""
     core = call.broker
     if not allowed_on_cluster(call, "CREATE") and not call.allowed("CREATE", "TOPIC", topic.name):
         raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
-    check_new_name(core, topic.name)
+    check_new_name(core, topic.name, before)
     configs = {config.name: config.value for config in topic.configs}
     validate_topic(core.configs, configs)
     texts = {name: value for name, value in configs.items() if value is not None}
     assignment = _assignment(call, topic)
     core.throttling.pay_mutations(call, len(assignment), strict_since=STRICT_MUTATIONS)
-    result = Result(name=topic.name, num_partitions=len(assignment), replication_factor=len(assignment[0]))
+    result = Result(
+        name=topic.name, error_message=None, num_partitions=len(assignment), replication_factor=len(assignment[0])
+    )
     may_see = call.version < 5 or call.allowed("DESCRIBE_CONFIGS", "TOPIC", topic.name)
     if not may_see:
-        result = Result(name=topic.name, topic_config_error_code=error_codes.TOPIC_AUTHORIZATION_FAILED)
-    if not (call.version >= 1 and call.request.validate_only):
-        made = create_topic(core, topic.name, assignment, texts)
-        result.topic_id = made.id
-        shown = describe(core.configs, TOPIC, topic.name, None) if may_see else ()
-        result.configs = [
-            Result.CreatableTopicConfigs(
-                name=entry.name,
-                value=entry.value,
-                read_only=entry.read_only,
-                config_source=entry.source,
-                is_sensitive=entry.sensitive,
-            )
-            for entry in shown
-        ]
+        denied = error_codes.TOPIC_AUTHORIZATION_FAILED
+        result = Result(name=topic.name, error_message=None, topic_config_error_code=denied)
+    if call.version >= 1 and call.request.validate_only:
+        result.topic_id = new_id(core)  # no topic has it, but Kafka names one
+    else:
+        result.topic_id = create_topic(core, topic.name, assignment, texts).id
+    result.configs = [
+        Result.CreatableTopicConfigs(
+            name=entry.name,
+            value=entry.value,
+            read_only=entry.read_only,
+            config_source=entry.source,
+            is_sensitive=entry.sensitive,
+        )
+        for entry in (describe_new_topic(core.configs, texts) if may_see else ())
+    ]
     return result
 
 
@@ -101,17 +115,18 @@ def _assignment(call: Call, topic: CreateTopicsRequest.CreatableTopic) -> Assign
             error_codes.INVALID_REQUEST,
             "A manual partition assignment was specified, but numPartitions was not set to -1.",
         )
-    by_number = {entry.partition_index: list(entry.broker_ids) for entry in topic.assignments}
-    if len(by_number) != len(topic.assignments):
-        raise refuse(
-            error_codes.INVALID_REPLICA_ASSIGNMENT,
-            "Found multiple manual partition assignments for one partition.",
-        )
+    by_number: dict[int, list[int]] = {}
+    for entry in topic.assignments:
+        if entry.partition_index in by_number:
+            raise refuse(
+                error_codes.INVALID_REPLICA_ASSIGNMENT,
+                f"Found multiple manual partition assignments for partition {entry.partition_index}",
+            )
+        check_assignment(core, [*list(by_number.values())[:1], list(entry.broker_ids)])
+        by_number[entry.partition_index] = list(entry.broker_ids)
     if sorted(by_number) != list(range(len(by_number))):
         raise refuse(
             error_codes.INVALID_REPLICA_ASSIGNMENT,
             "partitions should be a consecutive 0-based integer sequence",
         )
-    assignment = [by_number[number] for number in range(len(by_number))]
-    check_assignment(core, assignment)
-    return assignment
+    return [by_number[number] for number in range(len(by_number))]

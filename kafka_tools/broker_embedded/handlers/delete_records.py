@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from kafka_tools.broker_embedded.dispatch import Call, refuse
-from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsResponse
@@ -22,24 +22,27 @@ log = logging.getLogger(__name__)
 HIGH_WATERMARK = -1
 
 
-def handle(call: Call) -> Work[DeleteRecordsResponse]:
+def handle(call: Call) -> DeleteRecordsResponse:
     response = DeleteRecordsResponse()
+    # A partition that is named twice is answered once, and the last offset holds, as in the map that Kafka makes.
+    topics: dict[str, dict[int, Any]] = {}
     for topic in call.request.topics:
+        topics.setdefault(topic.name, {}).update((each.partition_index, each) for each in topic.partitions)
+    for name, partitions in topics.items():
         results = []
-        for wanted in topic.partitions:
-            yield
+        for wanted in partitions.values():
             result = DeleteRecordsResponse.TopicResult.PartitionResult(
                 partition_index=wanted.partition_index, low_watermark=-1
             )
             try:
-                result.low_watermark = _delete(call, topic.name, wanted.partition_index, wanted.offset)
+                result.low_watermark = _delete(call, name, wanted.partition_index, wanted.offset)
             except BrokerError as error:
                 result.error_code = error.code.code
             except (LogError, OSError) as error:
-                log.error("deleting records of %s-%d failed: %s", topic.name, wanted.partition_index, error)
+                log.error("deleting records of %s-%d failed: %s", name, wanted.partition_index, error)
                 result.error_code = error_codes.KAFKA_STORAGE_ERROR
             results.append(result)
-        response.topics.append(DeleteRecordsResponse.TopicResult(name=topic.name, partitions=results))
+        response.topics.append(DeleteRecordsResponse.TopicResult(name=name, partitions=results))
     return response
 
 
@@ -48,7 +51,7 @@ def _delete(call: Call, topic: str, number: int, offset: int) -> int:
     if not call.allowed("DELETE", "TOPIC", topic):
         raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
     found = core.cluster.topic(topic)
-    if found is not None and found.is_internal:
+    if found is not None and found.is_internal and number in found.partitions:
         raise refuse(error_codes.INVALID_TOPIC_EXCEPTION)
     partition = core.logs.led(topic, number)
     if not partition.log.config.delete:

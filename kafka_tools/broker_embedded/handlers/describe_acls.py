@@ -37,4 +37,4 @@ def handle(call: Call) -> DescribeAclsResponse:
                 permission_type=entry.permission_type,
             )
         )
-    return DescribeAclsResponse(error_message=None, resources=list(resources.values()))
+    return DescribeAclsResponse(error_message="", resources=list(resources.values()))

@@ -1,6 +1,7 @@
 """DescribeConfigs (32): configs of topics, brokers, groups and client metrics, with where each value comes from.
 
-A resource that cannot be described has its own error; the others are answered. v0: ``is_default`` instead
+A resource that cannot be described has its own error; the others are answered. A type that nobody knows is the whole
+request's error. v0: ``is_default`` instead
 of the source. v1: synonyms. v3: types (documentation texts are null: they are Kafka's own prose).
 """
 
@@ -12,8 +13,7 @@ from kafka_tools.broker_embedded.broker_loggers import logger_levels
 from kafka_tools.broker_embedded.config_alter import check_topic_name
 from kafka_tools.broker_embedded.config_describe import DEFAULT, describe
 from kafka_tools.broker_embedded.config_store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
-from kafka_tools.broker_embedded.dispatch import Call, refuse
-from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.broker_embedded.dispatch import Call, refuse, refused
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_configs import DescribeConfigsResponse
@@ -24,15 +24,15 @@ AUTHORIZE: tuple[tuple[str, str], ...] = ()  # per resource, below
 DYNAMIC_BROKER_LOGGER = 6
 """The config source of log levels."""
 
+KINDS = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
+
 Result = DescribeConfigsResponse.Result
 
 
-def handle(call: Call) -> Work[DescribeConfigsResponse]:
-    results = []
-    for resource in call.request.resources:
-        yield
-        results.append(_result(call, resource))
-    return DescribeConfigsResponse(results=results)
+def handle(call: Call) -> DescribeConfigsResponse:
+    if any(resource.resource_type not in KINDS for resource in call.request.resources):
+        raise refused(error_codes.INVALID_REQUEST)  # one type that nobody knows spoils the whole request
+    return DescribeConfigsResponse(results=[_result(call, resource) for resource in call.request.resources])
 
 
 def _result(call: Call, resource: Any) -> DescribeConfigsResponse.Result:
@@ -78,12 +78,12 @@ def _check_resource(call: Call, kind: int, name: str) -> None:
     """Raise for a resource that may not, or cannot, be described."""
     if kind in (BROKER, BROKER_LOGGER, CLIENT_METRICS):
         if not call.allowed("DESCRIBE_CONFIGS", "CLUSTER", "kafka-cluster"):
-            raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+            raise refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)
     elif kind == TOPIC:
         if not call.allowed("DESCRIBE_CONFIGS", "TOPIC", name):
-            raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+            raise refused(error_codes.TOPIC_AUTHORIZATION_FAILED)
     elif kind == GROUP and not call.allowed("DESCRIBE_CONFIGS", "GROUP", name):
-        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+        raise refused(error_codes.GROUP_AUTHORIZATION_FAILED)
     if kind == TOPIC:
         check_topic_name(name)
         if call.broker.cluster.topic(name) is None:
@@ -97,11 +97,8 @@ def _check_resource(call: Call, kind: int, name: str) -> None:
     elif kind == CLIENT_METRICS:
         if not name:
             raise refuse(error_codes.INVALID_REQUEST, "Client metrics subscription name must not be empty")
-    elif kind == GROUP:
-        if not name:
-            raise refuse(error_codes.INVALID_REQUEST, "Group name must not be empty")
-    else:
-        raise refuse(error_codes.INVALID_REQUEST, f"Unsupported resource type: {kind}")
+    elif kind == GROUP and not name:
+        raise refuse(error_codes.INVALID_REQUEST, "Group name must not be empty")
 
 
 def _check_node(call: Call, name: str, alternative: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.config_alter import check_topic_name
+from kafka_tools.broker_embedded.dispatch import Call, refused
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_producers import DescribeProducersResponse
@@ -18,16 +19,23 @@ def handle(call: Call) -> DescribeProducersResponse:
     for topic in call.request.topics:
         answers = []
         for number in topic.partition_indexes:
-            answer = Answer(partition_index=number)
+            answer = Answer(partition_index=number, error_message=None)
             try:
-                if not call.allowed("READ", "TOPIC", topic.name):
-                    raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+                _check_topic(call, topic.name)
                 answer.active_producers = _producers(call, topic.name, number)
             except BrokerError as error:
                 answer.error_code, answer.error_message = error.code.code, error.broker_message
             answers.append(answer)
         response.topics.append(DescribeProducersResponse.TopicResponse(name=topic.name, partitions=answers))
     return response
+
+
+def _check_topic(call: Call, name: str) -> None:
+    check_topic_name(name)
+    if not call.allowed("READ", "TOPIC", name):
+        raise refused(error_codes.TOPIC_AUTHORIZATION_FAILED)
+    if call.broker.cluster.topic(name) is None:
+        raise refused(error_codes.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def _producers(

@@ -1,13 +1,15 @@
 """DescribeQuorum (55): the metadata log and who keeps it: this broker alone (KIP-595, KIP-836).
 
-- The only partition is ``__cluster_metadata-0``; another is UNKNOWN_TOPIC_OR_PARTITION.
-- v2: no directory ids and no endpoints of controllers, as for a quorum whose voters are configured (KIP-853).
+- The only partition is ``__cluster_metadata-0``: what asks for more or for less is UNKNOWN_TOPIC_OR_PARTITION.
+- v2: no directory ids, as for a quorum whose voters are configured (KIP-853). The controller is reached where the
+  broker is: its endpoint is that of the listener that the client came to.
 """
 
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.cluster_store import LEADER_EPOCH
 from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.broker_embedded.error_texts import text_of
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumResponse, ReplicaState
 
@@ -19,21 +21,35 @@ Topic = DescribeQuorumResponse.TopicData
 
 
 def handle(call: Call) -> DescribeQuorumResponse:
-    return DescribeQuorumResponse(
+    asked = [(topic.topic_name, each.partition_index) for topic in call.request.topics for each in topic.partitions]
+    known = asked == [(METADATA_TOPIC, 0)]
+    response = DescribeQuorumResponse(
         topics=[
             Topic(
                 topic_name=topic.topic_name,
-                partitions=[_partition(call, topic.topic_name, asked.partition_index) for asked in topic.partitions],
+                partitions=[_partition(call) if known else _unknown(each.partition_index) for each in topic.partitions],
             )
             for topic in call.request.topics
         ]
     )
+    if known and call.version >= 2:
+        Node = DescribeQuorumResponse.Node
+        response.nodes = [
+            Node(
+                node_id=node.id,
+                listeners=[Node.Listener(name=call.connection.listener, host=node.host, port=max(node.port, 0))],
+            )
+            for node in call.nodes()
+        ]
+    return response
 
 
-def _partition(call: Call, topic: str, number: int) -> DescribeQuorumResponse.TopicData.PartitionData:
-    if (topic, number) != (METADATA_TOPIC, 0):
-        known = error_codes.error(error_codes.UNKNOWN_TOPIC_OR_PARTITION)
-        return Topic.PartitionData(partition_index=number, error_code=known.code, error_message=known.text)
+def _unknown(number: int) -> DescribeQuorumResponse.TopicData.PartitionData:
+    code = error_codes.UNKNOWN_TOPIC_OR_PARTITION
+    return Topic.PartitionData(partition_index=number, error_code=code, error_message=text_of(code))
+
+
+def _partition(call: Call) -> DescribeQuorumResponse.TopicData.PartitionData:
     leader_id, now_ms = call.broker.cluster.controller_id, call.broker.clock.now_ms()
     end_offset = call.broker.store.end_offset
     leader = ReplicaState(
@@ -44,7 +60,7 @@ def _partition(call: Call, topic: str, number: int) -> DescribeQuorumResponse.To
         last_caught_up_timestamp=now_ms,
     )
     return Topic.PartitionData(
-        partition_index=number,
+        partition_index=0,
         leader_id=leader_id,
         leader_epoch=LEADER_EPOCH,
         high_watermark=end_offset,

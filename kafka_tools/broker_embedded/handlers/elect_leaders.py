@@ -1,7 +1,7 @@
 """ElectLeaders (43): preferred (type 0) or unclean (type 1) election.
 
 - With one broker every partition is led by its only replica: named partitions answer ELECTION_NOT_NEEDED.
-- No partitions (null) means all; then only those for which something was done are listed: none.
+- No partitions (null) means all; then every topic is listed, with those partitions for which something was done: none.
 """
 
 from __future__ import annotations
@@ -21,20 +21,23 @@ TopicResult = ElectLeadersResponse.ReplicaElectionResult
 def handle(call: Call) -> ElectLeadersResponse:
     request, cluster = call.request, call.broker.cluster
     if call.version >= 1 and request.election_type not in (PREFERRED, UNCLEAN):
-        raise refuse(error_codes.INVALID_REQUEST)
+        raise refuse(error_codes.INVALID_REQUEST, f"Unknown election type {request.election_type}")
     response = ElectLeadersResponse()
-    for topic in request.topic_partitions or ():
-        results = []
-        for number in topic.partitions:
-            known = cluster.partition(topic.topic, number) is not None
-            results.append(
-                TopicResult.PartitionResult(
-                    partition_id=number,
-                    error_code=error_codes.ELECTION_NOT_NEEDED if known else error_codes.UNKNOWN_TOPIC_OR_PARTITION,
-                    error_message="Leader election not needed for topic partition."
-                    if known
-                    else f"No such partition as {topic.topic}-{number}",
-                )
-            )
+    if request.topic_partitions is None:
+        response.replica_election_results = [TopicResult(topic=name) for name in cluster.topics]
+        return response
+    for topic in request.topic_partitions:
+        results = [_result(call, topic.topic, number) for number in topic.partitions]
         response.replica_election_results.append(TopicResult(topic=topic.topic, partition_result=results))
     return response
+
+
+def _result(call: Call, topic: str, number: int) -> ElectLeadersResponse.ReplicaElectionResult.PartitionResult:
+    code = error_codes.UNKNOWN_TOPIC_OR_PARTITION
+    if call.broker.cluster.topic(topic) is None:
+        text = f"No such topic as {topic}"
+    elif call.broker.cluster.partition(topic, number) is None:
+        text = f"No such partition as {topic}-{number}"
+    else:
+        code, text = error_codes.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
+    return TopicResult.PartitionResult(partition_id=number, error_code=code, error_message=text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kafka_tools.broker_embedded.coordinators.group_records import GROUPS_TOPIC
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.dispatch import Call, refuse, refused
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorResponse
@@ -47,8 +47,10 @@ def handle(call: Call) -> FindCoordinatorResponse:
 
 
 def _find(call: Call, key_type: int, key: str) -> Found:
+    if key_type not in (GROUP, TRANSACTION, SHARE):
+        raise refused(error_codes.INVALID_REQUEST)
     if key_type != GROUP:
-        what = {TRANSACTION: "transactions", SHARE: "share groups"}.get(key_type, f"coordinators of type {key_type}")
+        what = {TRANSACTION: "transactions", SHARE: "share groups"}[key_type]
         raise refuse(error_codes.INVALID_REQUEST, f"this broker does not serve {what}")
     if not call.allowed("DESCRIBE", "GROUP", key):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)

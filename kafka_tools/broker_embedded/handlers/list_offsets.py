@@ -9,10 +9,10 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 
 from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.broker_embedded.partitions import Partition
-from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
@@ -23,34 +23,47 @@ AUTHORIZE = (("DESCRIBE", "TOPIC"),)
 log = logging.getLogger(__name__)
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
-_SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+_SINCE = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+_NEVER = 1 << 15
 
 Answer = ListOffsetsResponse.TopicResponse.PartitionResponse
 
 
-def handle(call: Call) -> Work[ListOffsetsResponse]:
-    response = ListOffsetsResponse()
+def handle(call: Call) -> ListOffsetsResponse:
+    """Each partition is answered once; one that is asked for twice is INVALID_REQUEST."""
+    times = Counter(
+        (topic.name, wanted.partition_index) for topic in call.request.topics for wanted in topic.partitions
+    )
+    topics: dict[str, dict[int, ListOffsetsResponse.TopicResponse.PartitionResponse]] = {}
     for topic in call.request.topics:
-        seen: set[int] = set()
-        answers = []
+        answers = topics.setdefault(topic.name, {})
+        allowed = call.allowed("DESCRIBE", "TOPIC", topic.name)
         for wanted in topic.partitions:
-            yield
-            answer = Answer(partition_index=wanted.partition_index)
+            answer = answers[wanted.partition_index] = Answer(partition_index=wanted.partition_index)
             try:
-                if wanted.partition_index in seen:
-                    raise refuse(error_codes.INVALID_REQUEST)
-                seen.add(wanted.partition_index)
-                if not call.allowed("DESCRIBE", "TOPIC", topic.name):
+                if not allowed:
                     raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+                if times[topic.name, wanted.partition_index] > 1 and call.version >= 1:
+                    raise refuse(error_codes.INVALID_REQUEST)
+                _check_timestamp(wanted.timestamp, call.version)
                 _find(call, topic.name, wanted, answer)
             except BrokerError as error:
                 answer.error_code = error.code.code
             except (LogError, OSError) as error:
                 log.error("looking for an offset of %s-%d failed: %s", topic.name, wanted.partition_index, error)
                 answer.error_code = error_codes.KAFKA_STORAGE_ERROR
-            answers.append(answer)
-        response.topics.append(ListOffsetsResponse.TopicResponse(name=topic.name, partitions=answers))
-    return response
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsResponse.TopicResponse(name=name, partitions=list(answers.values()))
+            for name, answers in topics.items()
+        ]
+    )
+
+
+def _check_timestamp(timestamp: int, version: int) -> None:
+    """BrokerError for a negative number that means nothing in this version."""
+    if timestamp < 0 and version < _SINCE.get(timestamp, _NEVER):
+        raise refuse(error_codes.UNSUPPORTED_VERSION)
 
 
 def _find(
@@ -65,8 +78,6 @@ def _find(
         return
     opened, timestamp = partition.log, wanted.timestamp
     end = partition.end_for(call.request.isolation_level)
-    if timestamp < 0 and call.version < _SINCE.get(timestamp, 0):
-        raise refuse(error_codes.UNSUPPORTED_VERSION)
     if timestamp == LATEST:
         answer.offset, answer.leader_epoch = end, _epoch(call, opened.epochs.latest)
     elif timestamp in (EARLIEST, EARLIEST_LOCAL):
@@ -74,7 +85,7 @@ def _find(
         answer.leader_epoch = _epoch(call, opened.epochs.epoch_at(opened.log_start_offset))
     elif timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return  # nothing is tiered: offset -1
-    elif timestamp == MAX_TIMESTAMP or timestamp >= 0:
+    else:
         found = (
             opened.max_timestamp_record()
             if timestamp == MAX_TIMESTAMP
@@ -83,8 +94,6 @@ def _find(
         if found is not None:
             answer.offset, answer.timestamp = found.offset, found.timestamp
             answer.leader_epoch = _epoch(call, found.leader_epoch)
-    else:
-        raise refuse(error_codes.INVALID_REQUEST)
 
 
 def _epoch(call: Call, epoch: int) -> int:

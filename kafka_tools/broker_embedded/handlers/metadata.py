@@ -8,14 +8,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from uuid import UUID
+
 from kafka_tools.broker_embedded.authorization import allowed_on_cluster, authorized_operations, cluster_operations
-from kafka_tools.broker_embedded.cluster import Topic
-from kafka_tools.broker_embedded.dispatch import Call
-from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, Topic
+from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.broker_embedded.topics import auto_create, name_problem
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.messages.metadata import MetadataResponse
+from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.values import ZERO_UUID
 
 VERSIONS = (0, 13)
@@ -24,24 +26,15 @@ AUTHORIZE = (("DESCRIBE", "TOPIC"),)
 ResponseTopic = MetadataResponse.ResponseTopic
 
 
-def handle(call: Call) -> Work[MetadataResponse]:
+def handle(call: Call) -> MetadataResponse:
     request, cluster = call.request, call.broker.cluster
     wanted = request.topics
     if wanted is None or (call.version == 0 and not wanted):
-        topics = []
-        for topic in list(cluster.topics.values()):
-            yield
-            if call.allowed("DESCRIBE", "TOPIC", topic.name):
-                topics.append(_describe(call, topic))
+        topics = [
+            _describe(call, topic) for topic in cluster.topics.values() if call.allowed("DESCRIBE", "TOPIC", topic.name)
+        ]
     else:
-        topics = []
-        seen: set[object] = set()
-        for entry in wanted:
-            key = entry.name if entry.name is not None else entry.topic_id
-            yield
-            if key not in seen:
-                seen.add(key)
-                topics.append(_by_id(call, entry) if entry.name is None else _by_name(call, entry.name))
+        topics = _named(call, wanted)
     response = MetadataResponse(
         brokers=[
             MetadataResponse.ResponseBroker(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
@@ -56,12 +49,22 @@ def handle(call: Call) -> Work[MetadataResponse]:
     return response
 
 
-def _by_id(call: Call, entry: object) -> MetadataResponse.ResponseTopic:
-    topic_id = entry.topic_id  # type: ignore[attr-defined]
+def _named(call: Call, wanted: Sequence[MetadataRequest.RequestTopic]) -> list[MetadataResponse.ResponseTopic]:
+    """The topics asked for, each once. One id among them means that only ids are meant."""
+    ids = dict.fromkeys(entry.topic_id for entry in wanted if entry.topic_id != ZERO_UUID) if call.version >= 10 else {}
+    names = dict.fromkeys(entry.name for entry in wanted)
+    if call.version < 12 and (ids or None in names):
+        raise refuse(error_codes.INVALID_REQUEST)  # v10 and v11 have ids in the layout, and may not use them
+    if ids:
+        return [_by_id(call, topic_id) for topic_id in ids]
+    neither = ResponseTopic(error_code=error_codes.INVALID_REQUEST, name=None)
+    return [neither if name is None else _by_name(call, name) for name in names]
+
+
+def _by_id(call: Call, topic_id: UUID) -> MetadataResponse.ResponseTopic:
     topic = call.broker.cluster.topics_by_id.get(topic_id)
     if topic is None or not call.allowed("DESCRIBE", "TOPIC", topic.name):
-        code = error_codes.INVALID_REQUEST if topic_id == ZERO_UUID else error_codes.UNKNOWN_TOPIC_ID
-        return ResponseTopic(error_code=code, name=None if call.version >= 12 else "", topic_id=topic_id)
+        return ResponseTopic(error_code=error_codes.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
     return _describe(call, topic)
 
 
@@ -79,7 +82,10 @@ def _by_name(call: Call, name: str) -> MetadataResponse.ResponseTopic:
     if topic is None:
         invalid = name_problem(name) is not None
         code = error_codes.INVALID_TOPIC_EXCEPTION if invalid else error_codes.UNKNOWN_TOPIC_OR_PARTITION
-        return ResponseTopic(error_code=code, name=name)
+        unknown = ResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
+        if _asks_for_operations(call):
+            unknown.topic_authorized_operations = authorized_operations(call, "TOPIC", name)
+        return unknown
     return _describe(call, topic)
 
 
@@ -101,6 +107,10 @@ def _describe(call: Call, topic: Topic) -> MetadataResponse.ResponseTopic:
         for number, info in topic.partitions.items()
     ]
     described = ResponseTopic(name=topic.name, topic_id=topic.id, is_internal=topic.is_internal, partitions=partitions)
-    if call.version >= 8 and call.request.include_topic_authorized_operations:
+    if _asks_for_operations(call):
         described.topic_authorized_operations = authorized_operations(call, "TOPIC", topic.name)
     return described
+
+
+def _asks_for_operations(call: Call) -> bool:
+    return call.version >= 8 and bool(call.request.include_topic_authorized_operations)

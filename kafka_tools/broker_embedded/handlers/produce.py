@@ -11,13 +11,12 @@ from __future__ import annotations
 import logging
 
 from kafka_tools.broker_embedded.cluster import Topic
-from kafka_tools.broker_embedded.dispatch import NO_REPLY, Call, CloseConnection, NoReply, refuse
-from kafka_tools.broker_embedded.incoming import Limits, Refused, TooLong, is_long, take
-from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.broker_embedded.dispatch import NO_REPLY, Call, CloseConnection, NoReply
+from kafka_tools.broker_embedded.error_texts import text_of
+from kafka_tools.broker_embedded.incoming import Refused, take
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
 
 VERSIONS = (0, 13)
@@ -27,14 +26,23 @@ log = logging.getLogger(__name__)
 
 _MAY_WRITE_INTERNAL = "__admin_client"  # the one client id that Kafka lets append to internal topics
 
+_MAGIC, _ATTRIBUTES, _IN_TRANSACTION = 16, 22, 0x10  # positions in a batch, and the bit of its attributes
+_NOT_ANALYSED = (
+    error_codes.CORRUPT_MESSAGE,
+    error_codes.MESSAGE_TOO_LARGE,
+    error_codes.RECORD_LIST_TOO_LARGE,
+)
+"""Refused before Kafka looked at the log: their answers do not tell where it begins."""
+
 TopicResponse = ProduceResponse.TopicProduceResponse
 PartitionResponse = TopicResponse.PartitionProduceResponse
 
 
-def handle(call: Call) -> Work[ProduceResponse | NoReply]:
+def handle(call: Call) -> ProduceResponse | NoReply:
     request = call.request
-    if request.acks not in (-1, 0, 1):
-        raise refuse(error_codes.INVALID_REQUIRED_ACKS)
+    if request.transactional_id is None and _transactional(request):
+        code = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return _all_refused(call, code, text_of(code))
     response = ProduceResponse()
     failed = False
     cluster = call.broker.cluster
@@ -45,10 +53,11 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
         else:
             topic = cluster.topics.get(topic_data.name)
             unknown = error_codes.UNKNOWN_TOPIC_OR_PARTITION
+            if topic is None and not call.allowed("WRITE", "TOPIC", topic_data.name):
+                unknown = error_codes.TOPIC_AUTHORIZATION_FAILED
         answers = []
         for data in topic_data.partition_data:
-            yield
-            answer = (yield from _append(call, topic, data)) if topic is not None else _error(data.index, unknown)
+            answer = _append(call, topic, data) if topic is not None else _error(data.index, unknown)
             if answer.error_code == error_codes.KAFKA_STORAGE_ERROR and call.version < 4:
                 answer.error_code = error_codes.NOT_LEADER_OR_FOLLOWER  # what clients knew before v4
             failed = failed or answer.error_code != 0
@@ -63,9 +72,34 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     return response
 
 
+def _transactional(request: ProduceRequest) -> bool:
+    """Whether the first batch of some partition says that it belongs to a transaction."""
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            records = data.records or b""
+            if len(records) > _ATTRIBUTES and records[_MAGIC] == 2 and records[_ATTRIBUTES] & _IN_TRANSACTION:
+                return True
+    return False
+
+
+def _all_refused(call: Call, code: int, message: str) -> ProduceResponse | NoReply:
+    if call.request.acks == 0:
+        raise CloseConnection("a produce request with acks=0 failed")
+    return ProduceResponse(
+        responses=[
+            TopicResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[_error(data.index, code, message) for data in topic.partition_data],
+            )
+            for topic in call.request.topic_data
+        ]
+    )
+
+
 def _append(
     call: Call, topic: Topic, data: ProduceRequest.TopicProduceData.PartitionProduceData
-) -> Work[ProduceResponse.TopicProduceResponse.PartitionProduceResponse]:
+) -> ProduceResponse.TopicProduceResponse.PartitionProduceResponse:
     core = call.broker
     try:
         if not call.allowed("WRITE", "TOPIC", topic.name):
@@ -73,9 +107,11 @@ def _append(
         if topic.is_internal and call.client_id != _MAY_WRITE_INTERNAL:
             return _error(data.index, error_codes.INVALID_TOPIC_EXCEPTION, f"{topic.name} is an internal topic.")
         partition = core.logs.led(topic.name, data.index)
+        if call.request.acks not in (-1, 0, 1):
+            return _error(data.index, error_codes.INVALID_REQUIRED_ACKS)
+        log_start_offset = partition.log.log_start_offset
         now_ms = core.clock.now_ms()
-        buffer = yield from _taken(data.records, call.version, partition.limits, now_ms)
-        partition = core.logs.led(topic.name, data.index)  # it may be another one by now
+        buffer = take(data.records, call.version, partition.limits, now_ms)
         if not buffer:
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
         appended = partition.log.append(
@@ -84,11 +120,14 @@ def _append(
             append_time_ms=now_ms if partition.limits.log_append_time else None,
         )
     except Refused as error:
-        return _error(data.index, error.code, error.message, error.records)
+        start = -1 if error.code in _NOT_ANALYSED else log_start_offset
+        return _error(data.index, error.code, error.message, error.records, start)
     except OutOfOrderSequence as error:
-        return _error(data.index, error_codes.OUT_OF_ORDER_SEQUENCE_NUMBER, str(error))
+        code = error_codes.OUT_OF_ORDER_SEQUENCE_NUMBER
+        return _error(data.index, code, str(error), log_start_offset=log_start_offset)
     except StaleProducerEpoch as error:
-        return _error(data.index, error_codes.INVALID_PRODUCER_EPOCH, str(error))
+        code = error_codes.INVALID_PRODUCER_EPOCH
+        return _error(data.index, code, str(error), log_start_offset=log_start_offset)
     except BrokerError as error:
         return _error(data.index, error.code.code, error.broker_message)
     except (LogError, OSError) as error:
@@ -105,25 +144,18 @@ def _append(
     )
 
 
-def _taken(records: Buffer | None, version: int, limits: Limits, now_ms: int) -> Work[bytearray]:
-    """``take``, where nobody waits for it if it takes long."""
-    if not is_long(records):
-        try:
-            return take(records, version, limits, now_ms)
-        except TooLong:
-            pass
-    patient = limits.patient()
-    taken: bytearray = yield Elsewhere(lambda: take(records, version, patient, now_ms))
-    return taken
-
-
 def _error(
-    index: int, code: int, message: str | None = None, records: list[tuple[int, str]] | None = None
+    index: int,
+    code: int,
+    message: str | None = None,
+    records: list[tuple[int, str]] | None = None,
+    log_start_offset: int = -1,
 ) -> ProduceResponse.TopicProduceResponse.PartitionProduceResponse:
     return PartitionResponse(
         index=index,
         error_code=code,
         base_offset=-1,
+        log_start_offset=log_start_offset,
         error_message=message,
         record_errors=[
             PartitionResponse.BatchIndexAndErrorMessage(batch_index=at, batch_index_error_message=text)

@@ -1,0 +1,184 @@
+"""What the releases with ZooKeeper, 1.1 to 3.9, take as configs, quotas and credentials: Kafka's own checks.
+
+The checks are those that ``AdminZkClient`` and ``ConfigCommand --zookeeper`` of each release make (``LogConfig``,
+``DynamicConfig``, ``DynamicBrokerConfig.validateConfigs``), and stricter only where a release stores what its brokers
+cannot load: ``message.format.version`` before 2.1, ``message.timestamp.type`` before 2.0, brokers' defaults of topic
+configs, classes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Literal
+
+from kafka_tools.config_definitions import Row
+from kafka_tools.config_definitions import zookeeper_tables as tables
+from kafka_tools.config_definitions.topic import BROKER_NAME
+from kafka_tools.config_definitions.values import SENSITIVE_TYPE, check, invalid, parse
+from kafka_tools.errors import ConfigError, InputError
+
+RELEASES: tuple[str, ...] = tables.RELEASES
+"""Every release that is told apart, oldest first."""
+
+Kind = Literal["topic", "client", "user", "ip", "broker", "all brokers"]
+"""Whose config: ``client`` also is a user and a client together and the default user, ``all brokers`` their default."""
+
+THROTTLES = frozenset(
+    (
+        "leader.replication.throttled.rate",
+        "follower.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    )
+)
+"""Configs of brokers that change in ZooKeeper at any time; the others do while the brokers are down, from 2.0 on."""
+
+VERSION_RULE = "a Kafka version"
+"""The rule of ``message.format.version``: a name of ``tables.VERSIONS``."""
+
+_TABLES = {
+    "topic": tables.TOPIC,
+    "client": tables.CLIENT,
+    "user": tables.USER,
+    "ip": tables.IP,
+    "broker": tables.BROKER,
+    "all brokers": tables.BROKER,
+}
+_NAMES = {"topic": "topic", "client": "client", "user": "user", "ip": "address"}
+_TOPIC_CONFIGS = {broker: topic for topic, broker in BROKER_NAME.items()} | {
+    "log.message.timestamp.difference.max.ms": "message.timestamp.difference.max.ms",
+}
+"""Broker config -> the topic config whose default it is: with a value that no topic can have brokers do not start."""
+_LISTENER_CONFIG = re.compile(r"listener\.name\.[^.]*\.(.*)")
+_LAG = ("min.compaction.lag.ms", "max.compaction.lag.ms")
+
+
+def row_of(release: str, kind: Kind, name: str) -> Row | None:
+    """The row of a config in one release; None for one that it does not know, or a broker cannot change."""
+    row: Row | None = None
+    for since, then in _TABLES[kind].get(name, {}).items():
+        if RELEASES.index(since) <= RELEASES.index(release):
+            row = then
+    return row
+
+
+def check_value(releases: Sequence[str], kind: Kind, name: str, value: str) -> None:
+    """Raise InputError or ConfigError unless each of ``releases`` takes ``name=value``; the error says which do not."""
+    refused = {}
+    for release in releases:
+        try:
+            _check(release, kind, name, value)
+        except (InputError, ConfigError) as error:
+            refused[release] = error
+    if refused:
+        first = next(iter(refused.values()))
+        raise InputError(f"{first} ({releases_text(list(refused))})", hint=first.hint) from first
+
+
+def check_together(releases: Sequence[str], kind: Kind, values: Mapping[str, str]) -> None:
+    """Raise InputError for configs of a topic that exclude each other, where no broker judges them."""
+    if kind != "topic":
+        return
+    if all(name in values for name in _LAG) and any(row_of(each, kind, _LAG[1]) for each in releases):
+        least, most = (parse(name, "LONG", values[name]) for name in _LAG)
+        if isinstance(least, int) and isinstance(most, int) and least > most:
+            raise InputError(f"conflict topic config setting {_LAG[0]} ({least}) > {_LAG[1]} ({most})")
+    if values.get("remote.storage.enable", "").lower() == "true":
+        raise InputError(
+            "remote.storage.enable: whether a topic can have remote storage is for a broker to judge",
+            hint="use --bootstrap-server with the address of a broker",
+        )
+
+
+def releases_text(releases: Sequence[str]) -> str:
+    """``Kafka 2.2``, ``Kafka 1.1 to 2.2`` or ``Kafka 1.1, 2.8``: releases in a message."""
+    numbers = [RELEASES.index(each) for each in releases]
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"Kafka {releases[0]} to {releases[-1]}"
+    return f"Kafka {', '.join(releases)}"
+
+
+def _check(release: str, kind: Kind, name: str, value: str) -> None:
+    if kind in ("broker", "all brokers"):
+        _check_broker(release, kind, name, value)
+        return
+    row = row_of(release, kind, name)
+    if row is None:
+        raise InputError(f"Unknown {_NAMES[kind]} config name: {name}")
+    _check_value(release, name, row, value)
+
+
+def _check_broker(release: str, kind: Kind, name: str, value: str) -> None:
+    """As ``DynamicBrokerConfig.validateConfigs``; names that Kafka does not define may be those of plugins."""
+    match = _LISTENER_CONFIG.fullmatch(name)
+    base = match[1] if match else name
+    if name not in THROTTLES:
+        if release == RELEASES[0]:
+            raise InputError(
+                f"{name}: through ZooKeeper only {', '.join(sorted(THROTTLES))} can be set for brokers",
+                hint="use --bootstrap-server with the address of a broker",
+            )
+        if name in names_in("STATIC", release):
+            raise InputError(f"Cannot update these configs dynamically: {name}", hint="set it in server.properties")
+        if name in names_in("SECURITY", release):
+            raise InputError(f"{name} can be changed only for a listener", hint=f"set listener.name.<listener>.{name}")
+        if kind == "all brokers":
+            _check_cluster_level(release, name, base if match else None)
+    row = row_of(release, "broker", base) or _mechanism_row(release, base)
+    if row is not None and row[0] == SENSITIVE_TYPE:
+        raise InputError(
+            f"{name} is a secret, which brokers keep encrypted with their password.encoder.secret",
+            hint="set it with --bootstrap-server, once a broker runs",
+        )
+    if row is not None:
+        _check_value(release, name, row, value)
+    twin = row_of(release, "topic", _TOPIC_CONFIGS.get(base, ""))
+    if twin is not None and twin[0] != "LIST":
+        _check_value(release, name, twin, value)
+
+
+def _check_cluster_level(release: str, name: str, listener_config: str | None) -> None:
+    of_listener = listener_config is not None and listener_config not in names_in("CLUSTER_LEVEL_LISTENER", release)
+    if of_listener or name in names_in("PER_BROKER", release):
+        raise InputError(
+            f"Cannot update these configs at default cluster level, broker id must be specified: {name}",
+            hint="name the broker with --broker",
+        )
+
+
+def _mechanism_row(release: str, base: str) -> Row | None:
+    """The row of ``<mechanism>.sasl.jaas.config`` and its like."""
+    for name in names_in("LISTENER_MECHANISM", release):
+        if base.endswith(f".{name}"):
+            return row_of(release, "broker", name)
+    return None
+
+
+def _check_value(release: str, name: str, row: Row, value: str) -> None:
+    if release == RELEASES[0] and not value:
+        raise InputError(f"{name}: an empty value cannot be set", hint="--delete-config removes what is set")
+    if row[0] == "CLASS" and value != row[1]:
+        raise InputError(
+            f"{name}: whether the brokers have a class '{value[:100]}' is for a broker to judge",
+            hint="set it with --bootstrap-server, once a broker runs, or in server.properties",
+        )
+    if row[2] != VERSION_RULE:
+        check(name, row, value, empty_items=True)
+        return
+    # As ApiVersion.apply: 2.2.1 is 2.2, 0.10.2.1 is 0.10.2.
+    version = ".".join(value.strip().split(".")[: 3 if value.strip().startswith("0.") else 2])
+    if version not in names_in("VERSIONS", release):
+        raise invalid(name, value, f"Version `{value}` is not a valid version")
+
+
+@cache
+def names_in(table: str, release: str) -> frozenset[str]:
+    """What a set of ``zookeeper_tables``, given by its name, holds in one release."""
+    found: set[str] = set()
+    changes: tables.Names = getattr(tables, table)
+    for since, words in changes.items():
+        if RELEASES.index(since) <= RELEASES.index(release):
+            for word in words.split():
+                found.discard(word[1:]) if word.startswith("-") else found.add(word)
+    return frozenset(found)
