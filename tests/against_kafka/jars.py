@@ -36,6 +36,15 @@ ARTIFACTS: dict[str, list[str]] = {
 }
 VERSIONS = tuple(ARTIFACTS)
 
+DEFINITIONS_ONLY = {
+    version: [f"org.apache.kafka:kafka_{'2.12' if version < '2.6' else '2.13'}:{version}"]
+    for version in (
+        *("2.0.1", "2.1.1", "2.3.1", "2.4.1", "2.5.1", "2.6.3", "2.7.2"),
+        *("3.0.2", "3.1.2", "3.2.3", "3.3.2", "3.4.1", "3.5.2", "3.6.2", "3.7.2", "3.8.1"),
+    )
+}
+"""Releases between those above, whose classes only ``tests/config_releases.py`` asks: fetched when it runs."""
+
 SPARK_CONNECTOR = "spark-connector"
 """Spark's own Kafka source: for a benchmark only, fetched when that runs. Spark has what else these would bring."""
 CONNECTOR_ARTIFACTS = [
@@ -106,7 +115,8 @@ def _fetch(version: str, folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         pom = Path(scratch) / "pom.xml"
         alone = version == SPARK_CONNECTOR
-        pom.write_text(_pom(CONNECTOR_ARTIFACTS if alone else ARTIFACTS[version], alone), encoding="utf-8")
+        artifacts = CONNECTOR_ARTIFACTS if alone else {**ARTIFACTS, **DEFINITIONS_ONLY}[version]
+        pom.write_text(_pom(artifacts, alone), encoding="utf-8")
         command = [*MAVEN, "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={scratch}/lib"]
         problem = ""
         for attempt in range(ATTEMPTS):
