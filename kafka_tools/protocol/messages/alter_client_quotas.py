@@ -1,4 +1,17 @@
-"""AlterClientQuotas (49): set or remove client quotas (KIP-546)."""
+"""AlterClientQuotas (49): set and remove client quotas.
+
+Sent by tools to any broker, which passes it to the controller. A null name is the default entity; quotas that are not
+named stay (KIP-546).
+
+Versions
+    v1: flexible.
+
+Errors
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    INVALID_REQUEST: an empty, repeated or impossible entity, an unknown quota, a value that it does not take.
+    CLUSTER_AUTHORIZATION_FAILED: no ALTER_CONFIGS on the cluster.
+    REQUEST_TIMED_OUT: the controller did not store the change in time.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +20,10 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class AlterClientQuotasRequest(Request, key=49, route=CONTROLLER, versions="0-1", flexible="1+"):
-    """Request of AlterClientQuotas.
-
-    v1: flexible.
-    """
-
     class EntryData(Struct):
         class EntityData(Struct):
             entity_type = string()
-            entity_name = string(nullable="0+")
+            entity_name = string(nullable="0+")  # null: the default entity
 
         entity = array(EntityData)
 
@@ -31,11 +39,6 @@ class AlterClientQuotasRequest(Request, key=49, route=CONTROLLER, versions="0-1"
 
 
 class AlterClientQuotasResponse(Response, key=49, versions="0-1", flexible="1+"):
-    """Response of AlterClientQuotas.
-
-    v1: flexible.
-    """
-
     throttle_time_ms = int32()
 
     class EntryData(Struct):

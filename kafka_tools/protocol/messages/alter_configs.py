@@ -1,4 +1,26 @@
-"""AlterConfigs (33): replace all dynamic configs of a resource. IncrementalAlterConfigs (44) changes single ones."""
+"""AlterConfigs (33): replace all dynamic configs of a resource.
+
+Sent by tools to any broker, which passes it to the controller; a broker's loggers are changed by that broker. What is
+not named goes back to its default: IncrementalAlterConfigs (44) changes single configs. Deprecated since Kafka 2.3.
+
+Versions
+    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: flexible.
+
+Errors
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    UNKNOWN_TOPIC_OR_PARTITION: no such topic.
+    INVALID_TOPIC_EXCEPTION: the name breaks the rules for topic names.
+    INVALID_REQUEST: a resource given twice, a type without configs, another broker's own configs, a null value.
+    INVALID_CONFIG: a config that the resource does not have, or a value that it does not take.
+    BROKER_ID_NOT_REGISTERED: no such broker.
+    INVALID_GROUP_ID: an empty group id.
+    POLICY_VIOLATION: alter.config.policy.class.name refuses.
+    TOPIC_AUTHORIZATION_FAILED: no ALTER_CONFIGS on the topic.
+    GROUP_AUTHORIZATION_FAILED: no ALTER_CONFIGS on the group.
+    CLUSTER_AUTHORIZATION_FAILED: no ALTER_CONFIGS on the cluster, for everything else.
+    REQUEST_TIMED_OUT: the controller did not store the change in time.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +29,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class AlterConfigsRequest(Request, key=33, route=CONTROLLER, versions="0-2", flexible="2+"):
-    """Request of AlterConfigs.
-
-    v2: flexible.
-    """
-
     class Resource(Struct):
         resource_type = int8(map_key=True)
         resource_name = string(map_key=True)
@@ -27,11 +44,6 @@ class AlterConfigsRequest(Request, key=33, route=CONTROLLER, versions="0-2", fle
 
 
 class AlterConfigsResponse(Response, key=33, versions="0-2", flexible="2+"):
-    """Response of AlterConfigs.
-
-    v2: flexible.
-    """
-
     throttle_time_ms = int32()
 
     class ResourceResponse(Struct):

@@ -1,4 +1,12 @@
-"""AlterPartition (56): a partition leader changes the in-sync replica set (KIP-497)."""
+"""AlterPartition (56): a leader changes the set of replicas in sync.
+
+Sent by partition leaders to the controller (KIP-497).
+
+Versions
+    v1: recovery after an unclean election (KIP-704).
+    v2: topics by id (KIP-841).
+    v3: broker epochs of the replicas in sync (KIP-903).
+"""
 
 from __future__ import annotations
 
@@ -7,13 +15,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, 
 
 
 class AlterPartitionRequest(Request, key=56, route=CONTROLLER, versions="0-3", flexible="0+"):
-    """Request of AlterPartition.
-
-    v1: adds topics[].partitions[].leader_recovery_state.
-    v2: adds topics[].topic_id; drops topics[].topic_name.
-    v3: adds topics[].partitions[].new_isr_with_epochs; drops topics[].partitions[].new_isr.
-    """
-
     broker_id = int32()
     broker_epoch = int64(default=-1)
 
@@ -40,12 +41,6 @@ class AlterPartitionRequest(Request, key=56, route=CONTROLLER, versions="0-3", f
 
 
 class AlterPartitionResponse(Response, key=56, versions="0-3", flexible="0+"):
-    """Response of AlterPartition.
-
-    v1: adds topics[].partitions[].leader_recovery_state.
-    v2: adds topics[].topic_id; drops topics[].topic_name.
-    """
-
     throttle_time_ms = int32()
     error_code = int16()
 

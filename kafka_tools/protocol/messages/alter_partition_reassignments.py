@@ -1,4 +1,19 @@
-"""AlterPartitionReassignments (45): start, change or cancel replica reassignments (KIP-455)."""
+"""AlterPartitionReassignments (45): move partitions to other brokers, or stop doing so.
+
+Sent by tools to any broker, which passes it to the controller. Null replicas cancel a reassignment (KIP-455).
+
+Versions
+    v1: whether the replication factor may change (KIP-860).
+
+Errors
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    REQUEST_TIMED_OUT: the controller did not finish within timeout_ms; the change may still happen.
+    UNKNOWN_TOPIC_OR_PARTITION: no such partition.
+    INVALID_REPLICA_ASSIGNMENT: an empty list, a broker twice or one that does not exist.
+    INVALID_REPLICATION_FACTOR: another number of replicas where that is not allowed (v1).
+    NO_REASSIGNMENT_IN_PROGRESS: there is nothing to cancel.
+    CLUSTER_AUTHORIZATION_FAILED: no ALTER on the cluster.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +22,15 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class AlterPartitionReassignmentsRequest(Request, key=45, route=CONTROLLER, versions="0-1", flexible="0+"):
-    """Request of AlterPartitionReassignments.
-
-    v1: adds allow_replication_factor_change.
-    """
-
     timeout_ms = int32(default=60000)
-    allow_replication_factor_change = boolean(versions="1+", default=True)
+    allow_replication_factor_change = boolean(versions="1+", default=True)  # false refuses lists of another length
 
     class ReassignableTopic(Struct):
         name = string()
 
         class ReassignablePartition(Struct):
             partition_index = int32()
-            replicas = array(int32(), nullable="0+", default=None)
+            replicas = array(int32(), nullable="0+", default=None)  # null cancels
 
         partitions = array(ReassignablePartition)
 
@@ -28,11 +38,6 @@ class AlterPartitionReassignmentsRequest(Request, key=45, route=CONTROLLER, vers
 
 
 class AlterPartitionReassignmentsResponse(Response, key=45, versions="0-1", flexible="0+"):
-    """Response of AlterPartitionReassignments.
-
-    v1: adds allow_replication_factor_change.
-    """
-
     throttle_time_ms = int32()
     allow_replication_factor_change = boolean(versions="1+", default=True, ignorable=True)
     error_code = int16()

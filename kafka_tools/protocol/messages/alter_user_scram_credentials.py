@@ -1,6 +1,16 @@
-"""AlterUserScramCredentials (51): set or delete SCRAM credentials (KIP-554).
+"""AlterUserScramCredentials (51): set and delete SCRAM credentials.
 
-The client salts and hashes; passwords are never sent.
+Sent by tools to any broker, which passes it to the controller. The client salts and hashes: passwords are never sent
+(KIP-554).
+
+Errors
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    UNACCEPTABLE_CREDENTIAL: an empty user, iterations outside 4096 to 16384, an empty salt or salted password.
+    UNSUPPORTED_SASL_MECHANISM: a mechanism that is not SCRAM.
+    RESOURCE_NOT_FOUND: what is to be deleted does not exist.
+    DUPLICATE_RESOURCE: a user and mechanism given twice.
+    CLUSTER_AUTHORIZATION_FAILED: no ALTER on the cluster.
+    REQUEST_TIMED_OUT: the controller did not store the change in time.
 """
 
 from __future__ import annotations
@@ -10,8 +20,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, bytes_
 
 
 class AlterUserScramCredentialsRequest(Request, key=51, route=CONTROLLER, versions="0", flexible="0+"):
-    """Request of AlterUserScramCredentials."""
-
     class ScramCredentialDeletion(Struct):
         name = string()
         mechanism = int8()
@@ -29,8 +37,6 @@ class AlterUserScramCredentialsRequest(Request, key=51, route=CONTROLLER, versio
 
 
 class AlterUserScramCredentialsResponse(Response, key=51, versions="0", flexible="0+"):
-    """Response of AlterUserScramCredentials."""
-
     throttle_time_ms = int32()
 
     class Result(Struct):

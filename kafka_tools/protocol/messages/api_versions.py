@@ -1,7 +1,18 @@
-"""ApiVersions (18): which APIs and versions a node speaks.
+"""ApiVersions (18): which APIs in which versions a node speaks, and its features.
 
-Answered in every authentication state. A node that does not know the version answers in v0 with
-UNSUPPORTED_VERSION and its ranges. The response header is v0 in all versions, also flexible ones.
+Sent first on every connection, to the node that is meant; answered before the login too. A node that does not know
+the version answers in v0 with UNSUPPORTED_VERSION and its own range. The response header is v0 in all versions, so
+that everybody can read it.
+
+Versions
+    v1: throttle times in the response.
+    v2: throttled clients wait by themselves; the response comes first (KIP-219).
+    v3: name and version of the client's software (KIP-511); features of the node and of the cluster (KIP-584).
+    v4: feature ranges that begin at 0.
+
+Errors
+    UNSUPPORTED_VERSION: the node does not know the version of this request; the answer is v0.
+    INVALID_REQUEST: name or version of the client's software have characters other than letters, digits, - and . (v3).
 """
 
 from __future__ import annotations
@@ -11,22 +22,11 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class ApiVersionsRequest(Request, key=18, route=GIVEN_NODE, versions="0-4", flexible="3+"):
-    """Request of ApiVersions.
-
-    v3: adds client_software_name, client_software_version; flexible.
-    """
-
     client_software_name = string(versions="3+", ignorable=True)
     client_software_version = string(versions="3+", ignorable=True)
 
 
 class ApiVersionsResponse(Response, key=18, versions="0-4", flexible="3+"):
-    """Response of ApiVersions.
-
-    v1: adds throttle_time_ms.
-    v3: adds supported_features, finalized_features_epoch, finalized_features, zk_migration_ready; flexible.
-    """
-
     error_code = int16()
 
     class ApiVersion(Struct):
@@ -43,6 +43,7 @@ class ApiVersionsResponse(Response, key=18, versions="0-4", flexible="3+"):
         max_version = int16(versions="3+")
 
     supported_features = array(SupportedFeatureKey, versions="3+", tag=0, ignorable=True)
+    # offset of the metadata; -1: unknown
     finalized_features_epoch = int64(versions="3+", default=-1, tag=1, ignorable=True)
 
     class FinalizedFeatureKey(Struct):
@@ -51,4 +52,4 @@ class ApiVersionsResponse(Response, key=18, versions="0-4", flexible="3+"):
         min_version_level = int16(versions="3+")
 
     finalized_features = array(FinalizedFeatureKey, versions="3+", tag=2, ignorable=True)
-    zk_migration_ready = boolean(versions="3+", tag=3, ignorable=True)
+    zk_migration_ready = boolean(versions="3+", tag=3, ignorable=True)  # of a controller that takes over from ZooKeeper

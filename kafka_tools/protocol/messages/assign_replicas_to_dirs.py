@@ -1,4 +1,7 @@
-"""AssignReplicasToDirs (73): a broker tells in which log directories its replicas live (KIP-858)."""
+"""AssignReplicasToDirs (73): in which log directories a broker keeps its replicas.
+
+Sent by KRaft brokers to the active controller (KIP-858).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class AssignReplicasToDirsRequest(Request, key=73, route=CONTROLLER, versions="0", flexible="0+"):
-    """Request of AssignReplicasToDirs."""
-
     broker_id = int32()
     broker_epoch = int64(default=-1)
 
@@ -29,8 +30,6 @@ class AssignReplicasToDirsRequest(Request, key=73, route=CONTROLLER, versions="0
 
 
 class AssignReplicasToDirsResponse(Response, key=73, versions="0", flexible="0+"):
-    """Response of AssignReplicasToDirs."""
-
     throttle_time_ms = int32()
     error_code = int16()
 

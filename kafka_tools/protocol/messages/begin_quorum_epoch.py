@@ -1,4 +1,10 @@
-"""BeginQuorumEpoch (53): a new quorum leader announces its epoch."""
+"""BeginQuorumEpoch (53): a new leader of the metadata quorum announces itself.
+
+Sent by the leader to voters that do not fetch from it yet (KIP-595).
+
+Versions
+    v1: flexible; directory ids and endpoints (KIP-853).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +13,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class BeginQuorumEpochRequest(Request, key=53, route=QUORUM_PEER, versions="0-1", flexible="1+"):
-    """Request of BeginQuorumEpoch.
-
-    v1: adds voter_id, topics[].partitions[].voter_directory_id, leader_endpoints; flexible.
-    """
-
     cluster_id = string(nullable="0+", default=None)
     voter_id = int32(versions="1+", default=-1, ignorable=True)
 
@@ -37,11 +38,6 @@ class BeginQuorumEpochRequest(Request, key=53, route=QUORUM_PEER, versions="0-1"
 
 
 class BeginQuorumEpochResponse(Response, key=53, versions="0-1", flexible="1+"):
-    """Response of BeginQuorumEpoch.
-
-    v1: adds node_endpoints; flexible.
-    """
-
     error_code = int16()
 
     class TopicData(Struct):

@@ -1,4 +1,11 @@
-"""BrokerHeartbeat (63): a registered broker stays alive, asks to be unfenced or to shut down (KIP-631)."""
+"""BrokerHeartbeat (63): a registered broker stays alive, asks to be unfenced, or to shut down.
+
+Sent by KRaft brokers to the active controller (KIP-631).
+
+Versions
+    v1: log directories that have failed (KIP-858).
+    v2: log directories that are cordoned (KIP-1066).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +14,6 @@ from kafka_tools.protocol.schema import Request, Response, array, boolean, int16
 
 
 class BrokerHeartbeatRequest(Request, key=63, route=CONTROLLER, versions="0-2", flexible="0+"):
-    """Request of BrokerHeartbeat.
-
-    v1: adds offline_log_dirs.
-    v2: adds cordoned_log_dirs.
-    """
-
     broker_id = int32()
     broker_epoch = int64(default=-1)
     current_metadata_offset = int64()
@@ -23,8 +24,6 @@ class BrokerHeartbeatRequest(Request, key=63, route=CONTROLLER, versions="0-2", 
 
 
 class BrokerHeartbeatResponse(Response, key=63, versions="0-2", flexible="0+"):
-    """Response of BrokerHeartbeat."""
-
     throttle_time_ms = int32()
     error_code = int16()
     is_caught_up = boolean()

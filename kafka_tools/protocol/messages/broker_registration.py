@@ -1,4 +1,13 @@
-"""BrokerRegistration (62): a broker registers with the KRaft controller (KIP-631)."""
+"""BrokerRegistration (62): a broker registers with the active controller.
+
+Sent by KRaft brokers when they start, with their endpoints, features and log directories (KIP-631).
+
+Versions
+    v1: for the migration from ZooKeeper (KIP-866).
+    v2: log directory ids (KIP-858).
+    v3: the epoch of the last clean shutdown (KIP-966).
+    v4: feature ranges that begin at 0 (KIP-1022).
+"""
 
 from __future__ import annotations
 
@@ -19,13 +28,6 @@ from kafka_tools.protocol.schema import (
 
 
 class BrokerRegistrationRequest(Request, key=62, route=CONTROLLER, versions="0-4", flexible="0+"):
-    """Request of BrokerRegistration.
-
-    v1: adds is_migrating_zk_broker.
-    v2: adds log_dirs.
-    v3: adds previous_broker_epoch.
-    """
-
     broker_id = int32()
     cluster_id = string()
     incarnation_id = uuid()
@@ -51,8 +53,6 @@ class BrokerRegistrationRequest(Request, key=62, route=CONTROLLER, versions="0-4
 
 
 class BrokerRegistrationResponse(Response, key=62, versions="0-4", flexible="0+"):
-    """Response of BrokerRegistration."""
-
     throttle_time_ms = int32()
     error_code = int16()
     broker_epoch = int64(default=-1)

@@ -1,4 +1,21 @@
-"""ConsumerGroupDescribe (69): describe KIP-848 consumer groups."""
+"""ConsumerGroupDescribe (69): groups of the new protocol with epochs, members, and what each has and should have.
+
+Sent by tools to the coordinator of the groups (KIP-848).
+
+Versions
+    v1: which members use the classic protocol (KIP-1099).
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the group.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: no DESCRIBE on the group.
+    TOPIC_AUTHORIZATION_FAILED: a member subscribes to a topic without DESCRIBE for the caller.
+    INVALID_GROUP_ID: the group id is null.
+    GROUP_ID_NOT_FOUND: no such group, or one of another type.
+    INVALID_REQUEST: the request cannot be served as it is.
+    UNSUPPORTED_VERSION: groups of the new protocol are not enabled.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +36,6 @@ from kafka_tools.protocol.schema import (
 
 
 class ConsumerGroupDescribeRequest(Request, key=69, route=GROUP_COORDINATOR, versions="0-1", flexible="0+"):
-    """Request of ConsumerGroupDescribe."""
-
     group_ids = array(string())
     include_authorized_operations = boolean()
 
@@ -36,11 +51,6 @@ class Assignment(Struct):
 
 
 class ConsumerGroupDescribeResponse(Response, key=69, versions="0-1", flexible="0+"):
-    """Response of ConsumerGroupDescribe.
-
-    v1: adds groups[].members[].member_type.
-    """
-
     throttle_time_ms = int32()
 
     class DescribedGroup(Struct):

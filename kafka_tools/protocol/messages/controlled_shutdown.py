@@ -1,6 +1,12 @@
-"""ControlledShutdown (7): a broker asks to move its leaders away before it stops (ZooKeeper mode; dropped in 4.0).
+"""ControlledShutdown (7): move leaders away from a broker that is about to stop.
 
-v0 has a request header without client_id.
+Sent by the broker to the controller in ZooKeeper mode; KRaft brokers say so in BrokerHeartbeat. v0 has a request header
+without client_id. Dropped in Kafka 4.0.
+
+Versions
+    v1: the ordinary request header.
+    v2: broker epochs (KIP-380).
+    v3: flexible.
 """
 
 from __future__ import annotations
@@ -10,22 +16,11 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class ControlledShutdownRequest(Request, key=7, route=CONTROLLER, versions="0-3", flexible="3+"):
-    """Request of ControlledShutdown.
-
-    v2: adds broker_epoch.
-    v3: flexible.
-    """
-
     broker_id = int32()
     broker_epoch = int64(versions="2+", default=-1, ignorable=True)
 
 
 class ControlledShutdownResponse(Response, key=7, versions="0-3", flexible="3+"):
-    """Response of ControlledShutdown.
-
-    v3: flexible.
-    """
-
     error_code = int16()
 
     class RemainingPartition(Struct):

@@ -1,4 +1,7 @@
-"""ControllerRegistration (70): a KRaft controller registers its endpoints and features."""
+"""ControllerRegistration (70): a controller registers its endpoints and features.
+
+Sent by KRaft controllers to the active one (KIP-919).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class ControllerRegistrationRequest(Request, key=70, route=CONTROLLER, versions="0", flexible="0+"):
-    """Request of ControllerRegistration."""
-
     controller_id = int32()
     incarnation_id = uuid()
     zk_migration_ready = boolean()
@@ -30,8 +31,6 @@ class ControllerRegistrationRequest(Request, key=70, route=CONTROLLER, versions=
 
 
 class ControllerRegistrationResponse(Response, key=70, versions="0", flexible="0+"):
-    """Response of ControllerRegistration."""
-
     throttle_time_ms = int32()
     error_code = int16()
     error_message = string(nullable="0+")

@@ -1,4 +1,23 @@
-"""CreateAcls (30): create ACL bindings."""
+"""CreateAcls (30): add access control entries.
+
+Sent by tools to any broker, which passes it to the controller. An entry that is there already is created again without
+an error.
+
+Versions
+    v1: pattern types; throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: flexible.
+    v3: entries on users (KIP-373).
+
+Errors
+    CLUSTER_AUTHORIZATION_FAILED: no ALTER on the cluster.
+    SECURITY_DISABLED: the broker has no authorizer.
+    INVALID_REQUEST: an impossible entry: an empty name, a principal without a type, an operation that the resource
+        lacks.
+    UNSUPPORTED_VERSION: prefixed patterns in v0.
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    REQUEST_TIMED_OUT: the controller did not store the entries in time.
+    UNKNOWN_SERVER_ERROR: the authorizer failed.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +26,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, 
 
 
 class CreateAclsRequest(Request, key=30, route=CONTROLLER, versions="0-3", flexible="2+"):
-    """Request of CreateAcls.
-
-    v1: adds creations[].resource_pattern_type.
-    v2: flexible.
-    """
-
     class AclCreation(Struct):
         resource_type = int8()
         resource_name = string()
@@ -26,11 +39,6 @@ class CreateAclsRequest(Request, key=30, route=CONTROLLER, versions="0-3", flexi
 
 
 class CreateAclsResponse(Response, key=30, versions="0-3", flexible="2+"):
-    """Response of CreateAcls.
-
-    v2: flexible.
-    """
-
     throttle_time_ms = int32()
 
     class AclCreationResult(Struct):

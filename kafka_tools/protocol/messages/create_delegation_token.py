@@ -1,4 +1,21 @@
-"""CreateDelegationToken (38): create a delegation token; v3 for another owner."""
+"""CreateDelegationToken (38): create a delegation token.
+
+Sent by clients that have logged in (not by a token) to any broker, which passes it to the controller. The answer is the
+only place where the token's HMAC, its password, is told in full (KIP-48).
+
+Versions
+    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: flexible.
+    v3: for another owner (KIP-373).
+
+Errors
+    DELEGATION_TOKEN_AUTH_DISABLED: the brokers have no delegation.token.secret.key.
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the connection has no login, or logged in by a token.
+    INVALID_PRINCIPAL_TYPE: owner or a renewer is not a User.
+    DELEGATION_TOKEN_AUTHORIZATION_FAILED: no CREATE_TOKENS on the owner (v3).
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    REQUEST_TIMED_OUT: the controller did not store the token in time.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +24,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, bytes_
 
 
 class CreateDelegationTokenRequest(Request, key=38, route=CONTROLLER, versions="0-3", flexible="2+"):
-    """Request of CreateDelegationToken.
-
-    v2: flexible.
-    v3: adds owner_principal_type, owner_principal_name.
-    """
-
     owner_principal_type = string(versions="3+", nullable="3+")
     owner_principal_name = string(versions="3+", nullable="3+")
 
@@ -21,16 +32,10 @@ class CreateDelegationTokenRequest(Request, key=38, route=CONTROLLER, versions="
         principal_name = string()
 
     renewers = array(CreatableRenewers)
-    max_lifetime_ms = int64()
+    max_lifetime_ms = int64()  # -1: the brokers' largest
 
 
 class CreateDelegationTokenResponse(Response, key=38, versions="0-3", flexible="2+"):
-    """Response of CreateDelegationToken.
-
-    v2: flexible.
-    v3: adds token_requester_principal_type, token_requester_principal_name.
-    """
-
     error_code = int16()
     principal_type = string()
     principal_name = string()
@@ -39,6 +44,6 @@ class CreateDelegationTokenResponse(Response, key=38, versions="0-3", flexible="
     issue_timestamp_ms = int64()
     expiry_timestamp_ms = int64()
     max_timestamp_ms = int64()
-    token_id = string()
-    hmac = bytes_(secret=True)
+    token_id = string()  # the user name to log in with
+    hmac = bytes_(secret=True)  # the password to log in with
     throttle_time_ms = int32()

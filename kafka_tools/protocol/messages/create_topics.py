@@ -1,4 +1,35 @@
-"""CreateTopics (19): create topics; v1 can validate only, v5 answers with the resulting configs."""
+"""CreateTopics (19): create topics.
+
+Sent by clients to any broker, which passes it to the controller. Each topic has either counts or an assignment of
+replicas; -1 takes the broker's default.
+
+Versions
+    v1: error messages; validate_only changes nothing (KIP-195).
+    v2: throttle times in the response.
+    v3: throttled clients wait by themselves; the response comes first (KIP-219).
+    v4: -1 for the broker's default of partitions and replication factor (KIP-464).
+    v5: flexible; the topic's configs in the answer (KIP-525).
+    v6: THROTTLING_QUOTA_EXCEEDED (KIP-599).
+    v7: topic ids in the answer (KIP-516).
+
+Errors
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    REQUEST_TIMED_OUT: the controller did not finish within timeout_ms; the change may still happen.
+    TOPIC_ALREADY_EXISTS: the name is taken, or is being deleted.
+    INVALID_TOPIC_EXCEPTION: the name breaks the rules, or collides with another one in metrics (a.b and a_b).
+    INVALID_PARTITIONS: a partition count below 1.
+    INVALID_REPLICATION_FACTOR: a factor below 1, or above the number of brokers that are alive.
+    INVALID_REPLICA_ASSIGNMENT: brokers that do not exist, unequal or empty replica lists, partitions that do not count
+        up.
+    INVALID_CONFIG: a config that topics do not have, or a value that it does not take.
+    INVALID_REQUEST: a topic given twice, both counts and an assignment, or a name that only Kafka may create.
+    POLICY_VIOLATION: create.topic.policy.class.name refuses.
+    TOPIC_AUTHORIZATION_FAILED: no CREATE on the topic.
+    CLUSTER_AUTHORIZATION_FAILED: no CREATE on the cluster, from clients of brokers before 2.0.
+    UNSUPPORTED_VERSION: v4's defaults on a cluster without them.
+    KAFKA_STORAGE_ERROR: no disk takes the partitions.
+    THROTTLING_QUOTA_EXCEEDED: controller_mutation_rate is used up (KIP-599).
+"""
 
 from __future__ import annotations
 
@@ -7,22 +38,16 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class CreateTopicsRequest(Request, key=19, route=CONTROLLER, versions="0-7", flexible="5+"):
-    """Request of CreateTopics.
-
-    v1: adds validate_only.
-    v5: flexible.
-    """
-
     class CreatableTopic(Struct):
         name = string(map_key=True)
-        num_partitions = int32()
-        replication_factor = int16()
+        num_partitions = int32()  # -1: the broker's default, or from the assignments
+        replication_factor = int16()  # -1: the broker's default, or from the assignments
 
         class CreatableReplicaAssignment(Struct):
             partition_index = int32(map_key=True)
             broker_ids = array(int32())
 
-        assignments = array(CreatableReplicaAssignment)
+        assignments = array(CreatableReplicaAssignment)  # brokers of each partition by hand, the preferred leader first
 
         class CreatableTopicConfig(Struct):
             name = string(map_key=True)
@@ -36,15 +61,6 @@ class CreateTopicsRequest(Request, key=19, route=CONTROLLER, versions="0-7", fle
 
 
 class CreateTopicsResponse(Response, key=19, versions="0-7", flexible="5+"):
-    """Response of CreateTopics.
-
-    v1: adds topics[].error_message.
-    v2: adds throttle_time_ms.
-    v5: adds topics[].topic_config_error_code, topics[].num_partitions, topics[].replication_factor,
-        topics[].configs; flexible.
-    v7: adds topics[].topic_id.
-    """
-
     throttle_time_ms = int32(versions="2+", ignorable=True)
 
     class CreatableTopicResult(Struct):
@@ -52,6 +68,7 @@ class CreateTopicsResponse(Response, key=19, versions="0-7", flexible="5+"):
         topic_id = uuid(versions="7+", ignorable=True)
         error_code = int16()
         error_message = string(versions="1+", nullable="1+", ignorable=True)
+        # 29 where the caller may not see the configs, which are null then
         topic_config_error_code = int16(versions="5+", tag=0, ignorable=True)
         num_partitions = int32(versions="5+", default=-1, ignorable=True)
         replication_factor = int16(versions="5+", default=-1, ignorable=True)

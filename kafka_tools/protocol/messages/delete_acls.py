@@ -1,4 +1,21 @@
-"""DeleteAcls (31): delete ACL bindings that match filters."""
+"""DeleteAcls (31): remove the access control entries that match filters.
+
+Sent by tools to any broker, which passes it to the controller; the answer lists what was removed.
+
+Versions
+    v1: pattern types; throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: flexible.
+    v3: entries on users (KIP-373).
+
+Errors
+    CLUSTER_AUTHORIZATION_FAILED: no ALTER on the cluster.
+    SECURITY_DISABLED: the broker has no authorizer.
+    INVALID_REQUEST: a filter with a type, operation or permission that the broker does not know.
+    UNSUPPORTED_VERSION: prefixed patterns in v0.
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    REQUEST_TIMED_OUT: the controller did not remove the entries in time.
+    UNKNOWN_SERVER_ERROR: the authorizer failed.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +24,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, 
 
 
 class DeleteAclsRequest(Request, key=31, route=CONTROLLER, versions="0-3", flexible="2+"):
-    """Request of DeleteAcls.
-
-    v1: adds filters[].pattern_type_filter.
-    v2: flexible.
-    """
-
     class Filter(Struct):
         resource_type_filter = int8()
         resource_name_filter = string(nullable="0+")
@@ -26,12 +37,6 @@ class DeleteAclsRequest(Request, key=31, route=CONTROLLER, versions="0-3", flexi
 
 
 class DeleteAclsResponse(Response, key=31, versions="0-3", flexible="2+"):
-    """Response of DeleteAcls.
-
-    v1: adds filter_results[].matching_acls[].pattern_type.
-    v2: flexible.
-    """
-
     throttle_time_ms = int32()
 
     class FilterResult(Struct):

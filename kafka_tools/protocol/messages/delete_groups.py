@@ -1,4 +1,21 @@
-"""DeleteGroups (42): delete empty groups."""
+"""DeleteGroups (42): delete groups without members, with their offsets.
+
+Sent by tools to the coordinator of the groups.
+
+Versions
+    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: flexible.
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the group.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: no DELETE on the group.
+    INVALID_GROUP_ID: the group id is null.
+    GROUP_ID_NOT_FOUND: no such group.
+    NON_EMPTY_GROUP: the group has members.
+    REQUEST_TIMED_OUT: the offsets topic's replicas did not follow in time.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +24,10 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class DeleteGroupsRequest(Request, key=42, route=GROUP_COORDINATOR, versions="0-2", flexible="2+"):
-    """Request of DeleteGroups.
-
-    v2: flexible.
-    """
-
     groups_names = array(string())
 
 
 class DeleteGroupsResponse(Response, key=42, versions="0-2", flexible="2+"):
-    """Response of DeleteGroups.
-
-    v2: flexible.
-    """
-
     throttle_time_ms = int32()
 
     class DeletableGroupResult(Struct):

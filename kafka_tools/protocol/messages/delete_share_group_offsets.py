@@ -1,4 +1,21 @@
-"""DeleteShareGroupOffsets (92): delete share-group offsets of topics."""
+"""DeleteShareGroupOffsets (92): forget topics of a share group, so that it begins anew there.
+
+Sent by tools to the group's coordinator, for a group without members (KIP-932).
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the group.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: no DELETE on the group.
+    TOPIC_AUTHORIZATION_FAILED: no READ on the topic.
+    INVALID_GROUP_ID: the group id is empty.
+    GROUP_ID_NOT_FOUND: no such group, or one of another type.
+    NON_EMPTY_GROUP: the group has members.
+    UNKNOWN_TOPIC_OR_PARTITION: no such topic.
+    INVALID_REQUEST: the request cannot be served as it is.
+    UNSUPPORTED_VERSION: share groups are not enabled.
+    UNKNOWN_SERVER_ERROR: the share coordinator failed.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +24,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class DeleteShareGroupOffsetsRequest(Request, key=92, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
-    """Request of DeleteShareGroupOffsets."""
-
     group_id = string()
 
     class RequestTopic(Struct):
@@ -18,8 +33,6 @@ class DeleteShareGroupOffsetsRequest(Request, key=92, route=GROUP_COORDINATOR, v
 
 
 class DeleteShareGroupOffsetsResponse(Response, key=92, versions="0", flexible="0+"):
-    """Response of DeleteShareGroupOffsets."""
-
     throttle_time_ms = int32()
     error_code = int16()
     error_message = string(nullable="0+", default=None)

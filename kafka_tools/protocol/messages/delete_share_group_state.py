@@ -1,4 +1,7 @@
-"""DeleteShareGroupState (86): delete the share-group state of partitions."""
+"""DeleteShareGroupState (86): delete the state of share partitions.
+
+Sent by group coordinators to the share coordinator (KIP-932).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class DeleteShareGroupStateRequest(Request, key=86, route=SHARE_COORDINATOR, versions="0", flexible="0+"):
-    """Request of DeleteShareGroupState."""
-
     group_id = string()
 
     class DeleteStateData(Struct):
@@ -23,8 +24,6 @@ class DeleteShareGroupStateRequest(Request, key=86, route=SHARE_COORDINATOR, ver
 
 
 class DeleteShareGroupStateResponse(Response, key=86, versions="0", flexible="0+"):
-    """Response of DeleteShareGroupState."""
-
     class DeleteStateResult(Struct):
         topic_id = uuid()
 

@@ -1,4 +1,27 @@
-"""DeleteTopics (20): delete topics; v6 by name or id."""
+"""DeleteTopics (20): delete topics with all their records.
+
+Sent by clients to any broker, which passes it to the controller.
+
+Versions
+    v1: throttle times in the response.
+    v2: throttled clients wait by themselves; the response comes first (KIP-219).
+    v3: TOPIC_DELETION_DISABLED (KIP-322).
+    v4: flexible.
+    v5: error messages; THROTTLING_QUOTA_EXCEEDED (KIP-599).
+    v6: topics by name or id (KIP-516).
+
+Errors
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    REQUEST_TIMED_OUT: the controller did not finish within timeout_ms; the change may still happen.
+    UNKNOWN_TOPIC_OR_PARTITION: no such topic, or no DESCRIBE on it.
+    UNKNOWN_TOPIC_ID: no topic has this id (v6).
+    INVALID_REQUEST: a topic given twice, or with neither name nor id, or with both.
+    TOPIC_AUTHORIZATION_FAILED: no DELETE on the topic.
+    TOPIC_DELETION_DISABLED: delete.topic.enable is false (v3).
+    INVALID_TOPIC_EXCEPTION: an internal topic of the broker.
+    UNSUPPORTED_VERSION: topic ids in a cluster that has none (v6).
+    THROTTLING_QUOTA_EXCEEDED: controller_mutation_rate is used up (KIP-599).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +30,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class DeleteTopicsRequest(Request, key=20, route=CONTROLLER, versions="0-6", flexible="4+"):
-    """Request of DeleteTopics.
-
-    v4: flexible.
-    v6: adds topics; drops topic_names.
-    """
-
     class DeleteTopicState(Struct):
         name = string(versions="6+", nullable="6+", default=None)
         topic_id = uuid(versions="6+")
@@ -23,14 +40,6 @@ class DeleteTopicsRequest(Request, key=20, route=CONTROLLER, versions="0-6", fle
 
 
 class DeleteTopicsResponse(Response, key=20, versions="0-6", flexible="4+"):
-    """Response of DeleteTopics.
-
-    v1: adds throttle_time_ms.
-    v4: flexible.
-    v5: adds responses[].error_message.
-    v6: adds responses[].topic_id.
-    """
-
     throttle_time_ms = int32(versions="1+", ignorable=True)
 
     class DeletableTopicResult(Struct):

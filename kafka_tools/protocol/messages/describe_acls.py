@@ -1,4 +1,19 @@
-"""DescribeAcls (29): list ACL bindings that match a filter."""
+"""DescribeAcls (29): the access control entries that match a filter.
+
+Sent by tools to any broker. Null and ANY match everything; the pattern type MATCH finds every entry that applies to
+the name.
+
+Versions
+    v1: pattern types; throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: flexible.
+    v3: entries on users (KIP-373).
+
+Errors
+    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE on the cluster.
+    SECURITY_DISABLED: the broker has no authorizer.
+    INVALID_REQUEST: a filter with a type, operation or permission that the broker does not know.
+    UNSUPPORTED_VERSION: prefixed patterns in v0.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +22,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, 
 
 
 class DescribeAclsRequest(Request, key=29, route=ANY_NODE, versions="0-3", flexible="2+"):
-    """Request of DescribeAcls.
-
-    v1: adds pattern_type_filter.
-    v2: flexible.
-    """
-
     resource_type_filter = int8()
     resource_name_filter = string(nullable="0+")
     pattern_type_filter = int8(versions="1+", default=3)
@@ -23,12 +32,6 @@ class DescribeAclsRequest(Request, key=29, route=ANY_NODE, versions="0-3", flexi
 
 
 class DescribeAclsResponse(Response, key=29, versions="0-3", flexible="2+"):
-    """Response of DescribeAcls.
-
-    v1: adds resources[].pattern_type.
-    v2: flexible.
-    """
-
     throttle_time_ms = int32()
     error_code = int16()
     error_message = string(nullable="0+")

@@ -1,4 +1,16 @@
-"""DescribeClientQuotas (48): read client quotas that match a filter (KIP-546)."""
+"""DescribeClientQuotas (48): the client quotas of entities that match a filter.
+
+Sent by tools to any broker. A component matches one name, the default entity, or any; strict leaves out entities with
+components that the filter does not name (KIP-546).
+
+Versions
+    v1: flexible.
+
+Errors
+    INVALID_REQUEST: an unknown or repeated entity type, an unknown kind of match, IP together with others.
+    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE_CONFIGS on the cluster.
+    UNSUPPORTED_VERSION: an entity type that the broker does not know.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +19,16 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class DescribeClientQuotasRequest(Request, key=48, route=ANY_NODE, versions="0-1", flexible="1+"):
-    """Request of DescribeClientQuotas.
-
-    v1: flexible.
-    """
-
     class ComponentData(Struct):
         entity_type = string()
-        match_type = int8()
+        match_type = int8()  # 0 one name, 1 the default entity, 2 any
         match = string(nullable="0+")
 
     components = array(ComponentData)
-    strict = boolean()
+    strict = boolean()  # leave out entities with further components
 
 
 class DescribeClientQuotasResponse(Response, key=48, versions="0-1", flexible="1+"):
-    """Response of DescribeClientQuotas.
-
-    v1: flexible.
-    """
-
     throttle_time_ms = int32()
     error_code = int16()
     error_message = string(nullable="0+")

@@ -1,6 +1,16 @@
-"""DescribeCluster (60): describe the cluster: id, controller, brokers.
+"""DescribeCluster (60): the cluster's id, its controller and its brokers.
 
-v1 also describes controllers' endpoints, v2 fenced brokers.
+Sent by tools to any broker, or to a controller for the controllers' endpoints (KIP-700).
+
+Versions
+    v1: endpoint types: brokers or controllers (KIP-919).
+    v2: fenced brokers, if asked for (KIP-1073).
+
+Errors
+    CLUSTER_AUTHORIZATION_FAILED: the cluster's operations are asked for without DESCRIBE on it.
+    MISMATCHED_ENDPOINT_TYPE: a broker is asked for controllers, or a controller for brokers (v1).
+    UNSUPPORTED_ENDPOINT_TYPE: an endpoint type that does not exist (v1).
+    INVALID_REQUEST: fenced brokers of controllers (v2).
 """
 
 from __future__ import annotations
@@ -10,24 +20,12 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class DescribeClusterRequest(Request, key=60, route=ANY_NODE, versions="0-2", flexible="0+"):
-    """Request of DescribeCluster.
-
-    v1: adds endpoint_type.
-    v2: adds include_fenced_brokers.
-    """
-
     include_cluster_authorized_operations = boolean()
-    endpoint_type = int8(versions="1+", default=1)
-    include_fenced_brokers = boolean(versions="2+")
+    endpoint_type = int8(versions="1+", default=1)  # 1 brokers, 2 controllers
+    include_fenced_brokers = boolean(versions="2+")  # registered brokers that serve nobody
 
 
 class DescribeClusterResponse(Response, key=60, versions="0-2", flexible="0+"):
-    """Response of DescribeCluster.
-
-    v1: adds endpoint_type.
-    v2: adds brokers[].is_fenced.
-    """
-
     throttle_time_ms = int32()
     error_code = int16()
     error_message = string(nullable="0+", default=None)

@@ -1,6 +1,25 @@
-"""DescribeConfigs (32): read configs of topics, brokers, loggers, groups or client-metrics subscriptions.
+"""DescribeConfigs (32): configs of topics, brokers, loggers, groups and client metrics, each with its source.
 
-Configs of a broker and its loggers are asked of that broker.
+Sent by tools to any broker, for a broker's own configs and loggers to that broker. Null names ask for all configs.
+Sensitive values are null.
+
+Versions
+    v1: sources and synonyms (KIP-226).
+    v2: throttled clients wait by themselves; the response comes first (KIP-219).
+    v3: types and documentation, if asked for (KIP-569).
+    v4: flexible.
+
+Errors
+    UNKNOWN_TOPIC_OR_PARTITION: no such topic.
+    INVALID_TOPIC_EXCEPTION: the name breaks the rules for topic names.
+    INVALID_REQUEST: a resource type without configs, a broker's name that is not a number, another broker's own
+        configs.
+    INVALID_CONFIG: the configs of the resource cannot be read.
+    INVALID_GROUP_ID: an empty group id.
+    TOPIC_AUTHORIZATION_FAILED: no DESCRIBE_CONFIGS on the topic.
+    GROUP_AUTHORIZATION_FAILED: no DESCRIBE_CONFIGS on the group.
+    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE_CONFIGS on the cluster, for everything else.
+    RESOURCE_NOT_FOUND: no such client metrics subscription.
 """
 
 from __future__ import annotations
@@ -10,17 +29,10 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class DescribeConfigsRequest(Request, key=32, route=ANY_NODE, versions="0-4", flexible="4+"):
-    """Request of DescribeConfigs.
-
-    v1: adds include_synonyms.
-    v3: adds include_documentation.
-    v4: flexible.
-    """
-
     class Resource(Struct):
         resource_type = int8()
         resource_name = string()
-        configuration_keys = array(string(), nullable="0+")
+        configuration_keys = array(string(), nullable="0+")  # null: all
 
     resources = array(Resource)
     include_synonyms = boolean(versions="1+")
@@ -28,14 +40,6 @@ class DescribeConfigsRequest(Request, key=32, route=ANY_NODE, versions="0-4", fl
 
 
 class DescribeConfigsResponse(Response, key=32, versions="0-4", flexible="4+"):
-    """Response of DescribeConfigs.
-
-    v1: adds results[].configs[].config_source, results[].configs[].synonyms; drops
-        results[].configs[].is_default.
-    v3: adds results[].configs[].config_type, results[].configs[].documentation.
-    v4: flexible.
-    """
-
     throttle_time_ms = int32()
 
     class Result(Struct):
@@ -48,7 +52,7 @@ class DescribeConfigsResponse(Response, key=32, versions="0-4", flexible="4+"):
             name = string()
             value = string(nullable="0+")
             read_only = boolean()
-            is_default = boolean(versions="0")
+            is_default = boolean(versions="0")  # v0 alone; later versions tell the source
             config_source = int8(versions="1+", default=-1, ignorable=True)
             is_sensitive = boolean()
 
@@ -57,6 +61,7 @@ class DescribeConfigsResponse(Response, key=32, versions="0-4", flexible="4+"):
                 value = string(versions="1+", nullable="1+")
                 source = int8(versions="1+")
 
+            # where else a value could come from, the strongest first
             synonyms = array(Synonym, versions="1+", ignorable=True)
             config_type = int8(versions="3+", ignorable=True)
             documentation = string(versions="3+", nullable="3+", ignorable=True)

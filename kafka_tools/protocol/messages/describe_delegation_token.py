@@ -1,4 +1,17 @@
-"""DescribeDelegationToken (41): list delegation tokens; owners null asks for all that the principal may see."""
+"""DescribeDelegationToken (41): the delegation tokens that the caller may see.
+
+Sent by clients that have logged in to any broker. Null owners ask for all; seen are one's own, those that one may
+renew, and those with DESCRIBE on the token or DESCRIBE_TOKENS on the owner.
+
+Versions
+    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: flexible.
+    v3: who asked for the token (KIP-373).
+
+Errors
+    DELEGATION_TOKEN_AUTH_DISABLED: the brokers have no delegation.token.secret.key.
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the connection has no login, or logged in by a token.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +20,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, bytes_
 
 
 class DescribeDelegationTokenRequest(Request, key=41, route=ANY_NODE, versions="0-3", flexible="2+"):
-    """Request of DescribeDelegationToken.
-
-    v2: flexible.
-    """
-
     class Owner(Struct):
         principal_type = string()
         principal_name = string()
@@ -20,12 +28,6 @@ class DescribeDelegationTokenRequest(Request, key=41, route=ANY_NODE, versions="
 
 
 class DescribeDelegationTokenResponse(Response, key=41, versions="0-3", flexible="2+"):
-    """Response of DescribeDelegationToken.
-
-    v2: flexible.
-    v3: adds tokens[].token_requester_principal_type, tokens[].token_requester_principal_name.
-    """
-
     error_code = int16()
 
     class DescribedDelegationToken(Struct):

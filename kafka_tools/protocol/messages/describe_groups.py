@@ -1,6 +1,22 @@
-"""DescribeGroups (15): describe classic groups with their members.
+"""DescribeGroups (15): classic groups with their state, members and assignments.
 
-v6 answers GROUP_ID_NOT_FOUND for a group that does not exist; before, such a group is Dead.
+Sent by tools to the coordinator of the groups. Until v5 a group that does not exist is described as Dead.
+
+Versions
+    v1: throttle times in the response.
+    v2: throttled clients wait by themselves; the response comes first (KIP-219).
+    v3: which operations the client may do, if it asks (KIP-430).
+    v4: static members (KIP-345).
+    v5: flexible.
+    v6: GROUP_ID_NOT_FOUND and error messages (KIP-1043).
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the group.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: no DESCRIBE on the group.
+    INVALID_GROUP_ID: the group id is null.
+    GROUP_ID_NOT_FOUND: no such group, or one of another type (v6).
 """
 
 from __future__ import annotations
@@ -10,35 +26,20 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class DescribeGroupsRequest(Request, key=15, route=GROUP_COORDINATOR, versions="0-6", flexible="5+"):
-    """Request of DescribeGroups.
-
-    v3: adds include_authorized_operations.
-    v5: flexible.
-    """
-
     groups = array(string())
     include_authorized_operations = boolean(versions="3+")
 
 
 class DescribeGroupsResponse(Response, key=15, versions="0-6", flexible="5+"):
-    """Response of DescribeGroups.
-
-    v1: adds throttle_time_ms.
-    v3: adds groups[].authorized_operations.
-    v4: adds groups[].members[].group_instance_id.
-    v5: flexible.
-    v6: adds groups[].error_message.
-    """
-
     throttle_time_ms = int32(versions="1+", ignorable=True)
 
     class DescribedGroup(Struct):
         error_code = int16()
         error_message = string(versions="6+", nullable="6+", default=None)
         group_id = string()
-        group_state = string()
+        group_state = string()  # empty with an error
         protocol_type = string()
-        protocol_data = string()
+        protocol_data = string()  # the assignor that was chosen
 
         class DescribedGroupMember(Struct):
             member_id = string()

@@ -1,4 +1,19 @@
-"""DescribeLogDirs (35): sizes and lags of the replicas in a broker's log directories; topics null asks for all."""
+"""DescribeLogDirs (35): the log directories of a broker, with the size and lag of each replica in them.
+
+Sent by tools to every broker that is meant; null topics ask for all. Without DESCRIBE on the cluster the list is
+empty.
+
+Versions
+    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: flexible.
+    v3: an error of the whole answer.
+    v4: total and usable bytes of the file systems (KIP-827).
+    v5: which directories are cordoned (KIP-1066).
+
+Errors
+    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE on the cluster (v3).
+    KAFKA_STORAGE_ERROR: the disk of the directory has failed.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +22,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class DescribeLogDirsRequest(Request, key=35, route=EVERY_NODE, versions="0-5", flexible="2+"):
-    """Request of DescribeLogDirs.
-
-    v2: flexible.
-    """
-
     class DescribableLogDirTopic(Struct):
         topic = string(map_key=True)
         partitions = array(int32())
@@ -20,14 +30,6 @@ class DescribeLogDirsRequest(Request, key=35, route=EVERY_NODE, versions="0-5", 
 
 
 class DescribeLogDirsResponse(Response, key=35, versions="0-5", flexible="2+"):
-    """Response of DescribeLogDirs.
-
-    v2: flexible.
-    v3: adds error_code.
-    v4: adds results[].total_bytes, results[].usable_bytes.
-    v5: adds results[].is_cordoned.
-    """
-
     throttle_time_ms = int32()
     error_code = int16(versions="3+", ignorable=True)
 
@@ -41,8 +43,9 @@ class DescribeLogDirsResponse(Response, key=35, versions="0-5", flexible="2+"):
             class Partition(Struct):
                 partition_index = int32()
                 partition_size = int64()
+                # how far the replica is behind the high watermark (of a future replica: behind the current one)
                 offset_lag = int64()
-                is_future_key = boolean()
+                is_future_key = boolean()  # a replica that will take the place of the current one (KIP-113)
 
             partitions = array(Partition)
 

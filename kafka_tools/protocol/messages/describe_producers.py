@@ -1,4 +1,14 @@
-"""DescribeProducers (61): active producers of partitions, as the leader sees them (KIP-664)."""
+"""DescribeProducers (61): the producers that write to partitions, with their epochs and open transactions.
+
+Sent by tools to the leader of each partition, to find transactions that hang (KIP-664).
+
+Errors
+    UNKNOWN_TOPIC_OR_PARTITION: the broker has no such partition.
+    NOT_LEADER_OR_FOLLOWER: the broker does not lead the partition (any more).
+    INVALID_TOPIC_EXCEPTION: the name breaks the rules for topic names.
+    TOPIC_AUTHORIZATION_FAILED: no READ on the topic.
+    KAFKA_STORAGE_ERROR: the disk of the partition has failed.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +17,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class DescribeProducersRequest(Request, key=61, route=PARTITION_LEADER, versions="0", flexible="0+"):
-    """Request of DescribeProducers."""
-
     class TopicRequest(Struct):
         name = string()
         partition_indexes = array(int32())
@@ -17,8 +25,6 @@ class DescribeProducersRequest(Request, key=61, route=PARTITION_LEADER, versions
 
 
 class DescribeProducersResponse(Response, key=61, versions="0", flexible="0+"):
-    """Response of DescribeProducers."""
-
     throttle_time_ms = int32()
 
     class TopicResponse(Struct):
@@ -34,8 +40,8 @@ class DescribeProducersResponse(Response, key=61, versions="0", flexible="0+"):
                 producer_epoch = int32()
                 last_sequence = int32(default=-1)
                 last_timestamp = int64(default=-1)
-                coordinator_epoch = int32()
-                current_txn_start_offset = int64(default=-1)
+                coordinator_epoch = int32()  # of the last marker; -1: none
+                current_txn_start_offset = int64(default=-1)  # -1: no open transaction
 
             active_producers = array(ProducerState)
 

@@ -1,4 +1,18 @@
-"""DescribeQuorum (55): state of the metadata quorum: leader, epoch, high watermark, voters and observers (KIP-836)."""
+"""DescribeQuorum (55): leader, epoch, high watermark, voters and observers of the metadata quorum.
+
+Sent by tools to any broker or controller; only the quorum's leader knows, brokers pass it on (KIP-595).
+
+Versions
+    v1: when each replica fetched and was caught up last (KIP-836).
+    v2: error messages, directory ids, and the endpoints of the voters (KIP-853).
+
+Errors
+    NOT_LEADER_OR_FOLLOWER: the node does not lead the quorum.
+    UNKNOWN_TOPIC_OR_PARTITION: another partition than __cluster_metadata-0.
+    INVALID_REQUEST: not exactly the one partition.
+    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE on the cluster.
+    BROKER_NOT_AVAILABLE: the quorum's leader is not known.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +21,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class DescribeQuorumRequest(Request, key=55, route=ANY_NODE, versions="0-2", flexible="0+"):
-    """Request of DescribeQuorum."""
-
     class TopicData(Struct):
         topic_name = string()
 
@@ -24,22 +36,12 @@ class ReplicaState(Struct):
     replica_id = int32()
     replica_directory_id = uuid(versions="2+")
     log_end_offset = int64()
-    last_fetch_timestamp = int64(versions="1+", default=-1, ignorable=True)
+    last_fetch_timestamp = int64(versions="1+", default=-1, ignorable=True)  # by the leader's clock; -1: unknown
+    # when the replica had all that the leader had
     last_caught_up_timestamp = int64(versions="1+", default=-1, ignorable=True)
 
 
 class DescribeQuorumResponse(Response, key=55, versions="0-2", flexible="0+"):
-    """Response of DescribeQuorum.
-
-    v1: adds topics[].partitions[].current_voters[].last_fetch_timestamp,
-        topics[].partitions[].current_voters[].last_caught_up_timestamp,
-        topics[].partitions[].observers[].last_fetch_timestamp,
-        topics[].partitions[].observers[].last_caught_up_timestamp.
-    v2: adds error_message, topics[].partitions[].error_message,
-        topics[].partitions[].current_voters[].replica_directory_id,
-        topics[].partitions[].observers[].replica_directory_id, nodes.
-    """
-
     error_code = int16()
     error_message = string(versions="2+", nullable="2+", ignorable=True)
 

@@ -1,4 +1,23 @@
-"""DescribeShareGroupOffsets (90): read share-group offsets."""
+"""DescribeShareGroupOffsets (90): where share groups begin in each partition.
+
+Sent by tools to the coordinator of the groups; null topics ask for all (KIP-932).
+
+Versions
+    v1: the lag (KIP-1226).
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the group.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: no DESCRIBE on the group.
+    TOPIC_AUTHORIZATION_FAILED: no DESCRIBE on the topic.
+    INVALID_GROUP_ID: the group id is null.
+    GROUP_ID_NOT_FOUND: no such group, or one of another type.
+    UNKNOWN_TOPIC_OR_PARTITION: no such partition.
+    INVALID_REQUEST: the request cannot be served as it is.
+    UNSUPPORTED_VERSION: share groups are not enabled.
+    UNKNOWN_SERVER_ERROR: the share coordinator failed.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +26,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class DescribeShareGroupOffsetsRequest(Request, key=90, route=GROUP_COORDINATOR, versions="0-1", flexible="0+"):
-    """Request of DescribeShareGroupOffsets."""
-
     class RequestGroup(Struct):
         group_id = string()
 
@@ -22,11 +39,6 @@ class DescribeShareGroupOffsetsRequest(Request, key=90, route=GROUP_COORDINATOR,
 
 
 class DescribeShareGroupOffsetsResponse(Response, key=90, versions="0-1", flexible="0+"):
-    """Response of DescribeShareGroupOffsets.
-
-    v1: adds groups[].topics[].partitions[].lag.
-    """
-
     throttle_time_ms = int32()
 
     class ResponseGroup(Struct):

@@ -1,4 +1,15 @@
-"""DescribeTransactions (65): describe transactions by transactional id (KIP-664)."""
+"""DescribeTransactions (65): the state of transactions, by transactional id.
+
+Sent by tools to the coordinator of the ids (KIP-664). Partitions of topics without DESCRIBE are left out.
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the transactional id.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __transaction_state.
+    TRANSACTIONAL_ID_NOT_FOUND: the coordinator does not know the id.
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED: no DESCRIBE on the transactional id.
+    INVALID_REQUEST: an empty transactional id.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +18,10 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class DescribeTransactionsRequest(Request, key=65, route=TRANSACTION_COORDINATOR, versions="0", flexible="0+"):
-    """Request of DescribeTransactions."""
-
     transactional_ids = array(string())
 
 
 class DescribeTransactionsResponse(Response, key=65, versions="0", flexible="0+"):
-    """Response of DescribeTransactions."""
-
     throttle_time_ms = int32()
 
     class TransactionState(Struct):
@@ -22,7 +29,7 @@ class DescribeTransactionsResponse(Response, key=65, versions="0", flexible="0+"
         transactional_id = string()
         transaction_state = string()
         transaction_timeout_ms = int32()
-        transaction_start_time_ms = int64()
+        transaction_start_time_ms = int64()  # -1: nothing is open
         producer_id = int64()
         producer_epoch = int16()
 

@@ -1,6 +1,11 @@
-"""DescribeUserScramCredentials (50): which SCRAM mechanisms and iteration counts users have (KIP-554).
+"""DescribeUserScramCredentials (50): which SCRAM mechanisms users have, with their iterations.
 
-users null or empty means all.
+Sent by tools to any broker; null or no users ask for all. Keys are never told (KIP-554).
+
+Errors
+    RESOURCE_NOT_FOUND: the user has no credentials.
+    DUPLICATE_RESOURCE: the user is asked for twice.
+    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE on the cluster.
 """
 
 from __future__ import annotations
@@ -10,8 +15,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, 
 
 
 class DescribeUserScramCredentialsRequest(Request, key=50, route=ANY_NODE, versions="0", flexible="0+"):
-    """Request of DescribeUserScramCredentials."""
-
     class UserName(Struct):
         name = string()
 
@@ -19,8 +22,6 @@ class DescribeUserScramCredentialsRequest(Request, key=50, route=ANY_NODE, versi
 
 
 class DescribeUserScramCredentialsResponse(Response, key=50, versions="0", flexible="0+"):
-    """Response of DescribeUserScramCredentials."""
-
     throttle_time_ms = int32()
     error_code = int16()
     error_message = string(nullable="0+")

@@ -1,4 +1,22 @@
-"""ElectLeaders (43): elect leaders: the preferred replica, or (v1) unclean. partitions null means all that need it."""
+"""ElectLeaders (43): elect leaders of partitions.
+
+Sent by tools to any broker, which passes it to the controller; null partitions ask for all. Election type 0 makes the
+first replica of the assignment the leader, 1 any replica that is alive, though records may be lost (KIP-460).
+
+Versions
+    v1: election types; an error of the whole answer (KIP-460).
+    v2: flexible.
+
+Errors
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    REQUEST_TIMED_OUT: the controller did not finish within timeout_ms; the change may still happen.
+    ELECTION_NOT_NEEDED: the wanted replica leads already, or the partition has a leader.
+    PREFERRED_LEADER_NOT_AVAILABLE: the first replica is not alive or not in sync.
+    ELIGIBLE_LEADERS_NOT_AVAILABLE: no replica that may lead is alive.
+    UNKNOWN_TOPIC_OR_PARTITION: no such partition.
+    INVALID_REQUEST: an election type that does not exist.
+    CLUSTER_AUTHORIZATION_FAILED: no ALTER on the cluster.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +25,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, 
 
 
 class ElectLeadersRequest(Request, key=43, route=CONTROLLER, versions="0-2", flexible="2+"):
-    """Request of ElectLeaders.
-
-    v1: adds election_type.
-    v2: flexible.
-    """
-
-    election_type = int8(versions="1+")
+    election_type = int8(versions="1+")  # 0 preferred, 1 unclean
 
     class TopicPartitions(Struct):
         topic = string(map_key=True)
@@ -24,12 +36,6 @@ class ElectLeadersRequest(Request, key=43, route=CONTROLLER, versions="0-2", fle
 
 
 class ElectLeadersResponse(Response, key=43, versions="0-2", flexible="2+"):
-    """Response of ElectLeaders.
-
-    v1: adds error_code.
-    v2: flexible.
-    """
-
     throttle_time_ms = int32()
     error_code = int16(versions="1+")
 

@@ -1,4 +1,10 @@
-"""EndQuorumEpoch (54): a quorum leader resigns."""
+"""EndQuorumEpoch (54): the leader of the metadata quorum resigns, and says who should follow it.
+
+Sent by the leader to the voters (KIP-595).
+
+Versions
+    v1: flexible; candidates with directory ids, and endpoints (KIP-853).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +13,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class EndQuorumEpochRequest(Request, key=54, route=QUORUM_PEER, versions="0-1", flexible="1+"):
-    """Request of EndQuorumEpoch.
-
-    v1: adds topics[].partitions[].preferred_candidates, leader_endpoints; drops
-        topics[].partitions[].preferred_successors; flexible.
-    """
-
     cluster_id = string(nullable="0+", default=None)
 
     class TopicData(Struct):
@@ -43,11 +43,6 @@ class EndQuorumEpochRequest(Request, key=54, route=QUORUM_PEER, versions="0-1", 
 
 
 class EndQuorumEpochResponse(Response, key=54, versions="0-1", flexible="1+"):
-    """Response of EndQuorumEpoch.
-
-    v1: adds node_endpoints; flexible.
-    """
-
     error_code = int16()
 
     class TopicData(Struct):

@@ -1,6 +1,28 @@
 """EndTxn (26): commit or abort a transaction.
 
-v5 answers with the producer id and epoch to go on with (KIP-890).
+Sent by producers to the transaction coordinator, which answers once the decision is written; the markers follow.
+
+Versions
+    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: PRODUCER_FENCED in place of INVALID_PRODUCER_EPOCH (KIP-588).
+    v3: flexible.
+    v4: TRANSACTION_ABORTABLE (KIP-890).
+    v5: the epoch is raised with every transaction, and comes back (KIP-890).
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the transactional id.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __transaction_state.
+    INVALID_REQUEST: an empty transactional id.
+    INVALID_PRODUCER_ID_MAPPING: the id is not known, or has another producer id.
+    INVALID_PRODUCER_EPOCH: the epoch is not the newest one of the id (before v2).
+    PRODUCER_FENCED: the epoch is not the newest one of the id (v2).
+    CONCURRENT_TRANSACTIONS: the same decision is still being carried out: try again.
+    INVALID_TXN_STATE: there is no transaction to end, or the other decision has been taken.
+    TRANSACTION_ABORTABLE: reserved for clients that know it (v4).
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED: no WRITE on the transactional id.
+    NOT_ENOUGH_REPLICAS: the log of transactions cannot be written.
+    REQUEST_TIMED_OUT: the log of transactions was not written in time.
 """
 
 from __future__ import annotations
@@ -10,24 +32,13 @@ from kafka_tools.protocol.schema import Request, Response, boolean, int16, int32
 
 
 class EndTxnRequest(Request, key=26, route=TRANSACTION_COORDINATOR, versions="0-5", flexible="3+"):
-    """Request of EndTxn.
-
-    v3: flexible.
-    """
-
     transactional_id = string()
     producer_id = int64()
     producer_epoch = int16()
-    committed = boolean()
+    committed = boolean()  # true commits, false aborts
 
 
 class EndTxnResponse(Response, key=26, versions="0-5", flexible="3+"):
-    """Response of EndTxn.
-
-    v3: flexible.
-    v5: adds producer_id, producer_epoch.
-    """
-
     throttle_time_ms = int32()
     error_code = int16()
     producer_id = int64(versions="5+", default=-1, ignorable=True)

@@ -1,4 +1,7 @@
-"""Envelope (58): a broker forwards a client's request to the controller, with the client's principal (KIP-590)."""
+"""Envelope (58): a client's request on its way to the controller.
+
+Sent by brokers, with the client's principal and address, in the name of the client (KIP-590).
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,11 @@ from kafka_tools.protocol.schema import Request, Response, bytes_, int16
 
 
 class EnvelopeRequest(Request, key=58, route=CONTROLLER, versions="0", flexible="0+"):
-    """Request of Envelope."""
-
     request_data = bytes_()
     request_principal = bytes_(nullable="0+")
     client_host_address = bytes_()
 
 
 class EnvelopeResponse(Response, key=58, versions="0", flexible="0+"):
-    """Response of Envelope."""
-
     response_data = bytes_(nullable="0+", default=None)
     error_code = int16()

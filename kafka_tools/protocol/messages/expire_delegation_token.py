@@ -1,4 +1,20 @@
-"""ExpireDelegationToken (40): expire a delegation token; a negative period expires it at once."""
+"""ExpireDelegationToken (40): change when a delegation token expires; a negative period ends it at once.
+
+Sent by its owner or a renewer to any broker, which passes it to the controller.
+
+Versions
+    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: flexible.
+
+Errors
+    DELEGATION_TOKEN_AUTH_DISABLED: the brokers have no delegation.token.secret.key.
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the connection has no login, or logged in by a token.
+    DELEGATION_TOKEN_NOT_FOUND: no token has this HMAC.
+    DELEGATION_TOKEN_OWNER_MISMATCH: neither its owner nor a renewer asks.
+    DELEGATION_TOKEN_EXPIRED: the token is past its expiry or its largest lifetime.
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    REQUEST_TIMED_OUT: the controller did not store the change in time.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +23,11 @@ from kafka_tools.protocol.schema import Request, Response, bytes_, int16, int32,
 
 
 class ExpireDelegationTokenRequest(Request, key=40, route=CONTROLLER, versions="0-2", flexible="2+"):
-    """Request of ExpireDelegationToken.
-
-    v2: flexible.
-    """
-
     hmac = bytes_(secret=True)
-    expiry_time_period_ms = int64()
+    expiry_time_period_ms = int64()  # below 0: at once
 
 
 class ExpireDelegationTokenResponse(Response, key=40, versions="0-2", flexible="2+"):
-    """Response of ExpireDelegationToken.
-
-    v2: flexible.
-    """
-
     error_code = int16()
     expiry_timestamp_ms = int64()
     throttle_time_ms = int32()

@@ -1,8 +1,50 @@
 """Fetch (1): read record batches from partitions.
 
-Batches are returned whole, so the first may begin before the offset asked for. v7 brings fetch sessions
-(KIP-227), v11 reading from followers (KIP-392), v12 divergence by epoch (KIP-595), v13 topic ids (KIP-516).
-isolation_level 1 ends the answer at the last stable offset and lists aborted transactions.
+Sent by consumers and followers to the leader of each partition, or to a replica near them. Batches come whole, as they
+are stored: the first one may begin before the offset asked for, and at least one comes however small the limits are.
+The broker waits up to max_wait_ms for min_bytes. With isolation_level 1 the answer ends at the last stable offset and
+lists the aborted transactions in it.
+
+Versions
+    v1: throttle times in the response.
+    v2: message format 1, with timestamps.
+    v3: max_bytes for the whole answer; partitions are served in the order of the request (KIP-74).
+    v4: message format 2, isolation levels and aborted transactions (KIP-98).
+    v5: the log start offset, both ways (KIP-107).
+    v6: KAFKA_STORAGE_ERROR in place of NOT_LEADER_OR_FOLLOWER when a disk fails (KIP-112).
+    v7: fetch sessions: only what changed is sent (KIP-227).
+    v8: throttled clients wait by themselves; the response comes first (KIP-219).
+    v9: the leader epoch that the client knows, so that a stale one is noticed (KIP-320).
+    v10: zstd (KIP-110).
+    v11: reading from a follower in the client's rack (KIP-392).
+    v12: flexible; divergence by epoch instead of a separate request (KIP-595).
+    v13: topics by id (KIP-516).
+    v14: OFFSET_MOVED_TO_TIERED_STORAGE for followers (KIP-405).
+    v15: epochs of fetching replicas (KIP-903).
+    v16: the endpoints of leaders that took over (KIP-951).
+    v17: directory ids of fetching voters (KIP-853).
+    v18: the high watermark that a follower knows (KIP-1166).
+
+Errors
+    OFFSET_OUT_OF_RANGE: the offset lies before the log start or behind what may be read.
+    CORRUPT_MESSAGE: a batch on the broker's disk is damaged.
+    UNKNOWN_TOPIC_OR_PARTITION: the broker has no such partition.
+    UNKNOWN_TOPIC_ID: no topic has this id (v13).
+    INCONSISTENT_TOPIC_ID: the partition has another topic id than the session says (v13).
+    FETCH_SESSION_TOPIC_ID_ERROR: a session that names topics is continued with ids, or the other way round (v13).
+    NOT_LEADER_OR_FOLLOWER: the broker does not lead the partition, and has no replica of it that clients may read.
+    REPLICA_NOT_AVAILABLE: the partition's replica is on its way to this broker or from it.
+    FENCED_LEADER_EPOCH: the leader epoch of the request is older than the broker's.
+    UNKNOWN_LEADER_EPOCH: it is newer: the broker has yet to learn of the election.
+    OFFSET_NOT_AVAILABLE: right after an election, the high watermark is not known to be current yet.
+    OFFSET_MOVED_TO_TIERED_STORAGE: a follower asks for what only the tier still has (v14).
+    TOPIC_AUTHORIZATION_FAILED: no READ on the topic.
+    UNSUPPORTED_COMPRESSION_TYPE: zstd batches that would have to be converted for a client before v10.
+    UNSUPPORTED_VERSION: a batch cannot be converted to the message format that the version reads.
+    KAFKA_STORAGE_ERROR: the disk of the partition has failed.
+    FETCH_SESSION_ID_NOT_FOUND: the session was evicted, or is another connection's.
+    INVALID_FETCH_SESSION_EPOCH: a request of the session was lost or sent twice.
+    INVALID_REQUEST: a replica's request that only brokers may send, or an impossible combination of fields.
 """
 
 from __future__ import annotations
@@ -25,35 +67,21 @@ from kafka_tools.protocol.schema import (
 
 
 class FetchRequest(Request, key=1, route=PARTITION_LEADER, versions="0-18", flexible="12+"):
-    """Request of Fetch.
-
-    v3: adds max_bytes.
-    v4: adds isolation_level.
-    v5: adds topics[].partitions[].log_start_offset.
-    v7: adds session_id, session_epoch, forgotten_topics_data.
-    v9: adds topics[].partitions[].current_leader_epoch.
-    v11: adds rack_id.
-    v12: adds cluster_id, topics[].partitions[].last_fetched_epoch; flexible.
-    v13: adds topics[].topic_id, forgotten_topics_data[].topic_id; drops topics[].topic,
-        forgotten_topics_data[].topic.
-    v15: adds replica_state; drops replica_id.
-    v17: adds topics[].partitions[].replica_directory_id.
-    v18: adds topics[].partitions[].high_watermark.
-    """
-
     cluster_id = string(versions="12+", nullable="12+", default=None, tag=0, ignorable=True)
-    replica_id = int32(versions="0-14", default=-1)
+    replica_id = int32(versions="0-14", default=-1)  # -1 for a consumer, else the follower's broker id
 
     class ReplicaState(Struct):
         replica_id = int32(versions="15+", default=-1)
         replica_epoch = int64(versions="15+", default=-1)
 
     replica_state = struct(ReplicaState, versions="15+", tag=1)
-    max_wait_ms = int32()
+    max_wait_ms = int32()  # the longest wait for min_bytes
     min_bytes = int32()
+    # of the whole answer; the first batch comes even if it is larger
     max_bytes = int32(versions="3+", default=2147483647, ignorable=True)
     isolation_level = int8(versions="4+", ignorable=True)
-    session_id = int32(versions="7+", ignorable=True)
+    session_id = int32(versions="7+", ignorable=True)  # 0: no session yet
+    # counts the requests of a session; 0 begins one, -1 goes without
     session_epoch = int32(versions="7+", default=-1, ignorable=True)
 
     class Topic(Struct):
@@ -62,12 +90,15 @@ class FetchRequest(Request, key=1, route=PARTITION_LEADER, versions="0-18", flex
 
         class Partition(Struct):
             partition = int32()
+            # the epoch the client knows; -1: none
             current_leader_epoch = int32(versions="9+", default=-1, ignorable=True)
             fetch_offset = int64()
+            # of the batch before fetch_offset, to notice that logs have parted
             last_fetched_epoch = int32(versions="12+", default=-1)
-            log_start_offset = int64(versions="5+", default=-1, ignorable=True)
+            log_start_offset = int64(versions="5+", default=-1, ignorable=True)  # of a follower; -1 from consumers
             partition_max_bytes = int32()
             replica_directory_id = uuid(versions="17+", tag=0, ignorable=True)
+            # what the follower knows of it
             high_watermark = int64(versions="18+", default=9223372036854775807, tag=1, ignorable=True)
 
         partitions = array(Partition)
@@ -79,24 +110,11 @@ class FetchRequest(Request, key=1, route=PARTITION_LEADER, versions="0-18", flex
         topic_id = uuid(versions="13+", ignorable=True)
         partitions = array(int32(), versions="7+")
 
-    forgotten_topics_data = array(ForgottenTopic, versions="7+")
-    rack_id = string(versions="11+", ignorable=True)
+    forgotten_topics_data = array(ForgottenTopic, versions="7+")  # what the session is no longer to contain
+    rack_id = string(versions="11+", ignorable=True)  # of the consumer, for reading from a replica nearby
 
 
 class FetchResponse(Response, key=1, versions="0-18", flexible="12+"):
-    """Response of Fetch.
-
-    v1: adds throttle_time_ms.
-    v4: adds responses[].partitions[].last_stable_offset, responses[].partitions[].aborted_transactions.
-    v5: adds responses[].partitions[].log_start_offset.
-    v7: adds error_code, session_id.
-    v11: adds responses[].partitions[].preferred_read_replica.
-    v12: adds responses[].partitions[].diverging_epoch, responses[].partitions[].current_leader,
-        responses[].partitions[].snapshot_id; flexible.
-    v13: adds responses[].topic_id; drops responses[].topic.
-    v16: adds node_endpoints.
-    """
-
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16(versions="7+", ignorable=True)
     session_id = int32(versions="7+")
@@ -116,26 +134,28 @@ class FetchResponse(Response, key=1, versions="0-18", flexible="12+"):
                 epoch = int32(versions="12+", default=-1)
                 end_offset = int64(versions="12+", default=-1)
 
+            # where the follower's log leaves the leader's: it cuts there
             diverging_epoch = struct(EpochEndOffset, versions="12+", tag=0)
 
             class LeaderIdAndEpoch(Struct):
                 leader_id = int32(versions="12+", default=-1)
                 leader_epoch = int32(versions="12+", default=-1)
 
-            current_leader = struct(LeaderIdAndEpoch, versions="12+", tag=1)
+            current_leader = struct(LeaderIdAndEpoch, versions="12+", tag=1)  # who leads, where this broker does not
 
             class SnapshotId(Struct):
                 end_offset = int64(default=-1)
                 epoch = int32(default=-1)
 
-            snapshot_id = struct(SnapshotId, versions="12+", tag=2)
+            snapshot_id = struct(SnapshotId, versions="12+", tag=2)  # the follower has to begin with this snapshot
 
             class AbortedTransaction(Struct):
                 producer_id = int64(versions="4+")
-                first_offset = int64(versions="4+")
+                first_offset = int64(versions="4+")  # of the transaction in this partition
 
+            # those whose records lie in the answer; null with isolation_level 0
             aborted_transactions = array(AbortedTransaction, versions="4+", nullable="4+", ignorable=True)
-            preferred_read_replica = int32(versions="11+", default=-1)
+            preferred_read_replica = int32(versions="11+", default=-1)  # read from this broker instead; -1: from here
             records = records(nullable="0+")
 
         partitions = array(PartitionData)

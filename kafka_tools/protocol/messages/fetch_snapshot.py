@@ -1,4 +1,10 @@
-"""FetchSnapshot (59): read a part of a metadata snapshot (KIP-630)."""
+"""FetchSnapshot (59): read a part of a metadata snapshot.
+
+Sent by voters and observers to the quorum's leader, when the log they need is no longer there (KIP-630).
+
+Versions
+    v1: directory ids and endpoints (KIP-853).
+"""
 
 from __future__ import annotations
 
@@ -20,11 +26,6 @@ from kafka_tools.protocol.schema import (
 
 
 class FetchSnapshotRequest(Request, key=59, route=QUORUM_PEER, versions="0-1", flexible="0+"):
-    """Request of FetchSnapshot.
-
-    v1: adds topics[].partitions[].replica_directory_id.
-    """
-
     cluster_id = string(nullable="0+", default=None, tag=0)
     replica_id = int32(default=-1)
     max_bytes = int32(default=2147483647)
@@ -50,11 +51,6 @@ class FetchSnapshotRequest(Request, key=59, route=QUORUM_PEER, versions="0-1", f
 
 
 class FetchSnapshotResponse(Response, key=59, versions="0-1", flexible="0+"):
-    """Response of FetchSnapshot.
-
-    v1: adds node_endpoints.
-    """
-
     throttle_time_ms = int32(ignorable=True)
     error_code = int16()
 

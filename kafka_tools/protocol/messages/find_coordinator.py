@@ -1,6 +1,25 @@
-"""FindCoordinator (10): find the coordinator of a group (key type 0), a transactional id (1) or a share partition (2).
+"""FindCoordinator (10): which broker coordinates a group, a transactional id or a share partition.
 
-v4 asks for several keys at once.
+Sent by clients to any broker. Key types: 0 a group, 1 a transactional id, 2 a share partition
+(group:topic id:partition). The first question creates the internal topic where it is missing.
+
+Versions
+    v1: key types and error messages; throttle times in the response.
+    v2: throttled clients wait by themselves; the response comes first (KIP-219).
+    v3: flexible.
+    v4: several keys at once (KIP-699).
+    v5: TRANSACTION_ABORTABLE (KIP-890).
+    v6: share partitions (KIP-932).
+
+Errors
+    COORDINATOR_NOT_AVAILABLE: the internal topic is being created, or its partition has no leader.
+    INVALID_REQUEST: a key type that the broker does not know, or an empty transactional id.
+    INVALID_GROUP_ID: the group id is null.
+    INVALID_TOPIC_EXCEPTION: the internal topic cannot be created.
+    GROUP_AUTHORIZATION_FAILED: no DESCRIBE on the group.
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED: no DESCRIBE on the transactional id.
+    CLUSTER_AUTHORIZATION_FAILED: a share partition, which only brokers ask for.
+    TRANSACTION_ABORTABLE: reserved for clients that know it (v5).
 """
 
 from __future__ import annotations
@@ -10,26 +29,12 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, 
 
 
 class FindCoordinatorRequest(Request, key=10, route=ANY_NODE, versions="0-6", flexible="3+"):
-    """Request of FindCoordinator.
-
-    v1: adds key_type.
-    v3: flexible.
-    v4: adds coordinator_keys; drops key.
-    """
-
     key = string(versions="0-3")
-    key_type = int8(versions="1+")
+    key_type = int8(versions="1+")  # 0 group, 1 transactional id, 2 share partition
     coordinator_keys = array(string(), versions="4+")
 
 
 class FindCoordinatorResponse(Response, key=10, versions="0-6", flexible="3+"):
-    """Response of FindCoordinator.
-
-    v1: adds throttle_time_ms, error_message.
-    v3: flexible.
-    v4: adds coordinators; drops error_code, error_message, node_id, host, port.
-    """
-
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16(versions="0-3")
     error_message = string(versions="1-3", nullable="1+", ignorable=True)

@@ -1,4 +1,13 @@
-"""GetTelemetrySubscriptions (71): which metrics a client should push (KIP-714)."""
+"""GetTelemetrySubscriptions (71): which metrics a client should push, and how often.
+
+Sent by clients to any broker; the broker gives the client its instance id (KIP-714).
+
+Errors
+    THROTTLING_QUOTA_EXCEEDED: asked again before the push interval is over.
+    INVALID_REQUEST: the instance id is a reserved one.
+    UNSUPPORTED_VERSION: the broker has no receiver for metrics.
+    UNKNOWN_SERVER_ERROR: the subscription could not be made.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +16,10 @@ from kafka_tools.protocol.schema import Request, Response, array, boolean, int8,
 
 
 class GetTelemetrySubscriptionsRequest(Request, key=71, route=ANY_NODE, versions="0", flexible="0+"):
-    """Request of GetTelemetrySubscriptions."""
-
-    client_instance_id = uuid()
+    client_instance_id = uuid()  # zero: the broker makes one
 
 
 class GetTelemetrySubscriptionsResponse(Response, key=71, versions="0", flexible="0+"):
-    """Response of GetTelemetrySubscriptions."""
-
     throttle_time_ms = int32()
     error_code = int16()
     client_instance_id = uuid()
@@ -22,5 +27,5 @@ class GetTelemetrySubscriptionsResponse(Response, key=71, versions="0", flexible
     accepted_compression_types = array(int8())
     push_interval_ms = int32()
     telemetry_max_bytes = int32()
-    delta_temporality = boolean()
+    delta_temporality = boolean()  # counters since the last push, not since the start
     requested_metrics = array(string())

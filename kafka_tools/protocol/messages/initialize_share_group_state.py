@@ -1,4 +1,7 @@
-"""InitializeShareGroupState (83): create the share-group state of partitions."""
+"""InitializeShareGroupState (83): make the state of share partitions.
+
+Sent by group coordinators to the share coordinator (KIP-932).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class InitializeShareGroupStateRequest(Request, key=83, route=SHARE_COORDINATOR, versions="0", flexible="0+"):
-    """Request of InitializeShareGroupState."""
-
     group_id = string()
 
     class InitializeStateData(Struct):
@@ -25,8 +26,6 @@ class InitializeShareGroupStateRequest(Request, key=83, route=SHARE_COORDINATOR,
 
 
 class InitializeShareGroupStateResponse(Response, key=83, versions="0", flexible="0+"):
-    """Response of InitializeShareGroupState."""
-
     class InitializeStateResult(Struct):
         topic_id = uuid()
 

@@ -1,4 +1,16 @@
-"""LeaderAndIsr (4): tell a broker which partitions it leads or follows (ZooKeeper mode; dropped in 4.0)."""
+"""LeaderAndIsr (4): which partitions a broker leads or follows.
+
+Sent by the controller to brokers in ZooKeeper mode; KRaft brokers read the metadata log. Dropped in Kafka 4.0.
+
+Versions
+    v1: whether a replica is new (KIP-113).
+    v2: broker epochs; partitions grouped by topic (KIP-380).
+    v3: replicas being added and removed (KIP-455).
+    v4: flexible.
+    v5: topic ids (KIP-516).
+    v6: recovery after an unclean election (KIP-704).
+    v7: for the migration to KRaft (KIP-866).
+"""
 
 from __future__ import annotations
 
@@ -34,21 +46,6 @@ class PartitionState(Struct):
 
 
 class LeaderAndIsrRequest(Request, key=4, route=CONTROLLER_TO_BROKER, versions="0-7", flexible="4+"):
-    """Request of LeaderAndIsr.
-
-    v1: adds ungrouped_partition_states[].is_new.
-    v2: adds broker_epoch, topic_states; drops ungrouped_partition_states,
-        ungrouped_partition_states[].topic_name, topic_states[].partition_states[].topic_name.
-    v3: adds ungrouped_partition_states[].adding_replicas, ungrouped_partition_states[].removing_replicas,
-        topic_states[].partition_states[].adding_replicas,
-        topic_states[].partition_states[].removing_replicas.
-    v4: flexible.
-    v5: adds type, topic_states[].topic_id.
-    v6: adds ungrouped_partition_states[].leader_recovery_state,
-        topic_states[].partition_states[].leader_recovery_state.
-    v7: adds is_kraft_controller.
-    """
-
     controller_id = int32()
     is_kraft_controller = boolean(versions="7+", json="isKRaftController")
     controller_epoch = int32()
@@ -78,13 +75,6 @@ class PartitionError(Struct):
 
 
 class LeaderAndIsrResponse(Response, key=4, versions="0-7", flexible="4+"):
-    """Response of LeaderAndIsr.
-
-    v4: flexible.
-    v5: adds topics; drops partition_errors, partition_errors[].topic_name,
-        topics[].partition_errors[].topic_name.
-    """
-
     error_code = int16()
     partition_errors = array(PartitionError, versions="0-4")
 

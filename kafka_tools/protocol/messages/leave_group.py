@@ -1,4 +1,24 @@
-"""LeaveGroup (13): leave a group; v3 removes several members at once."""
+"""LeaveGroup (13): leave a classic group at once.
+
+Sent by members, or by a tool for several of them, to the group's coordinator. Static members do not leave when they
+stop; a tool removes them by their group.instance.id.
+
+Versions
+    v1: throttle times in the response.
+    v2: throttled clients wait by themselves; the response comes first (KIP-219).
+    v3: several members at once, by id or group.instance.id (KIP-345).
+    v4: flexible.
+    v5: the reason (KIP-800).
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the group.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: no READ on the group.
+    INVALID_GROUP_ID: the group id is empty.
+    UNKNOWN_MEMBER_ID: the group has no such member.
+    FENCED_INSTANCE_ID: the group.instance.id belongs to another member id (v3).
+"""
 
 from __future__ import annotations
 
@@ -7,13 +27,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class LeaveGroupRequest(Request, key=13, route=GROUP_COORDINATOR, versions="0-5", flexible="4+"):
-    """Request of LeaveGroup.
-
-    v3: adds members; drops member_id.
-    v4: flexible.
-    v5: adds members[].reason.
-    """
-
     group_id = string()
     member_id = string(versions="0-2")
 
@@ -26,13 +39,6 @@ class LeaveGroupRequest(Request, key=13, route=GROUP_COORDINATOR, versions="0-5"
 
 
 class LeaveGroupResponse(Response, key=13, versions="0-5", flexible="4+"):
-    """Response of LeaveGroup.
-
-    v1: adds throttle_time_ms.
-    v3: adds members.
-    v4: flexible.
-    """
-
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16()
 

@@ -1,4 +1,14 @@
-"""ListConfigResources (74): names of config resources: client-metrics subscriptions, and from v1 other types."""
+"""ListConfigResources (74): the names of resources that have dynamic configs.
+
+Sent by tools to any broker. No types ask for all; v0 lists client metrics subscriptions alone (KIP-714).
+
+Versions
+    v1: all types of resources (KIP-1142).
+
+Errors
+    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE_CONFIGS on the cluster.
+    UNSUPPORTED_VERSION: a type that the broker cannot list (v1).
+"""
 
 from __future__ import annotations
 
@@ -7,20 +17,10 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, 
 
 
 class ListConfigResourcesRequest(Request, key=74, route=ANY_NODE, versions="0-1", flexible="0+"):
-    """Request of ListConfigResources.
-
-    v1: adds resource_types.
-    """
-
     resource_types = array(int8(), versions="1+")
 
 
 class ListConfigResourcesResponse(Response, key=74, versions="0-1", flexible="0+"):
-    """Response of ListConfigResources.
-
-    v1: adds config_resources[].resource_type.
-    """
-
     throttle_time_ms = int32()
     error_code = int16()
 

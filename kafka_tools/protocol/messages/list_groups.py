@@ -1,4 +1,18 @@
-"""ListGroups (16): list the groups a broker coordinates; v4 filters by state, v5 by type."""
+"""ListGroups (16): the groups that a broker coordinates.
+
+Sent by tools to every broker: each knows its own groups. Groups without DESCRIBE are left out.
+
+Versions
+    v1: throttle times in the response.
+    v2: throttled clients wait by themselves; the response comes first (KIP-219).
+    v3: flexible.
+    v4: states, and a filter for them (KIP-518).
+    v5: types, and a filter for them (KIP-848).
+
+Errors
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping.
+    COORDINATOR_LOAD_IN_PROGRESS: some partition of __consumer_offsets is still being read.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +21,11 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class ListGroupsRequest(Request, key=16, route=EVERY_NODE, versions="0-5", flexible="3+"):
-    """Request of ListGroups.
-
-    v3: flexible.
-    v4: adds states_filter.
-    v5: adds types_filter.
-    """
-
     states_filter = array(string(), versions="4+")
     types_filter = array(string(), versions="5+")
 
 
 class ListGroupsResponse(Response, key=16, versions="0-5", flexible="3+"):
-    """Response of ListGroups.
-
-    v1: adds throttle_time_ms.
-    v3: flexible.
-    v4: adds groups[].group_state.
-    v5: adds groups[].group_type.
-    """
-
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16()
 

@@ -1,4 +1,13 @@
-"""ListPartitionReassignments (46): list reassignments under way."""
+"""ListPartitionReassignments (46): the reassignments under way.
+
+Sent by tools to any broker, which passes it to the controller; null topics ask for all. Adding and removing replicas
+are listed apart (KIP-455).
+
+Errors
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    REQUEST_TIMED_OUT: the controller did not answer within timeout_ms.
+    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE on the cluster.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +16,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class ListPartitionReassignmentsRequest(Request, key=46, route=CONTROLLER, versions="0", flexible="0+"):
-    """Request of ListPartitionReassignments."""
-
     timeout_ms = int32(default=60000)
 
     class Topics(Struct):
@@ -19,8 +26,6 @@ class ListPartitionReassignmentsRequest(Request, key=46, route=CONTROLLER, versi
 
 
 class ListPartitionReassignmentsResponse(Response, key=46, versions="0", flexible="0+"):
-    """Response of ListPartitionReassignments."""
-
     throttle_time_ms = int32()
     error_code = int16()
     error_message = string(nullable="0+")

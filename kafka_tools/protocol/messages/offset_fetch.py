@@ -1,6 +1,32 @@
 """OffsetFetch (9): read committed offsets of groups.
 
-topics null (v2 and later) asks for all. v8 asks for several groups at once; v9 adds member epochs, v10 topic ids.
+Sent by consumers and tools to the coordinator of the groups. Partitions without a commit have offset -1 and no error.
+
+Versions
+    v1: offsets in __consumer_offsets; v0 reads them from ZooKeeper.
+    v2: null topics for all of the group; errors of the whole group.
+    v3: throttle times in the response.
+    v4: throttled clients wait by themselves; the response comes first (KIP-219).
+    v5: the leader epoch of the committed offset (KIP-320).
+    v6: flexible.
+    v7: require_stable: wait for open transactions (KIP-447).
+    v8: several groups at once (KIP-709).
+    v9: members of groups of the new protocol (KIP-848).
+    v10: topics by id (KIP-848).
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the group.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: no DESCRIBE on the group.
+    TOPIC_AUTHORIZATION_FAILED: no DESCRIBE on the topic; topics that were not asked for by name are left out instead.
+    INVALID_GROUP_ID: the group id is null.
+    GROUP_ID_NOT_FOUND: a member is named and the group does not exist (v9).
+    UNKNOWN_MEMBER_ID: the group has no such member (v9).
+    STALE_MEMBER_EPOCH: the member has a newer epoch (v9).
+    UNSTABLE_OFFSET_COMMIT: a transaction may still change the offset, and require_stable was given (v7).
+    UNKNOWN_TOPIC_OR_PARTITION: no such partition (v0).
+    UNKNOWN_TOPIC_ID: no topic has this id (v10).
 """
 
 from __future__ import annotations
@@ -10,15 +36,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class OffsetFetchRequest(Request, key=9, route=GROUP_COORDINATOR, versions="0-10", flexible="6+"):
-    """Request of OffsetFetch.
-
-    v6: flexible.
-    v7: adds require_stable.
-    v8: adds groups; drops group_id, topics, topics[].name, topics[].partition_indexes.
-    v9: adds groups[].member_id, groups[].member_epoch.
-    v10: adds groups[].topics[].topic_id; drops groups[].topics[].name.
-    """
-
     group_id = string(versions="0-7")
 
     class RequestTopic(Struct):
@@ -40,23 +57,10 @@ class OffsetFetchRequest(Request, key=9, route=GROUP_COORDINATOR, versions="0-10
         topics = array(RequestTopics, versions="8+", nullable="8+")
 
     groups = array(RequestGroup, versions="8+")
-    require_stable = boolean(versions="7+")
+    require_stable = boolean(versions="7+")  # wait until no open transaction can change the offsets
 
 
 class OffsetFetchResponse(Response, key=9, versions="0-10", flexible="6+"):
-    """Response of OffsetFetch.
-
-    v2: adds error_code.
-    v3: adds throttle_time_ms.
-    v5: adds topics[].partitions[].committed_leader_epoch.
-    v6: flexible.
-    v8: adds groups; drops topics, topics[].name, topics[].partitions,
-        topics[].partitions[].partition_index, topics[].partitions[].committed_offset,
-        topics[].partitions[].committed_leader_epoch, topics[].partitions[].metadata,
-        topics[].partitions[].error_code, error_code.
-    v10: adds groups[].topics[].topic_id; drops groups[].topics[].name.
-    """
-
     throttle_time_ms = int32(versions="3+", ignorable=True)
 
     class ResponseTopic(Struct):
@@ -64,7 +68,7 @@ class OffsetFetchResponse(Response, key=9, versions="0-10", flexible="6+"):
 
         class ResponsePartition(Struct):
             partition_index = int32(versions="0-7")
-            committed_offset = int64(versions="0-7")
+            committed_offset = int64(versions="0-7")  # -1: nothing was committed
             committed_leader_epoch = int32(versions="5-7", default=-1, ignorable=True)
             metadata = string(versions="0-7", nullable="0+")
             error_code = int16(versions="0-7")

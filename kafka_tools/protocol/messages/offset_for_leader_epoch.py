@@ -1,4 +1,23 @@
-"""OffsetForLeaderEpoch (23): the end offset of a leader epoch, to find where logs diverge (KIP-101, KIP-320)."""
+"""OffsetForLeaderEpoch (23): where a leader epoch ends.
+
+Sent by followers and consumers to the leader of each partition, to find where their log leaves the leader's
+(KIP-101). The answer is the end offset of the largest epoch that is not newer; -1 where there is none.
+
+Versions
+    v1: the epoch that the offset belongs to (KIP-279).
+    v2: the leader epoch that the client knows (KIP-320); throttle times in the response.
+    v3: who asks: a replica, or a consumer.
+    v4: flexible.
+
+Errors
+    UNKNOWN_TOPIC_OR_PARTITION: the broker has no such partition.
+    NOT_LEADER_OR_FOLLOWER: the broker does not lead the partition (any more).
+    FENCED_LEADER_EPOCH: the leader epoch of the request is older than the broker's.
+    UNKNOWN_LEADER_EPOCH: it is newer: the broker has yet to learn of the election.
+    TOPIC_AUTHORIZATION_FAILED: no DESCRIBE on the topic.
+    CLUSTER_AUTHORIZATION_FAILED: a replica's request, from somebody without CLUSTER_ACTION.
+    KAFKA_STORAGE_ERROR: the disk of the partition has failed.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +26,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class OffsetForLeaderEpochRequest(Request, key=23, route=PARTITION_LEADER, versions="0-4", flexible="4+"):
-    """Request of OffsetForLeaderEpoch.
-
-    v2: adds topics[].partitions[].current_leader_epoch.
-    v3: adds replica_id.
-    v4: flexible.
-    """
-
     replica_id = int32(versions="3+", default=-2, ignorable=True)
 
     class OffsetForLeaderTopic(Struct):
@@ -22,7 +34,7 @@ class OffsetForLeaderEpochRequest(Request, key=23, route=PARTITION_LEADER, versi
         class OffsetForLeaderPartition(Struct):
             partition = int32()
             current_leader_epoch = int32(versions="2+", default=-1, ignorable=True)
-            leader_epoch = int32()
+            leader_epoch = int32()  # the epoch whose end is asked for
 
         partitions = array(OffsetForLeaderPartition)
 
@@ -30,13 +42,6 @@ class OffsetForLeaderEpochRequest(Request, key=23, route=PARTITION_LEADER, versi
 
 
 class OffsetForLeaderEpochResponse(Response, key=23, versions="0-4", flexible="4+"):
-    """Response of OffsetForLeaderEpoch.
-
-    v1: adds topics[].partitions[].leader_epoch.
-    v2: adds throttle_time_ms.
-    v4: flexible.
-    """
-
     throttle_time_ms = int32(versions="2+", ignorable=True)
 
     class OffsetForLeaderTopicResult(Struct):
@@ -46,7 +51,7 @@ class OffsetForLeaderEpochResponse(Response, key=23, versions="0-4", flexible="4
             error_code = int16()
             partition = int32()
             leader_epoch = int32(versions="1+", default=-1, ignorable=True)
-            end_offset = int64(default=-1)
+            end_offset = int64(default=-1)  # one behind the last record of the epoch; -1: unknown
 
         partitions = array(EpochEndOffset)
 

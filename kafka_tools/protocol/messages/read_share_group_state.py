@@ -1,4 +1,7 @@
-"""ReadShareGroupState (84): read the share-group state of partitions."""
+"""ReadShareGroupState (84): read the state of share partitions.
+
+Sent by partition leaders to the share coordinator (KIP-932).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, 
 
 
 class ReadShareGroupStateRequest(Request, key=84, route=SHARE_COORDINATOR, versions="0", flexible="0+"):
-    """Request of ReadShareGroupState."""
-
     group_id = string()
 
     class ReadStateData(Struct):
@@ -24,8 +25,6 @@ class ReadShareGroupStateRequest(Request, key=84, route=SHARE_COORDINATOR, versi
 
 
 class ReadShareGroupStateResponse(Response, key=84, versions="0", flexible="0+"):
-    """Response of ReadShareGroupState."""
-
     class ReadStateResult(Struct):
         topic_id = uuid()
 

@@ -1,4 +1,10 @@
-"""ReadShareGroupStateSummary (87): read the summary (start offset, epoch) of share-group state."""
+"""ReadShareGroupStateSummary (87): read start offset and epochs of share partitions.
+
+Sent by group coordinators to the share coordinator (KIP-932).
+
+Versions
+    v1: how many deliveries are complete, for the lag of a group (KIP-1226).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +13,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class ReadShareGroupStateSummaryRequest(Request, key=87, route=SHARE_COORDINATOR, versions="0-1", flexible="0+"):
-    """Request of ReadShareGroupStateSummary."""
-
     group_id = string()
 
     class ReadStateSummaryData(Struct):
@@ -24,11 +28,6 @@ class ReadShareGroupStateSummaryRequest(Request, key=87, route=SHARE_COORDINATOR
 
 
 class ReadShareGroupStateSummaryResponse(Response, key=87, versions="0-1", flexible="0+"):
-    """Response of ReadShareGroupStateSummary.
-
-    v1: adds results[].partitions[].delivery_complete_count.
-    """
-
     class ReadStateSummaryResult(Struct):
         topic_id = uuid()
 

@@ -1,4 +1,21 @@
-"""ShareGroupDescribe (77): describe share groups."""
+"""ShareGroupDescribe (77): share groups with their members and assignments.
+
+Sent by tools to the coordinator of the groups (KIP-932).
+
+Versions
+    v1: the form of the first release; v0 was early access.
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the group.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: no DESCRIBE on the group.
+    TOPIC_AUTHORIZATION_FAILED: a member subscribes to a topic without DESCRIBE for the caller.
+    INVALID_GROUP_ID: the group id is null.
+    GROUP_ID_NOT_FOUND: no such group, or one of another type.
+    INVALID_REQUEST: the request cannot be served as it is.
+    UNSUPPORTED_VERSION: share groups are not enabled.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +24,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class ShareGroupDescribeRequest(Request, key=77, route=GROUP_COORDINATOR, versions="0-1", flexible="0+"):
-    """Request of ShareGroupDescribe."""
-
     group_ids = array(string())
     include_authorized_operations = boolean()
 
@@ -24,8 +39,6 @@ class Assignment(Struct):
 
 
 class ShareGroupDescribeResponse(Response, key=77, versions="0-1", flexible="0+"):
-    """Response of ShareGroupDescribe."""
-
     throttle_time_ms = int32()
 
     class DescribedGroup(Struct):

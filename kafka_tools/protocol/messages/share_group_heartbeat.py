@@ -1,4 +1,25 @@
-"""ShareGroupHeartbeat (76): membership of a share group (KIP-932)."""
+"""ShareGroupHeartbeat (76): the membership request of a share group.
+
+Sent to the group's coordinator: member_epoch 0 joins, -1 leaves. Partitions are shared by members, so nothing has to be
+given up before it is assigned again (KIP-932).
+
+Versions
+    v1: the form of the first release; v0 was early access.
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the group.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: no READ on the group.
+    TOPIC_AUTHORIZATION_FAILED: no DESCRIBE on a topic that the member subscribes to.
+    INVALID_REQUEST: a first heartbeat that lacks a field, or a field that its state does not allow.
+    INVALID_GROUP_ID: the group id is empty.
+    GROUP_ID_NOT_FOUND: the group is of another type.
+    UNKNOWN_MEMBER_ID: the group has no such member.
+    FENCED_MEMBER_EPOCH: the epoch is not the member's: join again.
+    GROUP_MAX_SIZE_REACHED: the group has group.share.max.size members.
+    UNSUPPORTED_VERSION: share groups are not enabled.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +28,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class ShareGroupHeartbeatRequest(Request, key=76, route=GROUP_COORDINATOR, versions="0-1", flexible="0+"):
-    """Request of ShareGroupHeartbeat."""
-
     group_id = string()
     member_id = string()
     member_epoch = int32()
@@ -22,8 +41,6 @@ class TopicPartitions(Struct):
 
 
 class ShareGroupHeartbeatResponse(Response, key=76, versions="0-1", flexible="0+"):
-    """Response of ShareGroupHeartbeat."""
-
     throttle_time_ms = int32()
     error_code = int16()
     error_message = string(nullable="0+", default=None)

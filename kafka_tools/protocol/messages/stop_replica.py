@@ -1,4 +1,13 @@
-"""StopReplica (5): tell a broker to stop replicas, and delete them if asked (ZooKeeper mode; dropped in 4.0)."""
+"""StopReplica (5): stop fetching for replicas, and delete them if asked.
+
+Sent by the controller to brokers in ZooKeeper mode. Dropped in Kafka 4.0.
+
+Versions
+    v1: broker epochs; partitions grouped by topic (KIP-380).
+    v2: flexible.
+    v3: leader epochs, so that a late request deletes nothing (KIP-570).
+    v4: for the migration to KRaft (KIP-866).
+"""
 
 from __future__ import annotations
 
@@ -7,15 +16,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class StopReplicaRequest(Request, key=5, route=CONTROLLER_TO_BROKER, versions="0-4", flexible="2+"):
-    """Request of StopReplica.
-
-    v1: adds broker_epoch, topics; drops ungrouped_partitions, ungrouped_partitions[].topic_name,
-        ungrouped_partitions[].partition_index.
-    v2: flexible.
-    v3: adds topic_states; drops delete_partitions, topics, topics[].name, topics[].partition_indexes.
-    v4: adds is_kraft_controller.
-    """
-
     controller_id = int32()
     is_kraft_controller = boolean(versions="4+", json="isKRaftController")
     controller_epoch = int32()
@@ -48,11 +48,6 @@ class StopReplicaRequest(Request, key=5, route=CONTROLLER_TO_BROKER, versions="0
 
 
 class StopReplicaResponse(Response, key=5, versions="0-4", flexible="2+"):
-    """Response of StopReplica.
-
-    v2: flexible.
-    """
-
     error_code = int16()
 
     class PartitionError(Struct):

@@ -1,4 +1,18 @@
-"""StreamsGroupDescribe (89): describe Kafka Streams groups."""
+"""StreamsGroupDescribe (89): Kafka Streams groups with topology, members, and the tasks of each.
+
+Sent by tools to the coordinator of the groups (KIP-1071).
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the group.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: no DESCRIBE on the group.
+    TOPIC_AUTHORIZATION_FAILED: the topology has a topic without DESCRIBE for the caller.
+    INVALID_GROUP_ID: the group id is null.
+    GROUP_ID_NOT_FOUND: no such group, or one of another type.
+    INVALID_REQUEST: the request cannot be served as it is.
+    UNSUPPORTED_VERSION: streams groups are not enabled.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +33,6 @@ from kafka_tools.protocol.schema import (
 
 
 class StreamsGroupDescribeRequest(Request, key=89, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
-    """Request of StreamsGroupDescribe."""
-
     group_ids = array(string())
     include_authorized_operations = boolean()
 
@@ -60,8 +72,6 @@ class TopicInfo(Struct):
 
 
 class StreamsGroupDescribeResponse(Response, key=89, versions="0", flexible="0+"):
-    """Response of StreamsGroupDescribe."""
-
     throttle_time_ms = int32()
 
     class DescribedGroup(Struct):

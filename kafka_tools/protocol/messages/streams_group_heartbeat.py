@@ -1,4 +1,27 @@
-"""StreamsGroupHeartbeat (88): membership of a Kafka Streams group (KIP-1071)."""
+"""StreamsGroupHeartbeat (88): the one request of a member of a Kafka Streams group.
+
+Sent to the group's coordinator, which assigns tasks and makes the internal topics that the topology needs: member_epoch
+0 joins, -1 leaves, -2 leaves for a short time as a static member (KIP-1071).
+
+Errors
+    NOT_COORDINATOR: another broker coordinates the group.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: no READ on the group.
+    TOPIC_AUTHORIZATION_FAILED: no DESCRIBE on a topic of the topology, or no CREATE for an internal one.
+    INVALID_REQUEST: a first heartbeat that lacks a field, or a field that its state does not allow.
+    INVALID_GROUP_ID: the group id is empty.
+    GROUP_ID_NOT_FOUND: the group is of another type.
+    UNKNOWN_MEMBER_ID: the group has no such member.
+    FENCED_MEMBER_EPOCH: the epoch is not the member's: give up all tasks and join again.
+    UNRELEASED_INSTANCE_ID: another member still uses this group.instance.id.
+    FENCED_INSTANCE_ID: another member took over this group.instance.id.
+    GROUP_MAX_SIZE_REACHED: the group has group.streams.max.size members.
+    STREAMS_INVALID_TOPOLOGY: the topology contradicts itself.
+    STREAMS_INVALID_TOPOLOGY_EPOCH: the topology epoch is newer than the group's.
+    STREAMS_TOPOLOGY_FENCED: the topology is another one than the group's of this epoch.
+    UNSUPPORTED_VERSION: streams groups are not enabled.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +71,6 @@ class TaskIds(Struct):
 
 
 class StreamsGroupHeartbeatRequest(Request, key=88, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
-    """Request of StreamsGroupHeartbeat."""
-
     group_id = string()
     member_id = string()
     member_epoch = int32()
@@ -101,8 +122,6 @@ class TopicPartition(Struct):
 
 
 class StreamsGroupHeartbeatResponse(Response, key=88, versions="0", flexible="0+"):
-    """Response of StreamsGroupHeartbeat."""
-
     throttle_time_ms = int32()
     error_code = int16()
     error_message = string(nullable="0+", default=None)

@@ -1,4 +1,14 @@
-"""UnregisterBroker (64): remove the registration of a broker that is gone."""
+"""UnregisterBroker (64): remove the registration of a broker that is gone for good.
+
+Sent by tools to any broker, which passes it to the controller; its replicas stay assigned to it (KIP-631).
+
+Errors
+    NOT_CONTROLLER: the node is not the active controller (any more).
+    BROKER_ID_NOT_REGISTERED: no broker with this id is registered.
+    CLUSTER_AUTHORIZATION_FAILED: no ALTER on the cluster.
+    REQUEST_TIMED_OUT: the controller did not store the change in time.
+    UNSUPPORTED_VERSION: a cluster in ZooKeeper mode.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +17,10 @@ from kafka_tools.protocol.schema import Request, Response, int16, int32, string
 
 
 class UnregisterBrokerRequest(Request, key=64, route=CONTROLLER, versions="0", flexible="0+"):
-    """Request of UnregisterBroker."""
-
     broker_id = int32()
 
 
 class UnregisterBrokerResponse(Response, key=64, versions="0", flexible="0+"):
-    """Response of UnregisterBroker."""
-
     throttle_time_ms = int32()
     error_code = int16()
     error_message = string(nullable="0+")

@@ -1,4 +1,17 @@
-"""UpdateMetadata (6): give a broker the cluster metadata (ZooKeeper mode; dropped in 4.0)."""
+"""UpdateMetadata (6): what a broker tells clients of the cluster.
+
+Sent by the controller to brokers in ZooKeeper mode. Dropped in Kafka 4.0.
+
+Versions
+    v1: several endpoints of a broker.
+    v2: racks (KIP-36).
+    v3: listener names (KIP-103).
+    v4: offline replicas (KIP-112).
+    v5: broker epochs; partitions grouped by topic (KIP-380).
+    v6: flexible.
+    v7: topic ids (KIP-516).
+    v8: for the migration to KRaft (KIP-866).
+"""
 
 from __future__ import annotations
 
@@ -31,19 +44,6 @@ class PartitionState(Struct):
 
 
 class UpdateMetadataRequest(Request, key=6, route=CONTROLLER_TO_BROKER, versions="0-8", flexible="6+"):
-    """Request of UpdateMetadata.
-
-    v1: adds live_brokers[].endpoints; drops live_brokers[].v0_host, live_brokers[].v0_port.
-    v2: adds live_brokers[].rack.
-    v3: adds live_brokers[].endpoints[].listener.
-    v4: adds ungrouped_partition_states[].offline_replicas.
-    v5: adds broker_epoch, topic_states; drops ungrouped_partition_states,
-        ungrouped_partition_states[].topic_name, topic_states[].partition_states[].topic_name.
-    v6: flexible.
-    v7: adds topic_states[].topic_id.
-    v8: adds is_kraft_controller, type.
-    """
-
     controller_id = int32()
     is_kraft_controller = boolean(versions="8+", json="isKRaftController")
     type = int8(versions="8+", tag=0)
@@ -76,9 +76,4 @@ class UpdateMetadataRequest(Request, key=6, route=CONTROLLER_TO_BROKER, versions
 
 
 class UpdateMetadataResponse(Response, key=6, versions="0-8", flexible="6+"):
-    """Response of UpdateMetadata.
-
-    v6: flexible.
-    """
-
     error_code = int16()

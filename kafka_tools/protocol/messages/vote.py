@@ -1,4 +1,11 @@
-"""Vote (52): ask for a vote in a leader election of the metadata quorum (KIP-595)."""
+"""Vote (52): ask for a vote in an election of the metadata quorum's leader.
+
+Sent by candidates to the other voters (KIP-595).
+
+Versions
+    v1: directory ids of voters; endpoints (KIP-853).
+    v2: pre-votes, which disturb no leader (KIP-996).
+"""
 
 from __future__ import annotations
 
@@ -19,12 +26,6 @@ from kafka_tools.protocol.schema import (
 
 
 class VoteRequest(Request, key=52, route=QUORUM_PEER, versions="0-2", flexible="0+"):
-    """Request of Vote.
-
-    v1: adds voter_id, topics[].partitions[].replica_directory_id, topics[].partitions[].voter_directory_id.
-    v2: adds topics[].partitions[].pre_vote.
-    """
-
     cluster_id = string(nullable="0+", default=None)
     voter_id = int32(versions="1+", default=-1, ignorable=True)
 
@@ -47,11 +48,6 @@ class VoteRequest(Request, key=52, route=QUORUM_PEER, versions="0-2", flexible="
 
 
 class VoteResponse(Response, key=52, versions="0-2", flexible="0+"):
-    """Response of Vote.
-
-    v1: adds node_endpoints.
-    """
-
     error_code = int16()
 
     class TopicData(Struct):

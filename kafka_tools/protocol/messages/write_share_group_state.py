@@ -1,4 +1,10 @@
-"""WriteShareGroupState (85): write the share-group state of partitions."""
+"""WriteShareGroupState (85): write the state of share partitions.
+
+Sent by partition leaders to the share coordinator (KIP-932).
+
+Versions
+    v1: how many deliveries are complete, for the lag of a group (KIP-1226).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +13,6 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, 
 
 
 class WriteShareGroupStateRequest(Request, key=85, route=SHARE_COORDINATOR, versions="0-1", flexible="0+"):
-    """Request of WriteShareGroupState.
-
-    v1: adds topics[].partitions[].delivery_complete_count.
-    """
-
     group_id = string()
 
     class WriteStateData(Struct):
@@ -38,8 +39,6 @@ class WriteShareGroupStateRequest(Request, key=85, route=SHARE_COORDINATOR, vers
 
 
 class WriteShareGroupStateResponse(Response, key=85, versions="0-1", flexible="0+"):
-    """Response of WriteShareGroupState."""
-
     class WriteStateResult(Struct):
         topic_id = uuid()
 

@@ -1,0 +1,102 @@
+"""What the definition of an API has to tell its reader: what it is for, each version, and when each error comes.
+
+The docstring of a module in ``protocol/messages`` is read, in this form::
+
+    Produce (0): append record batches to partitions.
+
+    Who sends it, who answers, what holds for all versions.
+
+    Versions
+        v1: what is new.
+    Errors
+        NOT_LEADER_OR_FOLLOWER: the broker does not lead the partition (any more).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from kafka_tools.protocol import error_codes, registry
+from kafka_tools.protocol.routes import CONTROLLER_TO_BROKER, QUORUM_PEER
+
+ROOT = Path(__file__).parent.parent.parent
+HANDLERS = ROOT / "kafka_tools" / "broker_embedded" / "handlers"
+
+NAMES = {code.name for code in error_codes.all_codes()}
+ROWS = {row.stem: row for row in registry.rows()}
+
+BETWEEN_BROKERS = {row.stem for row in registry.rows() if row.route in (QUORUM_PEER, CONTROLLER_TO_BROKER)} | {
+    "allocate_producer_ids", "alter_partition", "assign_replicas_to_dirs", "broker_heartbeat", "broker_registration",
+    "controlled_shutdown", "controller_registration", "delete_share_group_state", "envelope",
+    "initialize_share_group_state", "read_share_group_state", "read_share_group_state_summary",
+    "write_share_group_state",
+}  # fmt: skip
+"""Brokers and controllers among themselves: purpose and versions are enough."""
+
+
+@cache
+def sections(stem: str) -> tuple[str, dict[str, dict[str, str]]]:
+    """(the text before the sections, section -> entry -> its text) of a definition's docstring."""
+    text = import_module(f"kafka_tools.protocol.messages.{stem}").__doc__ or ""
+    head, *parts = re.split(r"^(Versions|Errors)\n", text, flags=re.MULTILINE)
+    found: dict[str, dict[str, str]] = {}
+    for title, body in zip(parts[::2], parts[1::2], strict=True):
+        entries = re.findall(r"^    (\S[^:\n]*): ((?:.*)(?:\n {8}.*)*)", body, re.MULTILINE)
+        assert len(entries) == len(re.findall(r"^ {4}\S", body, re.MULTILINE)), f"{stem}: a line of {title} is no entry"
+        found[title] = {key: " ".join(words.split()) for key, words in entries}
+        assert len(found[title]) == len(entries), f"{stem}: an entry of {title} stands twice"
+    return head, found
+
+
+@pytest.mark.parametrize("stem", ROWS)
+def test_a_definition_says_what_it_is_for(stem: str) -> None:
+    row = ROWS[stem]
+    head, _ = sections(stem)
+    first, _, more = head.partition("\n")
+    assert re.fullmatch(rf"{row.name} \({row.key}\): .{{10,}}\.", first), first
+    assert len(more.split()) >= 8, "a sentence on who sends it and who answers"
+
+
+@pytest.mark.parametrize("stem", ROWS)
+def test_a_definition_tells_what_each_version_changes(stem: str) -> None:
+    row = ROWS[stem]
+    _, found = sections(stem)
+    told: set[int] = set()
+    for key in found.get("Versions", {}):
+        match = re.fullmatch(r"v(\d+)(?:-v?(\d+))?", key)
+        assert match, key
+        told |= set(range(int(match[1]), int(match[2] or match[1]) + 1))
+    assert told - {0} == set(range(max(row.min_version, 1), row.max_version + 1)) - {0}
+
+
+@pytest.mark.parametrize("stem", sorted(set(ROWS) - BETWEEN_BROKERS))
+def test_a_definition_tells_when_each_error_comes(stem: str) -> None:
+    _, found = sections(stem)
+    errors = found.get("Errors", {})
+    assert errors, "an API for clients has errors"
+    assert set(errors) <= NAMES, set(errors) - NAMES
+    assert all(len(words) > 10 for words in errors.values())
+
+
+def codes_named(path: Path) -> set[str]:
+    """The error codes that a source names: ``error_codes.NAME``."""
+    return {
+        node.attr
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "error_codes"
+        and node.attr.isupper()
+    }
+
+
+@pytest.mark.parametrize("stem", sorted(path.stem for path in HANDLERS.glob("[a-z]*.py")))
+def test_what_a_handler_answers_is_explained(stem: str) -> None:
+    _, found = sections(stem)
+    assert codes_named(HANDLERS / f"{stem}.py") - {"NONE"} <= set(found.get("Errors", {}))
