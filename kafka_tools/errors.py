@@ -58,6 +58,10 @@ class Disconnected(NetworkError):
     """The connection ended before the answer was complete."""
 
 
+class LoginWanted(Disconnected):
+    """Connections ended at their first request, again and again: the listener wants a login. Do not try again."""
+
+
 class DeadlineExceeded(NetworkError):
     """The deadline of the call passed; the message says what was being waited for."""
 

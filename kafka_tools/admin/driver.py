@@ -23,13 +23,14 @@ from kafka_tools.errors import (
     ConnectFailed,
     DeadlineExceeded,
     KafkaToolsError,
+    LoginWanted,
     NetworkError,
     NotFound,
     SecurityError,
     WireError,
 )
 from kafka_tools.net.broker_errors import broker_error
-from kafka_tools.net.connection import NodeVersions, Pending
+from kafka_tools.net.connection import ClosedAtFirstRequest, NodeVersions, Pending
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
@@ -204,7 +205,7 @@ class _Run(Generic[K, V]):
             return
         try:
             found = self._call.lookup.find(self._cluster, keys, self._deadline)
-        except (SecurityError, ConfigError, WireError):
+        except (SecurityError, ConfigError, WireError, LoginWanted):
             raise
         except DeadlineExceeded:
             if not self._outcomes and not any(self._open.values()):
@@ -232,8 +233,8 @@ class _Run(Generic[K, V]):
 
     def _is_worth_another_try(self, error: NetworkError) -> bool:
         """A cluster that answered before may be back soon; one that never did is more likely a wrong address."""
-        if self._tries:
-            return True
+        if self._tries or isinstance(error, ClosedAtFirstRequest):
+            return True  # such connections are counted: the last one says that a login is wanted
         return not isinstance(error, ConnectFailed) and self._lookup_failures < UNREACHABLE_TRIES
 
     def _send(self, keys: Sequence[K]) -> None:
@@ -265,7 +266,7 @@ class _Run(Generic[K, V]):
             self._rebuild = True
             for key, reason in error.errors.items():
                 self._fail(key, reason)
-        elif isinstance(error, SecurityError | ConfigError):
+        elif isinstance(error, SecurityError | ConfigError | LoginWanted):
             raise error
         elif isinstance(error, NetworkError) and not isinstance(error, DeadlineExceeded):
             self._unreached(node, keys, error, was_sent=pending.request is not None)

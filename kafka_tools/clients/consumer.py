@@ -26,7 +26,7 @@ from kafka_tools.clients.resets import Resets
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clients.subscription import Listener, Subscription
 from kafka_tools.clock import Clock, Deadline, SystemClock
-from kafka_tools.errors import BrokerError, DeadlineExceeded, InputError, KafkaToolsError, NetworkError
+from kafka_tools.errors import BrokerError, DeadlineExceeded, InputError, KafkaToolsError, LoginWanted, NetworkError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.protocol import error_codes
@@ -423,7 +423,7 @@ class Consumer:
     def _on_metadata(self, pending: Pending) -> None:
         if pending.error is None:
             self._metadata.take(pending.response)
-        elif isinstance(pending.error, NetworkError):
+        elif isinstance(pending.error, NetworkError) and not isinstance(pending.error, LoginWanted):
             self._metadata.request_update()
         else:
             raise pending.error

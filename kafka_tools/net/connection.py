@@ -37,7 +37,6 @@ _CLOSED_BEHIND_TLS = (
     "the listener may ask for a client certificate that it trusts: set ssl.keystore.location (or ssl.keystore.key and "
     "ssl.keystore.certificate.chain), and see the broker's log"
 )
-_CLOSED_BEFORE_ANSWER = "the listener may demand a login: set security.protocol to SASL_PLAINTEXT or SASL_SSL"
 RENEW_AT = 0.85
 """The part of a login's life after which the next request waits for a new one (Kafka's clients: 0.85 to 0.95)."""
 MIN_RENEWAL_S = 1.0
@@ -47,6 +46,13 @@ _CLOSED_IN_SASL = "brokers before 2.0 close the connection when the login is wro
 
 DESCRIBE_QUORUM = 55
 """API key of DescribeQuorum."""
+
+
+class ClosedAtFirstRequest(Disconnected):
+    """The peer told its versions and closed the connection, which had not logged in, without answering anything.
+
+    So do SASL listeners; and, once in a while, brokers and proxies that go down.
+    """
 
 
 class NodeVersions:
@@ -429,10 +435,8 @@ class Connection:
             return Disconnected(f"{peer} closed the connection while the login was renewed", node=peer)
         if self.stage == stages.SASL:
             return ConnectFailed(f"{peer} closed the connection during the SASL login", node=peer, hint=_CLOSED_IN_SASL)
-        hint = None
-        if not self.session.answered and not self.session.uses_sasl and self.session.in_flight:
-            hint = _CLOSED_BEFORE_ANSWER
-        return Disconnected(f"{peer} closed the connection", node=peer, hint=hint)
+        is_first = not self.session.answered and not self.session.uses_sasl and self.session.in_flight
+        return (ClosedAtFirstRequest if is_first else Disconnected)(f"{peer} closed the connection", node=peer)
 
     def _event(self, name: str, text: str = "") -> None:
         if self._trace is not None:

@@ -18,10 +18,11 @@ from kafka_tools.errors import (
     DeadlineExceeded,
     Disconnected,
     KafkaToolsError,
+    LoginWanted,
     NetworkError,
 )
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.connection import Connection, Pending
+from kafka_tools.net.connection import ClosedAtFirstRequest, Connection, Pending
 from kafka_tools.net.session import ClientSession, SaslExchange
 from kafka_tools.values import Node
 
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from kafka_tools.net.trace import Trace
 
 MAX_WAIT_S = 1200.0
+CLOSED_TRIES = 3
+"""Connections that end at their first request, while no request was ever answered, until a login is taken to be wanted.
+An address must have ended two of them: each node of a cluster may be going down when it is asked first."""
 
 Key = tuple[str, int, str]
 
@@ -59,6 +63,10 @@ class ConnectionPool:
         self._postponed: dict[Key, tuple[float, Connection]] = {}
         self._unanswered: set[tuple[str, int]] = set()
         """Addresses that took a request and did not answer it, until they answer another."""
+        self._answering: set[tuple[str, int]] = set()
+        """Addresses that have answered a request."""
+        self._closed_at_first: dict[tuple[str, int], int] = {}
+        """How many connections to an address ended at their first request."""
         self._tls_settings: TlsSettings | None = None
         self._tokens: Tokens | None = None
 
@@ -156,7 +164,7 @@ class ConnectionPool:
             self._selector.unregister(connection.transport)  # type: ignore[arg-type]
             del self._registered[connection]
         was_ready = connection.ready
-        error = self._with_advice(connection, error)
+        error = self._with_login_advice(key, self._with_advice(connection, error))
         connection.failure = error
         sent = {id(item.context): item for item in connection.session.in_flight}
         for pending in connection.waiting():
@@ -200,6 +208,24 @@ class ConnectionPool:
             node=error.node,
             hint=f"bootstrap server {bootstrap} answers; broker {node.id} advertises {node.address}, which cannot be "
             "reached from here: check advertised.listeners of that broker",
+        )
+
+    def _with_login_advice(self, key: Key, error: KafkaToolsError) -> KafkaToolsError:
+        """Say it when a listener wants a login; final once it is too regular for brokers that are going down."""
+        address = key[:2]
+        if not isinstance(error, ClosedAtFirstRequest) or address in self._answering:
+            return error
+        protocol = "SASL_SSL" if self.config.uses_tls else "SASL_PLAINTEXT (with TLS: SASL_SSL)"
+        settings = f"security.protocol={protocol}, sasl.mechanism and sasl.jaas.config"
+        times = self._closed_at_first[address] = self._closed_at_first.get(address, 0) + 1
+        if self._answering or times < 2 or sum(self._closed_at_first.values()) < CLOSED_TRIES:
+            error.hint = f"the listener may want a SASL login: {settings}"
+            return error
+        return LoginWanted(
+            f"{error} at the first request, {times} times over: it seems that its listener wants a SASL login, and "
+            f"security.protocol is {self.config.security_protocol}",
+            node=error.node,
+            hint=f"set {settings} in the file of --command-config, or give the address of a listener without SASL",
         )
 
     def _tls(self) -> TlsSettings:
@@ -268,6 +294,7 @@ class ConnectionPool:
             self._backoffs.pop(self._key_of(connection), None)
         if connection.session.answered:
             self._unanswered.discard((connection.node.host, connection.node.port))
+            self._answering.add((connection.node.host, connection.node.port))
         if connection.transport is not before:
             self._forget_socket(connection, before)
             self._watch(connection)
@@ -342,8 +369,10 @@ def _cancelled(error: KafkaToolsError, correlation_id: int, pending: Pending) ->
     """What a request in flight gets when its connection ends."""
     if not isinstance(error, Disconnected):
         return error
+    if isinstance(error, LoginWanted):
+        return error
     text = f"{error}; {pending.name} request {correlation_id} was not answered"
-    return Disconnected(text, node=error.node, hint=error.hint)
+    return type(error)(text, node=error.node, hint=error.hint)
 
 
 def _too_late(pending: Pending, connection: Connection) -> NetworkError:

@@ -57,6 +57,7 @@ ABOUT_THE_CLUSTER = ("kafka-topics --list", "kafka-topics --describe", "kafka-cl
 OFFSETS = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "offset": 5}]}
 TIMEOUT_MS = 10_000
 LONGEST_OUTPUT = 160
+LOGIN_WANTED = "The listener wants a SASL login, and none is configured"
 
 Reply = Callable[[VirtualCluster, Any, int, Any], Any]
 """(cluster, request, version, node) -> what the node answers to a command's own request; None: the truth."""
@@ -106,6 +107,12 @@ def _swallow(cluster: VirtualCluster) -> None:
         node.swallows = lambda: True
 
 
+def _want_logins(cluster: VirtualCluster) -> None:
+    """As SASL listeners: versions are told, the next request ends the connection."""
+    for node in cluster.nodes:
+        node.answer = lambda *_: HANG_UP
+
+
 FAULTS = (
     Fault("Nothing is wrong"),
     Fault("No broker listens", prepare=_refuse(1, 2, 3)),
@@ -116,6 +123,7 @@ FAULTS = (
     Fault("Brokers ask for quiet: throttle_time_ms=3000 in every answer", _throttled),
     Fault("A connection ends in the middle of a request, once", lambda *_: HANG_UP, 1),
     Fault("Every connection ends in the middle of a request", lambda *_: HANG_UP),
+    Fault(LOGIN_WANTED, prepare=_want_logins),
     Fault("The answer cannot be read", lambda *_: framed(b"\x00\x00\x00\x03" + b"\xff" * 40)),
     Fault("The controller has moved: NOT_CONTROLLER, twice", _code(error_codes.NOT_CONTROLLER), 2),
     Fault("There is no controller: NOT_CONTROLLER, always", _code(error_codes.NOT_CONTROLLER)),

@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_tools.cli import SCRIPTS
-from tests.commands.fault_table import COMMANDS, FAULTS, TIMEOUT_MS, run
+from tests.commands.fault_table import COMMANDS, FAULTS, LOGIN_WANTED, TIMEOUT_MS, run
 
 NOTHING = FAULTS[0]
 SAYS_NOTHING = ("kafka-acls --list", "kafka-features describe", "kafka-topics --alter", "kafka-topics --delete")
@@ -45,3 +45,13 @@ def test_every_command_ends_in_time_and_tells_the_truth(fault, usual):
         else:
             assert printed.status == 1, line
             assert printed.err.startswith(line.split()[0]), (line, printed.err)
+
+
+def test_a_login_that_is_wanted_is_told_at_once():
+    (fault,) = [each for each in FAULTS if each.title == LOGIN_WANTED]
+    for line in COMMANDS:
+        printed = run(line, fault)
+        assert printed.status == 1, line
+        assert printed.seconds < 2.0, (line, printed)
+        assert "wants a SASL login" in printed.err, (line, printed.err)
+        assert "security.protocol=SASL_PLAINTEXT" in printed.err, (line, printed.err)
