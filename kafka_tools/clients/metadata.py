@@ -7,12 +7,14 @@ kept where brokers have them (KIP-516).
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import BrokerError, DeadlineExceeded, NetworkError
+from kafka_tools.net.connection import ClosedAtFirstRequest
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.freshness import Freshness
 from kafka_tools.protocol import error_codes
@@ -193,7 +195,10 @@ class ClusterMetadata:
         wait_s = self._freshness.pause_s()
         if wait_s > 0:
             self._clock.sleep(min(wait_s, deadline.left_s()))
-        if not deadline.expired:
+        if deadline.expired:
+            return
+        # Such connections are counted: the last one says that a login is wanted.
+        with contextlib.suppress(ClosedAtFirstRequest):
             self.refresh(deadline)
 
     def _topic(self, name: str, row: MetadataResponse.ResponseTopic) -> TopicInfo:
