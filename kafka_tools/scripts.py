@@ -12,11 +12,19 @@ from kafka_tools import VERSION_LINE
 
 
 def _start(module: str) -> None:
-    if "--version" in sys.argv[1:]:
-        print(VERSION_LINE)
+    if "--version" in sys.argv[1:] and _print_version():
         return
     __import__(module)
     sys.modules[module].main()
+
+
+def _print_version() -> bool:
+    """Whether it is out; if not, the command's own ``main`` says why."""
+    try:
+        print(VERSION_LINE, flush=True)
+    except OSError:
+        return False
+    return sys.stdout is not None
 
 
 def tools() -> None:

@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from kafka_tools import VERSION_LINE
+from kafka_tools.commands import _streams
 from kafka_tools.errors import KafkaToolsError
 
 if TYPE_CHECKING:
@@ -56,23 +57,26 @@ def main(command: click.Command, program: str) -> NoReturn:
         from kafka_tools.commands import _completion
 
         sys.exit(_completion.answer(os.environ[COMPLETE_VARIABLE]))
-    _open_missing_streams(program)
-    status = run(command, sys.argv[1:], program)
-    # Python flushes stdout once more at exit and would complain about a reader that is gone.
-    if status == OUTPUT_CLOSED:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not _streams.open_missing():
+        complain(program, "standard output is closed: nothing was done", "redirect it to /dev/null to do without it")
+        sys.exit(FAILED)
+    try:
+        status = run(command, sys.argv[1:], program)
+    finally:
+        _streams.give_up()
     sys.exit(status)
 
 
 def run(command: click.Command, arguments: Sequence[str], program: str) -> int:
     """Run ``command`` and return the exit status; every error has been reported on stderr by then."""
-    # Kafka's scripts look for this exact token before anything else parses (KIP-278).
-    if "--version" in arguments:
-        print(version_line())
-        return 0
-    _make_printable()
+    _streams.make_printable()
     try:
-        status = _invoke(command, list(arguments), program)
+        # Kafka's scripts look for this exact token before anything else parses (KIP-278).
+        if "--version" in arguments:
+            print(version_line())
+            status = 0
+        else:
+            status = _invoke(command, list(arguments), program)
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:
@@ -80,7 +84,9 @@ def run(command: click.Command, arguments: Sequence[str], program: str) -> int:
     except BrokenPipeError:
         return OUTPUT_CLOSED
     except Exception as error:  # noqa: BLE001 - the one place that turns any error into text and an exit status
-        _flush_data()
+        takes_output = _flush_data()
+        if isinstance(error, OSError) and not error.filename and not takes_output:
+            error.filename = "standard output"
         return _report(error, program, debug="--debug" in arguments)
 
 
@@ -126,7 +132,7 @@ def complain(program: str, message: str, hint: str | None = None) -> None:
     lines = [f"{program}: {printable(_shortened(' '.join(message.split())))}"]
     if hint:
         lines.append(f"  {_shortened(hint)}")
-    print("\n".join(lines), file=sys.stderr, flush=True)
+    _streams.say("\n".join(lines))
 
 
 def _shortened(text: str) -> str:
@@ -142,7 +148,7 @@ def _shortened(text: str) -> str:
 
 def note(message: str) -> None:
     """A remark for the operator (a warning, a deprecation) on stderr; changes no exit status."""
-    print(message, file=sys.stderr, flush=True)
+    _streams.say(message)
 
 
 def finish(result: Rows, output_format: str | None, failed: str = "") -> int:
@@ -211,33 +217,9 @@ def _invoke(command: click.Command, arguments: list[str], program: str) -> int:
         return INTERRUPTED
 
 
-def _open_missing_streams(program: str) -> None:
-    """Put ``/dev/null`` where the caller closed a standard stream; without a standard output nothing is done at all.
+def _flush_data() -> bool:
+    """Let the rows that were printed arrive before the complaint about the ones that were not; whether they could.
 
-    A free descriptor 0, 1 or 2 would become that of the first socket, and print() without a stderr writes to stdout.
+    The complaint that follows matters more than a pipe that is closed by now.
     """
-    no_output = sys.stdout is None
-    if sys.stdin is None:
-        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - lives as long as the process
-    if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
-    if no_output:
-        complain(program, "standard output is closed: nothing was done", "redirect it to /dev/null to do without it")
-        sys.exit(FAILED)
-
-
-def _flush_data() -> None:
-    """Let the rows that were printed arrive before the complaint about the ones that were not."""
-    # The complaint that follows matters more than a pipe that is closed by now.
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()
-
-
-def _make_printable() -> None:
-    """A name that the terminal's encoding lacks is printed escaped instead of ending the command."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+    return _streams.takes_all(sys.stdout)

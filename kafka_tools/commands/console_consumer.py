@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import click
 
-from kafka_tools.commands import _run
+from kafka_tools.commands import _run, _streams
 from kafka_tools.commands._console import Signals, client_config, connection_options, open_exchange, pick_renamed
 from kafka_tools.commands._options import Command, key_value, option
 
@@ -273,7 +273,7 @@ class _Session:
         out = sys.stdout.buffer
         wait_s = min(self._timeout_s, FIRST_LOOK_S)
         while self._limit < 0 or self._count < self._limit:
-            records = self._consumer.poll(wait_s)
+            records = self._wait_for_records(wait_s)
             if not records and wait_s >= self._timeout_s:
                 return  # --timeout-ms passed
             if not records:
@@ -282,13 +282,24 @@ class _Session:
                     _run.note(f"Topic '{topic}' does not exist; waiting for it.")
                 for topic, number in self._consumer.unknown_partitions():
                     _run.note(f"Topic '{topic}' has no partition {number}; waiting for it.")
-                records = self._consumer.poll(self._timeout_s - wait_s)
+                records = self._wait_for_records(self._timeout_s - wait_s)
                 if not records:
                     return
             wait_s = self._timeout_s
             # Ctrl-C does not come between a record's text and its count.
             with self._signals:
                 self._print(records, len(records) if self._limit < 0 else self._limit - self._count, out)
+
+    def _wait_for_records(self, wait_s: float) -> Sequence[ConsumedRecord]:
+        """The next records; none when ``wait_s`` is over. BrokenPipeError once nobody reads the output."""
+        from kafka_tools.clock import Deadline, SystemClock
+
+        deadline = Deadline(SystemClock(), wait_s)
+        while True:
+            records = self._consumer.poll(min(deadline.left_s(), _streams.READER_CHECK_S))
+            if records or deadline.expired:
+                return records
+            _streams.require_reader()
 
     def _print(self, records: Sequence[ConsumedRecord], limit: int, out: BinaryIO) -> None:
         """Print up to ``limit`` records. Those that were not printed do not count as consumed."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from kafka_tools.commands import _run
+from kafka_tools.commands import _run, _streams
 from kafka_tools.commands._options import OUTPUT, Command, option
 from kafka_tools.errors import KafkaToolsError
 
@@ -296,7 +296,7 @@ def _follow(run: Run, output: Output, readings: list[Reading], directory: str | 
     from kafka_tools.dump.follow import Follower
 
     dump = Dump(run.options, run.make_ending(output))
-    follower = Follower(dump, output, SystemClock(), directory)
+    follower = Follower(dump, output, SystemClock(), directory, _streams.require_reader)
     try:
         with Interrupts(follower.stop):
             outcome = follower.run(readings)

@@ -7,6 +7,7 @@ or the next segment, follows it.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from kafka_tools.clock import Clock
 from kafka_tools.dump.endings import DumpedFile, Sink
@@ -22,13 +23,24 @@ POLL_S = 0.2
 
 
 class Follower:
-    """Follows the last of some logs; with ``directory``, also into the segments that a broker rolls there."""
+    """Follows the last of some logs; with ``directory``, also into the segments that a broker rolls there.
 
-    def __init__(self, dump: Dump, output: Sink, clock: Clock, directory: str | None) -> None:
+    ``while_waiting`` is called again and again while nothing is written, and may raise to end it.
+    """
+
+    def __init__(
+        self,
+        dump: Dump,
+        output: Sink,
+        clock: Clock,
+        directory: str | None,
+        while_waiting: Callable[[], object] = lambda: None,
+    ) -> None:
         self._dump = dump
         self._output = output
         self._clock = clock
         self._directory = directory
+        self._while_waiting = while_waiting
         self._stopped = False
 
     def run(self, readings: list[Reading]) -> Outcome:
@@ -64,6 +76,7 @@ class Follower:
                 following = self._next_segment(base_offset)  # before reading: then nothing is written behind our back
                 self._read_on(segment, walk)
                 if following is None and not (walk.ended or self._stopped):
+                    self._while_waiting()
                     self._clock.sleep(POLL_S)
             if following is not None and not (walk.ended or self._stopped):
                 walk.run(segment.refresh())
