@@ -38,10 +38,10 @@ class Connected:
         clock: Clock | None = None,
         trace: Trace | None = None,
         warn: Callable[[str], object] | None = None,
-        one_deadline: bool = False,
+        one_deadline: bool | Deadline = False,
         **settings: Any,
     ) -> None:
-        """``one_deadline``: ``timeout_s`` bounds all calls together, from now on, and not each by itself."""
+        """``one_deadline``: ``timeout_s`` bounds all calls together, from now on; or this one does."""
         if isinstance(config, ClientConfig) and not settings:
             config.require_bootstrap()
         else:
@@ -54,7 +54,7 @@ class Connected:
         self._trace = trace
         self.warn = warn
         self._cluster: Cluster | None = None
-        self._whole = Deadline(self._clock, self._timeout_s) if one_deadline else None
+        self._whole = Deadline(self._clock, self._timeout_s) if one_deadline is True else one_deadline or None
 
     def __enter__(self) -> Self:
         return self

@@ -7,10 +7,10 @@ its value is never empty: Kafka's tools let the last one win, which once widened
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +20,7 @@ from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.clock import Deadline
     from kafka_tools.net.config import ClientConfig
     from kafka_tools.net.trace import Trace
 
@@ -248,12 +249,21 @@ class Connection:
         if not self.is_given:
             raise UsageError("--bootstrap-server is required", hint="for example --bootstrap-server localhost:9092")
 
+    @functools.cached_property
+    def deadline(self) -> Deadline:
+        """The end of all waiting of the command, for files and for brokers: ``--timeout`` after it was first asked."""
+        from kafka_tools.clock import Deadline, SystemClock
+
+        return Deadline(SystemClock(), self.timeout_s)
+
     def admin(self) -> AdminClient:
         """An admin client whose calls share one deadline; it connects on the first. Use it as a context manager."""
         config = self.client_config()
         from kafka_tools.admin.client import AdminClient
 
-        return AdminClient(config, timeout_s=self.timeout_s, trace=self.tracer(), warn=_run.note, one_deadline=True)
+        return AdminClient(
+            config, timeout_s=self.timeout_s, trace=self.tracer(), warn=_run.note, one_deadline=self.deadline
+        )
 
     def tracer(self) -> Trace | None:
         """What writes requests and responses to stderr when ``--trace`` is given, else None."""
@@ -283,9 +293,12 @@ def connection_options(*, controllers: bool = False, short: bool = False) -> Cal
                 values.pop("trace"),
             )
             values.pop("debug")  # _run looks at it, also when the command line cannot be parsed
-            return function(*arguments, connection=connection, **values)
+            from kafka_tools.given_files import within
 
-        return _add(_connection_parameters(controllers, short), update_wrapper(fold, function))
+            with within(lambda: connection.deadline):
+                return function(*arguments, connection=connection, **values)
+
+        return _add(_connection_parameters(controllers, short), functools.update_wrapper(fold, function))
 
     return decorate
 
@@ -334,7 +347,7 @@ def output_options(kinds: str | Mapping[str, str]) -> Callable[[Any], Any]:
             cls=OutputOption,
             kinds=by_options,
         )
-        return add(update_wrapper(guarded, function))
+        return add(functools.update_wrapper(guarded, function))
 
     return decorate
 
@@ -366,11 +379,11 @@ def only_with(context: click.Context, action: str, allowed: Mapping[str, Sequenc
 
 def read_text(path: str, what: str) -> str:
     """The text of a file the user named (``-``: standard input); InputError when it cannot be read."""
+    from kafka_tools.given_files import DOCUMENT_BYTES, read_given, read_standard_input
+
     try:
-        if path == "-":
-            return sys.stdin.read()
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        data = read_standard_input() if path == "-" else read_given(path, DOCUMENT_BYTES)
+        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise InputError(f"{what} {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

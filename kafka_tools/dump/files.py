@@ -7,8 +7,10 @@ on is gathered as findings. Knows no options and no command line.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import NamedTuple
@@ -119,6 +121,8 @@ class Dump:
         self.ending.dumping(path)
         if kind is None:
             return False
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError(errno.EINVAL, "it is not a file; write what comes out of it to one first", path)
         if kind in ("log", "kraft_snapshot"):
             self._log(path, name, kind, start)
         elif kind == "index":

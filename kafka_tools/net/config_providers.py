@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from kafka_tools.errors import ConfigError
+from kafka_tools.given_files import read_given
 from kafka_tools.net.properties import parse_properties
 
 VARIABLE = re.compile(r"\$\{(.*?):((.*?):)?(.*?)\}")
@@ -67,8 +68,7 @@ def file_provider(parameters: Mapping[str, str]) -> Provider:
         if not path or not _is_allowed(path, allowed):
             return ConfigData({})
         try:
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
+            text = read_given(path).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not UTF-8 text"
             raise ConfigError(f"Could not read properties from file {path}: {reason}") from error
@@ -91,8 +91,7 @@ def directory_provider(parameters: Mapping[str, str]) -> Provider:
             if os.path.dirname(os.path.normpath(place)) != os.path.normpath(path) or not os.path.isfile(place):
                 continue  # only files of this directory itself
             try:
-                with open(place, encoding="utf-8") as file:
-                    found[key] = file.read()
+                found[key] = read_given(place).decode("utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 reason = getattr(error, "strerror", None) or "not UTF-8 text"
                 raise ConfigError(f"Could not read file {place} for property {key}: {reason}") from error

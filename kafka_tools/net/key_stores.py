@@ -13,6 +13,7 @@ import textwrap
 from typing import NamedTuple
 
 from kafka_tools.errors import ConfigError
+from kafka_tools.given_files import read_given
 from kafka_tools.net.jks import MAGIC as JKS_MAGIC
 from kafka_tools.net.jks import read_jks
 
@@ -102,13 +103,9 @@ def pem_certificates(text: str, source: str) -> str:
 
 def _read(path: str, source: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            data = file.read(_MAX_STORE_BYTES + 1)
+        return read_given(path, _MAX_STORE_BYTES)
     except OSError as error:
         raise ConfigError(f"{source}: {error.strerror or error}") from error
-    if len(data) > _MAX_STORE_BYTES:
-        raise ConfigError(f"{source}: larger than {_MAX_STORE_BYTES} bytes, which no key store is")
-    return data
 
 
 def _is_pem(data: bytes) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from kafka_tools.errors import ConfigError
+from kafka_tools.given_files import read_given
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANKS = " \t\f"
@@ -32,8 +33,7 @@ def parse_properties(text: str, source: str = "properties") -> dict[str, str]:
 def read_properties(path: str, what: str = "properties file") -> dict[str, str]:
     """The properties of a file; ConfigError when it cannot be read or is no UTF-8."""
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = read_given(path).decode("utf-8")
     except OSError as error:
         raise ConfigError(f"{what} {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

@@ -23,7 +23,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[str]:
-    with EmbeddedBroker() as broker:
+    with EmbeddedBroker(config={"group.initial.rebalance.delay.ms": "0"}) as broker:
         with Producer(broker.bootstrap_servers) as producer:
             for number in range(5):
                 producer.send("t", b"record %d" % number)
@@ -54,7 +54,9 @@ def two_ends(kind: str) -> tuple[int, int]:
 def read_lines(descriptor: int, count: int) -> bytes:
     data = b""
     while data.count(b"\n") < count:
-        data += os.read(descriptor, 10)
+        piece = os.read(descriptor, 10)
+        assert piece, data
+        data += piece
     return data
 
 

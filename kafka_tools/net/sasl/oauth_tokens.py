@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import AuthenticationFailed, ConfigError
+from kafka_tools.given_files import read_given
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.sasl.oauth_refresh import Window, refresh_at_ms, seconds
 
@@ -124,8 +125,7 @@ class Tokens:
 
 def _from_file(path: str) -> str:
     try:
-        with open(path, "rb") as file:
-            raw = file.read(MAX_TOKEN_BYTES + 1)
+        raw = read_given(path)
     except OSError as error:
         raise ConfigError(f"{URL_KEY}: cannot read {path}: {error.strerror or error}") from error
     return _checked(raw.strip().decode("ascii", "replace") if len(raw) <= MAX_TOKEN_BYTES else "", f"{URL_KEY}: {path}")
