@@ -114,7 +114,7 @@ class Terminal(Output):
         self._coloured = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def _put(self, data: bytes) -> None:
-        from kafka_tools.output.rows import printable
+        from kafka_tools.shown_text import printable
 
         text = printable(data.decode("utf-8", "replace"))
         if self._coloured:

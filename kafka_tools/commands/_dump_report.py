@@ -109,7 +109,7 @@ def report_notes(notes: Notes) -> int:
         _run.complain(PROGRAM, str(finding))
     left = max(0, len(told) - _MOST_LINES) + notes.unlisted
     for path, pairs in notes.gaps.items():
-        _run.note(gaps(path, pairs.items()).rstrip("\n"))
+        _run.note(*gaps(path, pairs.items()).rstrip("\n").split("\n"))
     if left > 0:
         _run.complain(PROGRAM, f"{left} more findings are not listed")
     return _run.FAILED if notes.damage else 0

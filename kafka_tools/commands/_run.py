@@ -106,7 +106,9 @@ def _report(error: Exception, program: str, debug: bool) -> int:
     if debug:
         import traceback
 
-        traceback.print_exception(error)
+        from kafka_tools.shown_text import printable
+
+        _streams.say(printable("".join(traceback.format_exception(error)).rstrip("\n")))
     return error.exit_status if isinstance(error, KafkaToolsError) else FAILED
 
 
@@ -116,22 +118,22 @@ def emit(text: str) -> None:
     A group or client id is whatever some client chose: on a terminal it must not move the cursor or change colours.
     """
     if sys.stdout.isatty():
-        from kafka_tools.output.rows import printable
+        from kafka_tools.shown_text import printable
 
         text = printable(text)
     sys.stdout.write(text)
 
 
 def complain(program: str, message: str, hint: str | None = None) -> None:
-    """One line on stderr that starts with the program's name, and the hint below it.
+    """One line on stderr that starts with the program's name, and the hint below it, whatever brokers put into them.
 
     A word without end, such as a file given as a name, is cut, so that the reason stays in sight.
     """
-    from kafka_tools.output.rows import printable
+    from kafka_tools.shown_text import one_line
 
-    lines = [f"{program}: {printable(_shortened(' '.join(message.split())))}"]
+    lines = [f"{program}: {one_line(_shortened(' '.join(message.split())))}"]
     if hint:
-        lines.append(f"  {_shortened(hint)}")
+        lines.append(f"  {one_line(_shortened(hint))}")
     _streams.say("\n".join(lines))
 
 
@@ -146,9 +148,17 @@ def _shortened(text: str) -> str:
     )
 
 
-def note(message: str) -> None:
-    """A remark for the operator (a warning, a deprecation) on stderr; changes no exit status."""
-    _streams.say(message)
+def note(message: str, *more: str) -> None:
+    """A remark for the operator (a warning, a deprecation) on stderr, a line for each text; changes no exit status.
+
+    An empty line comes first where the message begins with one, as Kafka's tools have it.
+    """
+    from kafka_tools.shown_text import printable
+
+    space = "\n" if message.startswith("\n") else ""
+    _streams.say(
+        space + "\n".join(printable(line).replace("\n", "\\n") for line in (message.removeprefix("\n"), *more))
+    )
 
 
 def finish(result: Rows, output_format: str | None, failed: str = "") -> int:

@@ -5,7 +5,6 @@ Unlike that tool, what failed is on stderr with exit status 1 for the entries th
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -13,6 +12,7 @@ import click
 from kafka_tools.commands import _run
 from kafka_tools.commands._live_names import group_names, topic_names
 from kafka_tools.commands._options import Command, Connection, connection_options, one_of, option, output_options
+from kafka_tools.errors import InputError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
@@ -154,12 +154,16 @@ def _list(admin: AdminClient, resources: list[Resource], principals: tuple[str, 
 def _confirmed(resource: Resource, entries: list[Any]) -> bool:
     """Ask on stderr, answered on standard input, so that a script may pipe its answer. No answer is a no."""
     if entries:
-        listed = "\n".join(f" \t{entry}" for entry in entries)
-        question = f"Are you sure you want to remove ACLs:\n{listed}\n from resource filter `{resource}`? (y/n)"
+        listed = [f" \t{entry}" for entry in entries]
+        _run.note("Are you sure you want to remove ACLs:", *listed, f" from resource filter `{resource}`? (y/n)")
     else:
-        question = f"Are you sure you want to delete all ACLs for resource filter `{resource}`? (y/n)"
-    _run.note(question)
-    return sys.stdin.readline().strip().lower() == "y"
+        _run.note(f"Are you sure you want to delete all ACLs for resource filter `{resource}`? (y/n)")
+    from kafka_tools.given_files import read_answer
+
+    try:
+        return read_answer().strip().lower() == "y"
+    except OSError as error:
+        raise InputError(f"no answer on standard input: {error.strerror or error}") from error
 
 
 def _words(resource: Resource) -> tuple[str, str, str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from kafka_tools.clock import Clock
 from kafka_tools.protocol.schema import ApiMessage
+from kafka_tools.shown_text import one_line
 
 MAX_BODY_CHARS = 4000
 MASK = "***"
@@ -31,7 +32,7 @@ class Trace:
     def event(self, name: str, peer: str, text: str = "") -> None:
         """An event such as ``connection.ready`` at a node."""
         elapsed = self._clock.monotonic_s() - self._start_s
-        self._write(f"{elapsed:9.3f} {name} {peer}{' ' if text else ''}{text}\n")
+        self._write(one_line(f"{elapsed:9.3f} {name} {peer}{' ' if text else ''}{text}") + "\n")
 
     def message(self, name: str, peer: str, message: ApiMessage, version: int, correlation_id: int) -> None:
         """A request sent or a response received, with its contents."""

@@ -10,7 +10,9 @@ import json
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-_CONTROLS = {code: f"\\u{code:04x}" for code in range(127, 160)}
+from kafka_tools.shown_text import STEERING
+
+_CONTROLS = {code: f"\\u{code:04x}" for code in (*range(127, 160), *STEERING)}
 
 
 def write(document: dict[str, Any], stream: TextIO) -> None:

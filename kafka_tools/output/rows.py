@@ -24,13 +24,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TextIO
 
+from kafka_tools.shown_text import one_line
+
 Row = dict[str, Any]
 
 FORMS = ("table", "wide", "json", "jsonl", "yaml", "csv", "tsv", "name")
-
-# C0 and C1 control characters but tab and newline.
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
-_LINE_CONTROLS = _CONTROLS | {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 
 
 class ItemError(NamedTuple):
@@ -158,16 +156,6 @@ def cell(value: Any) -> str:
             return ";".join(f"{one_line(key)}:{cell(each)}" for key, each in value.items())
         return ",".join(f"{one_line(key)}={cell(each)}" for key, each in value.items()) or "-"
     return one_line(str(value))
-
-
-def printable(text: str) -> str:
-    """``text`` with control characters escaped, for a terminal that a name must not be able to command."""
-    return text.translate(_CONTROLS)
-
-
-def one_line(text: str) -> str:
-    """``text`` with line ends and tabs escaped as well, so that a name is one line whatever it holds."""
-    return text.translate(_LINE_CONTROLS)
 
 
 def heading(column: str) -> str:
