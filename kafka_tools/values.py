@@ -12,6 +12,7 @@ import uuid as _uuid
 from typing import NamedTuple
 
 from kafka_tools.errors import InputError
+from kafka_tools.shown_text import one_line
 
 
 class TopicPartition(NamedTuple):
@@ -34,7 +35,8 @@ class Node(NamedTuple):
 
     @property
     def address(self) -> str:
-        return format_address(self.host, self.port)
+        # The host is what a broker said; nothing that it holds may begin another line of a message.
+        return one_line(format_address(self.host, self.port))
 
     def __str__(self) -> str:
         return self.address if self.id < 0 else f"{self.address} (id {self.id})"

@@ -83,7 +83,7 @@ def check_all(document: Any, schema: Schema, place: str) -> None:
     shown = mistakes[1:_MAX_LISTED]
     if len(mistakes) > _MAX_LISTED:
         shown.append(f"and {len(mistakes) - _MAX_LISTED} more")
-    raise InputError(f"{place}: {mistakes[0]}", hint="; ".join(shown) or None)
+    raise InputError(f"{place}: {mistakes[0]}", hint="\n".join(shown) or None)
 
 
 def check(value: Any, schema: Schema, path: str = "") -> list[str]:

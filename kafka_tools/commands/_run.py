@@ -133,7 +133,8 @@ def complain(program: str, message: str, hint: str | None = None) -> None:
 
     lines = [f"{program}: {one_line(_shortened(' '.join(message.split())))}"]
     if hint:
-        lines.append(f"  {one_line(_shortened(hint))}")
+        # A hint may be a list. Its lines are set off, so that none can pass for a complaint.
+        lines += [f"  {one_line(_shortened(line.strip()))}" for line in hint.split("\n")]
     _streams.say("\n".join(lines))
 
 

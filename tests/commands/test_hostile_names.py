@@ -13,6 +13,7 @@ import pytest
 from kafka_tools.commands import _run
 from kafka_tools.errors import ConnectFailed
 from kafka_tools.protocol.schema import Struct
+from kafka_tools.values import Node
 from tests.admin.faults import ITEMS, TOP, set_code
 from tests.commands.fault_table import COMMANDS, Fault, run
 
@@ -102,12 +103,23 @@ def test_hints_notes_and_tracebacks_are_escaped_as_messages_are(capsys) -> None:
     _run._report(error, "kafka-x", debug=True)
     err = capsys.readouterr().err
     assert not OBEYED.search(err), err
-    lines = err.split("\n")
-    assert lines[0].startswith("kafka-x: host ")
-    assert lines[1].startswith("  broker advertises ")
-    assert lines[2] == ""
-    assert lines[3].startswith("left out: ")
-    assert lines[4].startswith("and ")
+    starts = [
+        "kafka-x: host ",
+        "  broker advertises ",
+        "  kafka-topics: all",
+        "",
+        "left out: ",
+        "and ",
+        "kafka-x: cannot",
+    ]
+    for line, start in zip(err.split("\n"), starts, strict=False):
+        assert line.startswith(start), line
+
+
+def test_an_address_is_one_line_whatever_its_host_holds() -> None:
+    for node in (Node(1, f"h{ATTACK}", 9092), Node(-1, f"h{ATTACK}", 9092)):
+        assert len(f"{node} {node.address}".splitlines()) == 1
+        assert not OBEYED.search(f"{node} {node.address}")
 
 
 def test_a_table_of_what_steers_is_complete() -> None:
