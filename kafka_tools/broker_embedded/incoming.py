@@ -1,27 +1,35 @@
-"""Record batches from producers: checked, and brought into the form in which they are stored.
+"""Record batches from producers: judged, and brought into the form in which they are stored.
 
-Rules of Kafka's ``ProduceRequest.validateRecords`` and ``LogValidator``. A batch that needs no change is
-stored as it came; magic 0 and 1 of old producers, and another codec than the topic's, are written anew.
-Knows no log: offsets, leader epoch and append time are given by ``storage.log``.
+Rules of Kafka's ``ProduceRequest.validateRecords``, ``UnifiedLog.analyzeAndValidateRecords`` and ``LogValidator``, in
+their order. A batch that needs no change is stored as it came; magic 0 and 1 of old producers, another codec than the
+topic's, and numbers that only a lenient reader understands are written anew. Attributes of time and the largest
+timestamp are the broker's to set. Knows no log: offsets, leader epoch and append time are given by ``storage.log``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint
+from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records.batches import BatchView, batches
-from kafka_tools.records.build import build_batch
+from kafka_tools.records.build import build_batch, set_times
+from kafka_tools.records.check import ordinary
 from kafka_tools.records.convert import up_convert
-from kafka_tools.records.record import Headers, Record
+from kafka_tools.records.record import NO_TIMESTAMP, Record
+from kafka_tools.records.v2 import read_records
+from kafka_tools.values import TopicPartition
 
 _NEVER_MS = 2**63 - 1
+_INT64 = 1 << 63
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _ZSTD = 4
 _LARGEST_BODY_BYTES = 512 * 1024 * 1024
 """What a batch may hold once decompressed: far beyond any real one, and far below what would end the process."""
+_MOST_TOLD = 1000
+"""So many records at fault are named in an answer: a batch of millions must not make an answer of gigabytes."""
 
 
 class Limits(NamedTuple):
@@ -49,8 +57,8 @@ class Refused(Exception):
         self.records = records or []
 
 
-def take(data: Buffer | None, version: int, limits: Limits, now_ms: int) -> bytearray:
-    """The batches of one partition of a produce request of ``version``, as they are to be stored.
+def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partition: TopicPartition) -> bytearray:
+    """The batches for one partition of a produce request of ``version``, as they are to be stored.
 
     Empty for a request of an old producer without records. Raises Refused.
     """
@@ -59,15 +67,16 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int) -> byte
             raise Refused(error_codes.INVALID_RECORD, "A produce request must contain a record batch.")
         return bytearray()
     try:
-        views = list(batches(data))
-        if version >= 3 and (len(views) != 1 or views[0].magic != 2):
-            raise Refused(
-                error_codes.INVALID_RECORD,
-                "Produce requests of version 3 and later must contain exactly one batch of magic 2 per partition.",
-            )
+        views = _batches(data, version)
         for view in views:
-            _check(view, version, limits, now_ms)
-        taken = _stored_form(data, views, limits)
+            _check_whole(view, limits, partition)
+        if not views:
+            return bytearray()
+        _check_together(views)
+        if views[0].magic == 2:
+            taken = _taken_batch(views[0], limits, now_ms, partition)
+        else:
+            taken = _taken_messages(views, limits, now_ms, partition)
     except UnsupportedCodec as error:
         raise Refused(error_codes.UNSUPPORTED_COMPRESSION_TYPE, str(error)) from error
     except CorruptBatch as error:
@@ -80,120 +89,233 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int) -> byte
     return taken
 
 
-def _check(view: BatchView, version: int, limits: Limits, now_ms: int) -> None:
-    if view.size_bytes > limits.max_batch_bytes:
-        raise Refused(
-            error_codes.MESSAGE_TOO_LARGE,
-            f"The record batch size in the append is {view.size_bytes} bytes which exceeds the maximum configured "
-            f"value of {limits.max_batch_bytes}.",
-        )
-    if not view.crc_ok():
-        raise Refused(error_codes.CORRUPT_MESSAGE, "The CRC of the record batch does not match its contents.")
-    if not 0 <= view.codec < len(_CODECS) or (view.codec == _ZSTD and version < 7):
+def _batches(data: Buffer, version: int) -> list[BatchView]:
+    """The batches in ``data``, if this version of Produce may carry them; an incomplete last one is left out."""
+    found = batches(data)
+    if version < 3:
+        return list(found)
+    first = next(found, None)
+    if first is None:
+        raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} must have a whole record batch per partition.")
+    if first.magic != 2:
+        raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} carries batches of magic 2 only.")
+    if first.codec >= len(_CODECS) or (first.codec == _ZSTD and version < 7):
         raise Refused(
             error_codes.UNSUPPORTED_COMPRESSION_TYPE,
-            f"Produce requests with version {version} do not support compression type {view.codec}.",
+            f"Produce requests with version {version} do not support compression type {first.codec}.",
         )
-    if view.magic == 2:
-        _check_header(view)
-        if not limits.log_append_time:
-            _check_times(view, limits, now_ms)
-    if limits.needs_keys:
-        missing = [index for index, record in enumerate(view.records()) if record.key is None]
-        if missing:
-            message = "Compacted topic cannot accept message without key."
-            code = error_codes.INVALID_RECORD if version >= 8 else error_codes.CORRUPT_MESSAGE
-            raise Refused(code, "One or more records have been rejected", [(index, message) for index in missing])
+    if next(found, None) is not None:
+        raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} must have exactly one batch per partition.")
+    return [first]
+
+
+def _check_whole(view: BatchView, limits: Limits, partition: TopicPartition) -> None:
+    if view.magic == 2 and view.base_offset != 0:
+        raise Refused(
+            error_codes.INVALID_RECORD,
+            f"The baseOffset of the record batch in the append to {partition} should be 0, "
+            f"but it is {view.base_offset}.",
+        )
+    _check_size(view.size_bytes, limits, partition)
+    if not view.crc_ok():
+        raise Refused(error_codes.CORRUPT_MESSAGE, "The CRC of the record batch does not match its contents.")
+    if view.codec >= len(_CODECS):
+        raise Refused(error_codes.UNSUPPORTED_COMPRESSION_TYPE, f"There is no compression type {view.codec} in Kafka.")
+
+
+def _check_size(size_bytes: int, limits: Limits, partition: TopicPartition) -> None:
+    if size_bytes > limits.max_batch_bytes:
+        raise Refused(
+            error_codes.MESSAGE_TOO_LARGE,
+            f"The record batch size in the append to {partition} is {size_bytes} bytes which exceeds the maximum "
+            f"configured value of {limits.max_batch_bytes}.",
+        )
+
+
+def _check_together(views: Sequence[BatchView]) -> None:
+    if len(views) == 1:
+        return
+    if views[0].magic == 2 or any(view.is_compressed for view in views):
+        raise Refused(error_codes.INVALID_RECORD, "Compressed outer record has more than one batch")
+    for view in views:
+        if view.magic != views[0].magic:
+            raise Refused(
+                error_codes.INVALID_RECORD,
+                f"Batch magic {view.magic} is not the same as the first batch's magic byte {views[0].magic}",
+            )
+
+
+# Magic 2
+
+
+def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicPartition) -> bytearray:
+    _check_header(view)
+    body = view.body(limit_bytes=_LARGEST_BODY_BYTES)
+    found = ordinary(body, view.record_count)
+    codec = _stored_codec(view.codec, limits)
+    other_codec = codec != _CODECS[view.codec]
+    base = view.base_timestamp
+    wrong: list[tuple[int, str]] = []
+    if found is None or not -_INT64 <= base + found.least <= base + found.most < _INT64:
+        newest, oldest, null_key, wrong = _unusual(view, body)
+    else:
+        newest, oldest, null_key = base + found.most, base + found.least, found.null_key
+    by_broker = view.timestamp_type == 1  # a time that only a broker may give: to Kafka it is every record's
+    seen_newest, seen_oldest = (view.max_timestamp, view.max_timestamp) if by_broker else (newest, oldest)
+    if (
+        (limits.needs_keys and null_key)
+        or by_broker
+        or not (
+            limits.log_append_time or (_in_time(seen_oldest, limits, now_ms) and _in_time(seen_newest, limits, now_ms))
+        )
+    ):
+        _check_records(view.records(limit_bytes=_LARGEST_BODY_BYTES), by_broker, limits, now_ms, partition)
+    if wrong and view.is_compressed and not other_codec:  # Kafka counts anew only where it takes a batch apart
+        raise Refused(
+            error_codes.INVALID_RECORD, "The offsets of the records in the batch do not count from 0 on.", wrong
+        )
+    if other_codec and not limits.log_append_time and seen_oldest < NO_TIMESTAMP:
+        raise Refused(error_codes.INVALID_TIMESTAMP, "A negative timestamp cannot be written into a new batch.")
+    if other_codec or found is None:
+        return _written_anew(view, codec, limits, partition)
+    taken = bytearray(memoryview(view.buffer)[view.position : view.position + view.size_bytes])
+    newest = max(newest, NO_TIMESTAMP)
+    if not limits.log_append_time and (by_broker or newest != view.max_timestamp):
+        set_times(taken, 0, max_timestamp=newest)
+    return taken
 
 
 def _check_header(view: BatchView) -> None:
-    if view.is_control:
-        raise Refused(error_codes.INVALID_RECORD, "Clients are not allowed to write control records.")
-    if view.is_transactional:
-        raise Refused(error_codes.INVALID_TXN_STATE, "The record batch is not part of an ongoing transaction.")
     count = view.last_offset - view.base_offset + 1
     if view.record_count <= 0 or count != view.record_count:
         raise Refused(
             error_codes.INVALID_RECORD,
             f"Inconsistent batch: {view.record_count} records over {count} offsets.",
         )
+    if view.is_control:
+        raise Refused(error_codes.INVALID_RECORD, "Clients are not allowed to write control records.")
     if view.producer_id >= 0 and view.base_sequence < 0:
         raise Refused(
             error_codes.INVALID_RECORD,
             f"Invalid sequence number {view.base_sequence} in a record batch with producer id {view.producer_id}.",
         )
-    body = view.body(limit_bytes=_LARGEST_BODY_BYTES)
-    if not _adds_up(body, view.record_count):
-        raise Refused(
-            error_codes.INVALID_RECORD, f"The batch claims {view.record_count} records, its contents are others."
-        )
+    if view.is_transactional:
+        raise Refused(error_codes.INVALID_TXN_STATE, "The record batch is not part of an ongoing transaction.")
 
 
-def _adds_up(body: bytes, count: int) -> bool:
-    """Whether ``count`` records, each led by its length, fill the body exactly.
+def _unusual(view: BatchView, body: bytes) -> tuple[int, int, bool, list[tuple[int, str]]]:
+    """What the reference reader says of a batch that is not ordinary.
 
-    The one loop over records of the produce path: lengths of one and two bytes are decoded in place.
+    (largest timestamp, smallest one, whether a key is null, records whose offsets do not count 0, 1, 2). Times are the
+    records' own, whatever the batch says of them. Raises Refused for records that cannot be read.
     """
-    position, end = 0, len(body)
+    newest, oldest, null_key = -_INT64, _INT64, False
+    wrong: list[tuple[int, str]] = []
+    number = 0
     try:
-        for _ in range(count):
-            length = body[position]
-            if length < 0x80:
-                position += 1
-            elif (high := body[position + 1]) < 0x80:
-                length = length & 0x7F | high << 7
-                position += 2
-            else:
-                length, position = read_unsigned_varint(body, position)
-            if length & 1:  # zig-zag: a negative length
-                return False
-            position += length >> 1
-    except (IndexError, ValueError):
-        return False
-    return position == end
+        for record in read_records(body, view.record_count, 0, view.base_timestamp, None, view.base_sequence):
+            newest, oldest = max(newest, record.timestamp), min(oldest, record.timestamp)
+            null_key = null_key or record.key is None
+            if record.offset != number and len(wrong) < _MOST_TOLD:
+                wrong.append((number, f"The record has offset delta {record.offset}, expected is {number}."))
+            number += 1
+    except CorruptBatch as error:
+        text = f"The records of the batch cannot be read: {error}"
+        raise Refused(error_codes.INVALID_RECORD, text, [(number, str(error))]) from error
+    return newest, oldest, null_key, wrong
 
 
-def _check_times(view: BatchView, limits: Limits, now_ms: int) -> None:
-    newest, oldest = view.max_timestamp, view.base_timestamp
-    if newest >= 0 and newest - now_ms > limits.after_max_ms:
-        raise Refused(
-            error_codes.INVALID_TIMESTAMP,
-            f"Timestamp {newest} of message with offset {view.last_offset} is out of range: it is more than "
-            f"{limits.after_max_ms} ms after the broker's time.",
-        )
-    if oldest >= 0 and now_ms - oldest > limits.before_max_ms:
-        raise Refused(
-            error_codes.INVALID_TIMESTAMP,
-            f"Timestamp {oldest} of message with offset {view.base_offset} is out of range: it is more than "
-            f"{limits.before_max_ms} ms before the broker's time.",
-        )
+def _written_anew(view: BatchView, codec: str, limits: Limits, partition: TopicPartition) -> bytearray:
+    taken = build_batch(
+        (
+            (record.timestamp, record.key, record.value, record.headers)
+            for record in view.records(limit_bytes=_LARGEST_BODY_BYTES)
+        ),
+        codec=codec,
+        producer_id=view.producer_id,
+        producer_epoch=view.producer_epoch,
+        base_sequence=view.base_sequence,
+        transactional=view.is_transactional,
+    )
+    _check_size(len(taken), limits, partition)
+    return bytearray(taken)
 
 
-def _stored_form(data: Buffer, views: list[BatchView], limits: Limits) -> bytearray:
-    """The bytes to append: as they came, or written anew in magic 2 and the topic's codec."""
-    if any(view.magic < 2 for view in views):
-        return bytearray(up_convert(views, codec=_stored_codec(max(view.codec for view in views), limits)))
-    taken = bytearray()
-    for view in views:
-        codec = _stored_codec(view.codec, limits)
-        if codec == _CODECS[view.codec]:
-            taken += data[view.position : view.position + view.size_bytes]
+# Magic 0 and 1
+
+
+def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, partition: TopicPartition) -> bytearray:
+    by_broker = views[0].timestamp_type == 1
+    records: list[Record] = []
+    try:
+        for view in views:
+            records += view.records(limit_bytes=_LARGEST_BODY_BYTES)
+    except CorruptBatch as error:
+        raise Refused(error_codes.INVALID_RECORD, f"The messages cannot be read: {error}") from error
+    if any(record.crc_ok is False for record in records):
+        raise CorruptBatch("The CRC of a message in a compressed set does not match its contents.")
+    _check_records(records, by_broker, limits, now_ms, partition)
+    taken = up_convert(views, codec=_stored_codec(max(view.codec for view in views), limits))
+    _check_size(len(taken), limits, partition)
+    return bytearray(taken)
+
+
+# What is asked of each record
+
+
+def _check_records(
+    records: Iterable[Record], by_broker: bool, limits: Limits, now_ms: int, partition: TopicPartition
+) -> None:
+    """Refused, with the records that lack a key or have a time that the topic does not take."""
+    faults: list[tuple[int, str]] = []
+    total, timely = 0, True
+    for number, record in enumerate(records):
+        if limits.needs_keys and record.key is None:
+            text = f"Compacted topic cannot accept message without key in topic partition {partition}"
+        elif not limits.log_append_time and record.timestamp != NO_TIMESTAMP:
+            if _in_time(record.timestamp, limits, now_ms):
+                continue
+            timely = False
+            text = (
+                f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. The timestamp "
+                f"should be within [{now_ms - limits.before_max_ms}, {_int64(now_ms + limits.after_max_ms)}]"
+            )
+        elif by_broker:
+            timely = False
+            text = (
+                f"Invalid timestamp type in message with offset {record.offset}. Producer should not set timestamp "
+                "type to LogAppendTime."
+            )
+        else:
             continue
-        taken += build_batch(
-            [_row(record) for record in view.records()],
-            codec=codec,
-            producer_id=view.producer_id,
-            producer_epoch=view.producer_epoch,
-            base_sequence=view.base_sequence,
-            transactional=view.is_transactional,
-        )
-    return taken
+        total += 1
+        if total <= _MOST_TOLD:
+            faults.append((number, text))
+    if not faults:
+        return
+    if not timely:
+        message = "One or more records have been rejected due to invalid timestamp"
+        raise Refused(error_codes.INVALID_TIMESTAMP, message, faults)
+    shown = ", ".join(f"RecordError(batchIndex={number}, message='{text}')" for number, text in faults[:3])
+    raise Refused(
+        error_codes.INVALID_RECORD,
+        f"One or more records have been rejected due to {total} record errors in total, and only showing the first "
+        f"three errors at most: [{shown}]",
+        faults,
+    )
+
+
+def _in_time(timestamp: int, limits: Limits, now_ms: int) -> bool:
+    return -limits.after_max_ms <= now_ms - timestamp <= limits.before_max_ms
+
+
+def _int64(value: int) -> int:
+    """As Java's long runs over."""
+    return (value + _INT64) % (2 * _INT64) - _INT64
 
 
 def _stored_codec(codec: int, limits: Limits) -> str:
     came_as = _CODECS[codec]
-    return {"producer": came_as, "uncompressed": "none"}.get(limits.codec, limits.codec)
-
-
-def _row(record: Record) -> tuple[int, bytes | None, bytes | None, Headers]:
-    return record.timestamp, record.key, record.value, record.headers
+    if limits.codec == "producer":
+        return came_as
+    return "none" if limits.codec == "uncompressed" else limits.codec

@@ -277,10 +277,18 @@ def patch_batch(
     """
     buffer[position : position + 8] = base_offset.to_bytes(8, "big", signed=True)
     buffer[position + PREFIX_BYTES : position + 16] = leader_epoch.to_bytes(4, "big", signed=True)
-    if append_time_ms is None:
-        return
+    if append_time_ms is not None:
+        set_times(buffer, position, max_timestamp=append_time_ms, appended=True)
+
+
+def set_times(buffer: bytearray, position: int, *, max_timestamp: int, appended: bool = False) -> None:
+    """Set the largest timestamp of the magic 2 batch at ``position``, and whether it is the broker's; and the CRC.
+
+    Attributes that mean nothing are cleared, as in ``DefaultRecordBatch.setMaxTimestamp``.
+    """
     end = position + PREFIX_BYTES + int.from_bytes(buffer[position + 8 : position + 12], "big")
-    buffer[position + 22] |= 8
-    buffer[position + 35 : position + 43] = append_time_ms.to_bytes(8, "big", signed=True)
+    buffer[position + v2.CRC_FROM] = 0
+    buffer[position + v2.CRC_FROM + 1] = buffer[position + v2.CRC_FROM + 1] & 0x77 | appended << 3
+    buffer[position + 35 : position + 43] = max_timestamp.to_bytes(8, "big", signed=True)
     crc = crc32c(buffer[position + v2.CRC_FROM : end])
     buffer[position + v2.CRC_POSITION : position + v2.CRC_FROM] = crc.to_bytes(4, "big")

@@ -149,11 +149,11 @@ def _decode(batches: BatchColumns, arena: memoryview, first: Column, last: Colum
     """The records of batches whose bodies lie in the arena from ``first`` to ``last``."""
     if np.any(batches.counts < 0) or np.any(batches.counts > last - first):
         return None  # a record takes a byte at least: nothing is allocated for a count that lies
-    numbers = _Numbers(arena)
+    numbers = Numbers(arena)
     try:
         begin = _record_starts(numbers, first, last, batches.counts)
         return None if begin is None else _fields(numbers, batches, begin, last)
-    except (IndexError, _Unusual):  # an index: beyond the arena
+    except (IndexError, Unusual):  # an index: beyond the arena
         return None
 
 
@@ -221,11 +221,11 @@ def _decompressed(
     return np.concatenate(([0], last[:-1])) if ends else last, last
 
 
-class _Unusual(Exception):
+class Unusual(Exception):
     """A number that the scalar loop has to look at."""
 
 
-class _Numbers:
+class Numbers:
     """Varints in an arena, many at once. Raises IndexError for positions outside of it."""
 
     def __init__(self, arena: memoryview) -> None:
@@ -233,10 +233,10 @@ class _Numbers:
         self.bytes = np.frombuffer(arena, np.uint8)
         self.pairs: Any = np.ndarray((len(arena) - 1,), "<u2", arena, strides=(1,))
         """Two bytes from each position on."""
-        self._value, self._length, self.step = _tables()
+        self._value, self._length, self.step = tables()
 
     def read(self, position: Column, most_bytes: int) -> tuple[Column, Column]:
-        """(zig-zag numbers, positions behind them). Raises _Unusual if one has more than ``most_bytes``."""
+        """(zig-zag numbers, positions behind them). Raises Unusual if one has more than ``most_bytes``."""
         pair = self.pairs[position]
         value: Column = self._value[pair]
         behind = position + self._length[pair]
@@ -257,14 +257,14 @@ class _Numbers:
             if not open_.size:
                 break
         else:
-            raise _Unusual
+            raise Unusual
         if most_bytes == 5 and int(value.max()) > 0xFFFFFFFF:
-            raise _Unusual
+            raise Unusual
         return (value >> 1) ^ -(value & 1), behind
 
 
 @cache
-def _tables() -> tuple[Column, Column, Column]:
+def tables() -> tuple[Column, Column, Column]:
     """For each pair of bytes: the number it starts with, its length (0: longer), and how far the next record is."""
     pair = np.arange(1 << 16, dtype=np.int64)
     low, high = pair & 0xFF, pair >> 8
@@ -275,7 +275,7 @@ def _tables() -> tuple[Column, Column, Column]:
     return value, length, step
 
 
-def _record_starts(numbers: _Numbers, starts: Column, ends: Column, counts: Column) -> Column | None:
+def _record_starts(numbers: Numbers, starts: Column, ends: Column, counts: Column) -> Column | None:
     """Where the length of every record lies, None if the lengths do not add up."""
     total = int(counts.sum())
     if total > _STEP_COST * int(counts.max(initial=0)):
@@ -323,7 +323,7 @@ def _chain(arena: bytes, starts: list[int], ends: list[int], counts: list[int]) 
     return np.array(positions, np.int64)
 
 
-def _chain_in_step(numbers: _Numbers, starts: Column, ends: Column, counts: Column, total: int) -> Column | None:
+def _chain_in_step(numbers: Numbers, starts: Column, ends: Column, counts: Column, total: int) -> Column | None:
     """Follow the lengths of all batches at the same time: right for many batches. None if there may be a long record.
 
     Every step goes forward and the last one has to end where the batch does, so none has left its batch.
@@ -346,7 +346,7 @@ def _chain_in_step(numbers: _Numbers, starts: Column, ends: Column, counts: Colu
     return begin if np.array_equal(position[remaining > 0], ends[order][remaining > 0]) else None
 
 
-def _fields(numbers: _Numbers, batches: BatchColumns, begin: Column, ends: Column) -> RecordColumns | None:
+def _fields(numbers: Numbers, batches: BatchColumns, begin: Column, ends: Column) -> RecordColumns | None:
     """What is in the records. Only the end of each is checked: to get there, every part has to lie before it."""
     counts = batches.counts
     if not len(begin):
@@ -401,11 +401,12 @@ class HeaderColumns(NamedTuple):
 
 def headers(part: RecordColumns) -> Iterator[HeaderColumns]:
     """The first header of the records that have one, then the second ones, and so on."""
-    numbers = _Numbers(part.arena)
-    return _headers(numbers, part.header_count, numbers.read(part.headers_at, 5)[1])
+    numbers = Numbers(part.arena)
+    return walk_headers(numbers, part.header_count, numbers.read(part.headers_at, 5)[1])
 
 
-def _headers(numbers: _Numbers, count: Column, position: Column) -> Iterator[HeaderColumns]:
+def walk_headers(numbers: Numbers, count: Column, position: Column) -> Iterator[HeaderColumns]:
+    """The first header of each record with one, from ``position`` on, then the second ones, and so on."""
     rows = np.flatnonzero(count)
     at, number = position[rows], 0
     while rows.size:
@@ -417,12 +418,12 @@ def _headers(numbers: _Numbers, count: Column, position: Column) -> Iterator[Hea
         rows, at = rows[more], (value_start + np.maximum(value_size, 0))[more]
 
 
-def _headers_fit(numbers: _Numbers, count: Column, position: Column, stop: Column) -> bool:
+def _headers_fit(numbers: Numbers, count: Column, position: Column, stop: Column) -> bool:
     """Whether the headers of every record end where the record does."""
     if int(count.max()) > MOST_HEADERS:
         return False
     end = position.copy()
-    for found in _headers(numbers, count, position):
+    for found in walk_headers(numbers, count, position):
         if np.any(found.name_size < 0):
             return False
         end[found.rows] = found.value_start + np.maximum(found.value_size, 0)

@@ -37,9 +37,11 @@ def read_records(view: BatchView, limit_bytes: int) -> Iterator[Record]:
         return
     inner = _inner_messages(view, value, limit_bytes)
     absolute_base = 0
-    if view.magic == 1:
+    if view.magic == 1 and offset:  # 0 is what some old producers wrote, whatever they wrapped
         # Some old clients wrote absolute offsets into magic 1 wrappers; like Kafka, trust the wrapper.
         absolute_base = offset - inner[-1][0]
+        if absolute_base < 0:
+            raise CorruptBatch(f"a wrapper has offset {offset}, the last message in it {inner[-1][0]}")
     append_time = timestamp if view.magic == 1 and attributes & _LOG_APPEND_TIME else None
     for inner_offset, _, inner_timestamp, inner_key, inner_value, inner_crc, inner_ok in inner:
         yield Record(

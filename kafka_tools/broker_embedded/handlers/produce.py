@@ -111,7 +111,7 @@ def _append(
             return _error(data.index, error_codes.INVALID_REQUIRED_ACKS)
         log_start_offset = partition.log.log_start_offset
         now_ms = core.clock.now_ms()
-        buffer = take(data.records, call.version, partition.limits, now_ms)
+        buffer = take(data.records, call.version, partition.limits, now_ms, partition.id)
         if not buffer:
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
         appended = partition.log.append(

@@ -1,0 +1,340 @@
+"""Whether a body holds just the records that it says, written in the ordinary way: asked by every produce request.
+
+Four ways to ask: ``in_runs`` looks at records of one shape together, ``in_columns`` at all of them at once, ``walk`` at
+one after the other, and ``v2.read_records`` is the reference. The first three answer None to whatever is not ordinary
+(damage, offsets that do not count 0, 1, 2, lengths below -1, numbers beyond their range): then the reference says what
+it is.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafka_tools.protocol.primitives import read_varint, read_varlong
+
+if TYPE_CHECKING:
+    from kafka_tools.records.columns import Column
+
+COLUMNS_FROM = 96
+"""From this many records on columns are faster than the loop (measured: 45 µs and 0.3 µs a record beside 0.9 µs)."""
+RUNS_FROM = 8
+"""Fewer records of one shape are not worth looking at together."""
+MOST_IN_COLUMNS = 100_000
+"""More records are tiny, and their columns would be larger than the batch."""
+
+_FAR_AWAY = 1 << 30
+"""What the table of lengths holds for those that it does not know: nothing can be read from there."""
+_TWO_BYTES = 8192
+"""The first offset delta that takes three bytes."""
+
+
+class Ordinary(NamedTuple):
+    """What is left to know of ordinary records: their smallest and largest timestamp delta, and if a key is null."""
+
+    least: int
+    most: int
+    null_key: bool
+
+
+def ordinary(body: bytes, count: int) -> Ordinary | None:
+    """Whether ``body`` (decompressed) is exactly ``count`` ordinary records of magic 2; None if it is not."""
+    if not 0 < count <= len(body):
+        return None
+    if count >= RUNS_FROM:
+        found = in_runs(body, count)
+        if found is not None:
+            return found
+    if COLUMNS_FROM <= count <= MOST_IN_COLUMNS:
+        found = in_columns(body, count)
+        if found is not None:
+            return found
+    return walk(body, count)
+
+
+def in_runs(body: bytes, count: int) -> Ordinary | None:
+    """``ordinary``, where records follow one another whose lengths are the same: as programs write them.
+
+    The first record of a run is looked at alone; of the others only the bytes that give it its shape, each in all
+    records at once. Also None where runs are short, or records have headers.
+    """
+    position, number, end = 0, 0, len(body)
+    deltas: set[int] = set()
+    null_key = False
+    lows, highs = _offset_bytes()
+    while number < count:
+        shape = _shape(body, position, number)
+        if shape is None:
+            return None
+        size, fixed, time_at, offset_at = shape
+        left = count - number
+        run = min(left, (64 if number < 64 else _TWO_BYTES) - number, (end - position) // size)
+        for at in fixed:
+            column = body[position + at : position + run * size : size]
+            run = run - len(column.lstrip(column[:1]))
+        if run < min(left, RUNS_FROM):
+            return None
+        stop = position + run * size
+        times = body[position + time_at : stop : size]
+        if not times.isascii() or body[position + offset_at : stop : size] != lows[number : number + run]:
+            return None
+        if number >= 64 and body[position + offset_at + 1 : stop : size] != highs[number : number + run]:
+            return None
+        deltas.update(times)
+        null_key = null_key or body[position + fixed[-3]] == 1
+        position, number = stop, number + run
+    if position != end:
+        return None
+    signed = [(delta >> 1) ^ -(delta & 1) for delta in deltas]
+    return Ordinary(min(signed), max(signed), null_key)
+
+
+def _shape(body: bytes, start: int, number: int) -> tuple[int, list[int], int, int] | None:
+    """Of a record with numbers of one byte and lengths of up to two: (size, where lengths, time and offset lie).
+
+    Positions count from the record's start. The last lengths are those of key, value (its last byte) and headers.
+    None for any other record.
+    """
+    try:
+        at = 1 if body[start] < 0x80 else 2
+        fixed = [0] if at == 1 else [0, 1]
+        time_at = at + 1
+        offset_at = at + 2
+        key_at = offset_at + (1 if number < 64 else 2)
+        key_size = body[start + key_at]
+        value_at = key_at + 1 + (key_size >> 1)
+        value_size = body[start + value_at]
+        wide = value_size >= 0x80
+        fixed += (value_at, key_at, value_at + 1) if wide else (key_at, value_at)
+        if wide:
+            value_size = value_size & 0x7F | body[start + value_at + 1] << 7
+        headers_at = value_at + (2 if wide else 1) + (value_size >> 1)
+        fixed.append(headers_at)
+        size = body[start] if at == 1 else body[start] & 0x7F | body[start + 1] << 7
+        if body[start + headers_at] or number >= _TWO_BYTES or at + (size >> 1) != headers_at + 1:
+            return None
+        odd = key_size >= 0x80 or (key_size & 1 and key_size != 1) or (value_size & 1 and value_size != 1)
+        return (
+            None
+            if odd or size & 1 or size > 0x3FFF or value_size > 0x3FFF
+            else (headers_at + 1, fixed, time_at, offset_at)
+        )
+    except IndexError:
+        return None
+
+
+@cache
+def _offset_bytes() -> tuple[bytes, bytes]:
+    """The first byte of each record's offset delta, and the second where there is one."""
+    numbers = [number << 1 for number in range(_TWO_BYTES)]
+    return (
+        bytes(twice if twice < 0x80 else twice & 0x7F | 0x80 for twice in numbers),
+        bytes(twice >> 7 for twice in numbers),
+    )
+
+
+def walk(body: bytes, count: int) -> Ordinary | None:
+    """``ordinary``, record by record. Numbers of one byte, and lengths of two, are decoded in place."""
+    position, end = 0, len(body)
+    least = most = None
+    null_key = False
+    try:
+        for number in range(count):
+            size = body[position]
+            if size < 0x80:
+                position += 1
+                stop = position + (size >> 1)
+            elif (high := body[position + 1]) < 0x80:
+                position += 2
+                stop = position + ((size & 0x7F | high << 7) >> 1)
+            else:
+                longer, position = read_varint(body, position)
+                stop = position + longer
+            if size & 1:
+                return None
+            delta = body[position + 1]  # behind the attributes, of which no bit has a meaning
+            if delta < 0x80:
+                position += 2
+                delta = (delta >> 1) ^ -(delta & 1)
+            else:
+                delta, position = read_varlong(body, position + 1)
+            if most is None or least is None:
+                least = most = delta
+            elif delta > most:
+                most = delta
+            elif delta < least:
+                least = delta
+            if number < 64:
+                if body[position] != number << 1:
+                    return None
+                position += 1
+            elif number < _TWO_BYTES and body[position + 1] < 0x80:
+                if body[position] & 0x7F | body[position + 1] << 7 != number << 1:
+                    return None
+                position += 2
+            else:
+                delta, position = read_varint(body, position)
+                if delta != number:
+                    return None
+            size = body[position]
+            if size == 1:
+                null_key = True
+                position += 1
+            elif size < 0x80 and not size & 1:
+                position += 1 + (size >> 1)
+            else:
+                size, position = read_varint(body, position)
+                if size < 0:
+                    return None
+                position += size
+            size = body[position]
+            if size < 0x80:
+                position += 1 + (size >> 1)
+            elif (high := body[position + 1]) < 0x80:
+                position += 2 + ((size & 0x7F | high << 7) >> 1)
+            else:
+                longer, position = read_varint(body, position)
+                position += longer
+            if size & 1 and size != 1:
+                return None
+            if body[position]:
+                position = _behind_headers(body, position, stop)
+            else:
+                position += 1
+            if position != stop:
+                return None
+    except (IndexError, ValueError):
+        return None
+    return None if position != end or most is None or least is None else Ordinary(least, most, null_key)
+
+
+def _behind_headers(body: bytes, position: int, stop: int) -> int:
+    """The position behind a record's headers, -1 if they are not ordinary."""
+    count, position = read_varint(body, position)
+    if not 0 <= count <= (stop - position) // 2:  # a header takes two bytes at least
+        return -1
+    for _ in range(count):
+        size = body[position]
+        if size < 0x80 and not size & 1:
+            position += 1 + (size >> 1)
+        else:
+            size, position = read_varint(body, position)
+            if size < 0:
+                return -1
+            position += size
+        size = body[position]
+        if size < 0x80 and (size == 1 or not size & 1):
+            position += 1 + (size >> 1)
+        else:
+            size, position = read_varint(body, position)
+            if size < -1:
+                return -1
+            position += max(size, 0)
+    return position
+
+
+def in_columns(body: bytes, count: int) -> Ordinary | None:
+    """``ordinary``, by columns of numbers of one and two bytes; also None where there are longer ones (times aside)."""
+    import numpy as np
+
+    from kafka_tools.records.columns import Numbers, Unusual
+
+    starts = _chain(body, count)
+    if starts is None:
+        return None
+    tables = _tables()
+    begin = np.array(starts, np.int64)
+    stop = begin[1:]
+    numbers = Numbers(memoryview(body))
+    pairs, bytes_ = numbers.pairs, numbers.bytes
+    try:
+        at = begin[:-1]
+        time, at = numbers.read(at + 2 + (bytes_[at] >= 0x80), 9)  # behind the length and a byte of attributes
+        if count <= _TWO_BYTES:
+            if ((pairs[at] ^ tables.offsets[:count]) & tables.offset_masks[:count]).any():
+                return None
+            at += tables.offset_sizes[:count]
+        else:
+            offset, at = numbers.read(at, 5)
+            if not np.array_equal(offset, np.arange(count)):
+                return None
+        null_key = bool((bytes_[at] == 1).any())
+        at += tables.blob[pairs[at]]
+        at += tables.blob[pairs[at]]
+        if bytes_[at].any():
+            at = _behind_header_columns(body, at)
+        else:
+            at += 1
+        if not np.array_equal(at, stop):
+            return None
+    except (IndexError, Unusual):  # an index: a number that is longer than the tables know, or beyond the body
+        return None
+    return Ordinary(int(time.min()), int(time.max()), null_key)
+
+
+def _chain(body: bytes, count: int) -> list[int] | None:
+    """Where each of ``count`` records starts, and where the last one ends; None if they do not fill the body."""
+    position = 0
+    starts = [0]
+    append = starts.append
+    try:
+        for _ in range(count):
+            size = body[position]
+            if size < 0x80:
+                position += 1 + (size >> 1)
+            elif (high := body[position + 1]) < 0x80:
+                position += 2 + ((size & 0x7F | high << 7) >> 1)
+            else:
+                return None
+            if size & 1:
+                return None
+            append(position)
+    except IndexError:
+        return None
+    return starts if position == len(body) else None
+
+
+class _Tables(NamedTuple):
+    """By pairs of bytes: how far it is from a length behind the bytes that it tells of. By record: the first bytes of
+    its offset delta, which of their bits count, how many they are."""
+
+    blob: Any
+    offsets: Any
+    offset_masks: Any
+    offset_sizes: Column
+
+
+@cache
+def _tables() -> _Tables:
+    import numpy as np
+
+    from kafka_tools.records.columns import tables
+
+    value, length, _ = tables()
+    known = length > 0
+    number = np.arange(_TWO_BYTES)
+    short = number < 64
+    return _Tables(
+        blob=np.where(known & (value >= -1), length + np.maximum(value, 0), _FAR_AWAY).astype(np.int32),
+        offsets=np.where(short, number << 1, number << 1 & 0x7F | 0x80 | number << 1 >> 7 << 8).astype(np.uint16),
+        offset_masks=np.where(short, 0xFF, 0xFFFF).astype(np.uint16),
+        offset_sizes=np.where(short, 1, 2),
+    )
+
+
+def _behind_header_columns(body: bytes, at: Column) -> Column:
+    """The positions behind the headers of records; where they are not ordinary, one that is none."""
+    import numpy as np
+
+    from kafka_tools.records.columns import MARGIN_BYTES, MOST_HEADERS, Numbers, walk_headers
+
+    numbers = Numbers(memoryview(body + bytes(MARGIN_BYTES)))
+    count, position = numbers.read(at, 5)
+    end = position.copy()
+    if int(count.min()) < 0 or int(count.max()) > MOST_HEADERS:
+        return end - len(body) - MARGIN_BYTES
+    for found in walk_headers(numbers, count, position):
+        if np.any(found.name_size < 0) or np.any(found.value_size < -1):
+            return end - len(body) - MARGIN_BYTES
+        end[found.rows] = found.value_start + np.maximum(found.value_size, 0)
+    return end

@@ -1,0 +1,153 @@
+"""What producers may get wrong in a batch: refused with the record at fault, or stored so that anybody can read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_tools.records.batches import BatchView, batches
+from tests.against_kafka.produced_batches import Batch, Header, Parts, varint
+from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> DiskBroker:
+    opened = DiskBroker(tmp_path / "data")
+    opened.create("t")
+    return opened
+
+
+def stored(broker: DiskBroker) -> list[BatchView]:
+    answer = broker.call(fetch_request("t", 0, max_wait_ms=0), 11).responses[0].partitions[0]
+    return list(batches(bytes(answer.records or b"")))
+
+
+def newest(broker: DiskBroker) -> tuple[int, int]:
+    """ListOffsets -3: (error code, timestamp)."""
+    Topic = ListOffsetsRequest.Topic
+    wanted = Topic(name="t", partitions=[Topic.Partition(partition_index=0, timestamp=-3)])
+    answer = broker.call(ListOffsetsRequest(replica_id=-1, topics=[wanted]), 7).topics[0].partitions[0]
+    return answer.error_code, answer.timestamp
+
+
+def spoiled(broker: DiskBroker, codec: str, change: Callable[[Batch], None]) -> bytes:
+    """Three sound records with one change."""
+    batch = Batch([Parts(0), Parts(1), Parts(2)], CODECS.index(codec), base_timestamp=broker.clock.now_ms())
+    change(batch)
+    return batch.encode()
+
+
+def set_second(**changes: Any) -> Callable[[Batch], None]:
+    def change(batch: Batch) -> None:
+        for name, value in changes.items():
+            setattr(batch.records[1], name, value)
+
+    return change
+
+
+UNREADABLE = {
+    "garbage": lambda batch: setattr(batch, "change_body", lambda body: b"\xa5" * len(body)),
+    "key beyond the record": set_second(key_size=varint(500)),
+    "value beyond the record": set_second(value_size=varint(2**31 - 1)),
+    "negative header count": set_second(header_count=varint(-1)),
+    "huge header count": set_second(header_count=varint(2**31 - 1)),
+    "null header name": set_second(headers=[Header(b"a", b"b", name_size=varint(-1))]),
+    "record longer than it says": set_second(behind=b"more"),
+    "number without end": set_second(key_size=b"\xff" * 6),
+    "bytes behind the records": lambda batch: setattr(batch, "behind", b"more"),
+    "more records than it says": lambda batch: batch.records.append(Parts(3)) or setattr(batch, "count", 3),
+}
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("fault", UNREADABLE)
+def test_what_no_client_could_read_is_refused_and_the_record_at_fault_is_named(
+    broker: DiskBroker, fault: str, codec: str
+) -> None:
+    answer = broker.produce("t", spoiled(broker, codec, UNREADABLE[fault]))
+    assert answer.error_code == codes.INVALID_RECORD, answer
+    if fault != "more records than it says":  # which the header of the batch tells by itself
+        expected = {"garbage": 0, "bytes behind the records": 2}.get(fault, 1)
+        assert [error.batch_index for error in answer.record_errors] == [expected]
+        assert answer.error_message
+    assert not stored(broker)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize(
+    "deltas", [(0, 0, 1), (0, 1, 1), (0, 5, 6), (1, 2, 3), (2, 1, 0), (0, -1, 2), (0, 1, 2**31 - 1)]
+)
+def test_offsets_that_repeat_or_skip_never_reach_the_log(
+    broker: DiskBroker, deltas: tuple[int, ...], codec: str
+) -> None:
+    """Kafka stores them as they come if nothing is compressed; here all records can be read."""
+
+    def change(batch: Batch) -> None:
+        for record, delta in zip(batch.records, deltas, strict=True):
+            record.offset_delta = delta
+
+    answer = broker.produce("t", spoiled(broker, codec, change))
+    if codec == "none":
+        assert answer.error_code == 0
+        (view,) = stored(broker)
+        assert [record.offset for record in view.records()] == [0, 1, 2]
+        assert view.crc_ok()
+    else:
+        assert answer.error_code == codes.INVALID_RECORD
+        wrong = [number for number, delta in enumerate(deltas) if number != delta]
+        assert [error.batch_index for error in answer.record_errors] == wrong
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd"])
+def test_a_length_that_lies_in_a_compressed_batch_is_seen(broker: DiskBroker, codec: str) -> None:
+    """Kafka skips over the records of such a batch and keeps it; its consumers then fail."""
+    answer = broker.produce("t", spoiled(broker, codec, set_second(size=varint(2))))
+    assert answer.error_code == codes.INVALID_RECORD
+
+
+@pytest.mark.parametrize("version", [3, 9, 12])
+def test_a_batch_starts_at_offset_0(broker: DiskBroker, version: int) -> None:
+    batch = spoiled(broker, "none", lambda batch: setattr(batch, "base_offset", 7))
+    assert broker.produce("t", batch, version=version).error_code == codes.INVALID_RECORD
+
+
+@pytest.mark.parametrize("claimed", [-1, 0, 2**63 - 1, "one less"])
+@pytest.mark.parametrize("codec", ["none", "lz4"])
+def test_the_largest_timestamp_is_the_brokers_to_set(broker: DiskBroker, claimed: int | str, codec: str) -> None:
+    now_ms = broker.clock.now_ms()
+
+    def change(batch: Batch) -> None:
+        batch.records[1].timestamp_delta = 5
+        batch.max_timestamp = now_ms + 4 if claimed == "one less" else int(claimed)
+
+    assert broker.produce("t", spoiled(broker, codec, change)).error_code == 0
+    (view,) = stored(broker)
+    assert (view.max_timestamp, view.crc_ok()) == (now_ms + 5, True)
+    assert newest(broker) == (0, now_ms + 5)
+
+
+def test_the_kind_of_timestamp_is_the_brokers_to_set(broker: DiskBroker) -> None:
+    batch = spoiled(broker, "none", lambda batch: setattr(batch, "attributes", 0x4148))
+    assert broker.produce("t", batch).error_code == 0
+    (view,) = stored(broker)
+    assert (view.attributes, view.max_timestamp, view.crc_ok()) == (0x40, broker.clock.now_ms(), True)
+    broker.create("c", message_timestamp_type="LogAppendTime")
+    answer = broker.produce("c", batch)
+    assert answer.error_code == codes.INVALID_TIMESTAMP
+    assert [error.batch_index for error in answer.record_errors] == [0, 1, 2]
+
+
+def test_records_out_of_time_are_named(broker: DiskBroker) -> None:
+    answer = broker.produce("t", spoiled(broker, "none", set_second(timestamp_delta=3_700_000)))
+    assert answer.error_code == codes.INVALID_TIMESTAMP
+    assert answer.error_message == "One or more records have been rejected due to invalid timestamp"
+    (error,) = answer.record_errors
+    assert error.batch_index == 1
+    assert f"Timestamp {broker.clock.now_ms() + 3_700_000} of message with offset 1" in error.batch_index_error_message

@@ -1,0 +1,103 @@
+"""The quick checks of produced bodies say what the reference reader says, whatever the bytes."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafka_tools.errors import CorruptBatch
+from kafka_tools.records import check, v2
+from kafka_tools.records.build import encode_record
+from kafka_tools.records.check import Ordinary, in_columns, in_runs, ordinary, walk
+from kafka_tools.records.record import Record
+from tests.against_kafka.produced_batches import FAULTS, sound
+
+Row = tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]
+TIMES = (0, 0, 1, -1, 63, 64, -65, 8191, 8192, 2**40, -(2**62))
+SIZES = (0, 1, 5, 62, 63, 64, 80, 8180, 8195)
+
+
+def rows_of(rng: random.Random) -> list[Row]:
+    """Up to 200 records, of one shape or of any."""
+
+    def part() -> bytes | None:
+        return rng.choice((None, rng.randbytes(rng.choice(SIZES))))
+
+    def row() -> Row:
+        headers = [(rng.choice(("", "name", "x" * 70)), part()) for _ in range(rng.choice((0, 0, 0, 1, 3)))]
+        return rng.choice(TIMES), part(), part(), headers
+
+    count = rng.choice((1, 2, 8, 70, 100, 200))
+    return [row()] * count if rng.random() < 0.5 else [row() for _ in range(count)]
+
+
+def body_of(rows: list[Row]) -> bytes:
+    return b"".join(encode_record(time, number, *rest) for number, (time, *rest) in enumerate(rows))
+
+
+def reference(body: bytes, count: int) -> list[Record] | None:
+    try:
+        return list(v2.read_records(body, count, 0, 0, None, -1))
+    except CorruptBatch:
+        return None
+
+
+def agree(body: bytes, count: int) -> None:
+    """Whoever says that the records are ordinary is right, and all who say so say the same."""
+    records = reference(body, count)
+    said = {result for way in (walk, in_columns, in_runs, ordinary) if (result := way(body, count)) is not None}
+    assert len(said) <= 1
+    if said:
+        assert records is not None
+        assert [record.offset for record in records] == list(range(count))
+        times = [record.timestamp for record in records]
+        assert said == {Ordinary(min(times), max(times), any(record.key is None for record in records))}
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=50, deadline=None)
+def test_sound_records_are_ordinary_to_each(seed: int) -> None:
+    rows = rows_of(random.Random(seed))
+    body = body_of(rows)
+    assert walk(body, len(rows)) is not None
+    agree(body, len(rows))
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=100, deadline=None)
+def test_changed_bytes_are_judged_alike(seed: int) -> None:
+    rng = random.Random(seed)
+    rows = rows_of(rng)
+    body = bytearray(body_of(rows))
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        at = rng.randrange(len(body)) if rng.random() < 0.5 else rng.randrange(min(len(body), 12))
+        body[at] = rng.choice((0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+    changed = bytes(body[: rng.choice((len(body), len(body), len(body) - 1))])
+    agree(changed, max(1, len(rows) + rng.choice((0, 0, 0, -1, 1))))
+
+
+@pytest.mark.parametrize("name", sorted(FAULTS))
+def test_every_kind_of_fault_is_judged_alike(name: str) -> None:
+    rng = random.Random(name)
+    for _ in range(25):
+        batch = sound(rng, 0)
+        FAULTS[name](rng, batch, rng.choice(batch.records))
+        data = batch.encode()
+        count = len(batch.records) if batch.count is None else batch.count
+        if 0 < count < 10_000:
+            agree(data[v2.HEADER_BYTES :], count)
+
+
+def test_each_way_is_taken_where_it_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    alike = body_of([(number // 50, b"key", b"value" * 20, []) for number in range(600)])
+    mixed = body_of([(number, b"key", b"v" * (number % 90), [("a", b"b")]) for number in range(600)])
+    long_times = body_of([(number * 1000, None, b"v" * (number % 90), []) for number in range(9000)])
+    assert in_runs(alike, 600) == in_columns(alike, 600) == walk(alike, 600) == Ordinary(0, 11, False)
+    assert in_runs(mixed, 600) is None
+    assert in_columns(mixed, 600) == walk(mixed, 600) == Ordinary(0, 599, False)
+    assert in_columns(long_times, 9000) == walk(long_times, 9000) == Ordinary(0, 8_999_000, True)
+    monkeypatch.setattr(check, "walk", None)
+    assert ordinary(alike, 600) and ordinary(mixed, 600)
