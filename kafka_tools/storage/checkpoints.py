@@ -7,6 +7,7 @@ reader sees the old one or the new one. Sources: ``CheckpointFile``, ``OffsetChe
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -174,13 +175,26 @@ def write_quorum_state(path: str, document: Mapping[str, Any]) -> None:
 
 
 def replace_file(path: str, data: bytes, *, sync: bool = True) -> None:
-    """Put ``data`` where ``path`` is: a crash leaves the old file or the new one. Raises OSError."""
-    with open(path + ".tmp", "wb") as file:
-        file.write(data)
-        if sync:
-            file.flush()
-            os.fsync(file.fileno())
-    os.replace(path + ".tmp", path)
+    """Put ``data`` where ``path`` is: a crash leaves the old file or the new one, and so does the OSError it raises."""
+    new_path = path + ".tmp"
+    mode = file_mode(os.path.dirname(path))
+    try:
+        with open(new_path, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(new_path, path)
+    except OSError as error:
+        error.filename = error.filename or path
+        with contextlib.suppress(OSError):  # where not even that can be done, the first failure is what counts
+            os.remove(new_path)
+        raise
+
+
+def file_mode(directory: str) -> int:
+    """The mode of a new file: as private as its directory. Raises OSError."""
+    return os.stat(directory or ".").st_mode & 0o666
 
 
 def _small_text(path: str, what: str) -> str:

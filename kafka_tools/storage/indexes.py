@@ -14,6 +14,7 @@ from struct import error as struct_error
 from typing import NamedTuple
 
 from kafka_tools.errors import CorruptIndex
+from kafka_tools.storage.checkpoints import file_mode
 
 OFFSET_ENTRY = Struct(">ii")
 TIME_ENTRY = Struct(">qi")
@@ -146,9 +147,17 @@ def pack_txn_index(entries: Iterable[AbortedTransaction]) -> bytes:
 
 
 def append_entries(path: str, data: bytes) -> None:
-    """Add packed entries at the end of an index file, handed to the kernel in one piece. Raises OSError."""
-    with open(path, "ab", buffering=0) as file:
-        file.write(data)
+    """Add packed entries at the end of an index file: all of them, or OSError and the file as it was."""
+    mode = file_mode(os.path.dirname(path))
+    with open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        size = os.fstat(file.fileno()).st_size
+        left = memoryview(data)
+        try:
+            while left:
+                left = left[file.write(left) :]
+        except OSError:
+            os.ftruncate(file.fileno(), size)
+            raise
 
 
 def _pack(layout: Struct, entries: Iterable[tuple[int, ...]]) -> bytes:

@@ -6,10 +6,13 @@ epoch without records is replaced by the next one.
 
 from __future__ import annotations
 
+import logging
 import os
 
 from kafka_tools.errors import CorruptIndex
 from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, write_leader_epochs
+
+log = logging.getLogger(__name__)
 
 FILE_NAME = "leader-epoch-checkpoint"
 
@@ -58,14 +61,21 @@ class LeaderEpochs:
         kept = [entry for entry in self.entries if entry[1] < end_offset]
         if kept != self.entries:
             self.entries = kept
-            self.save()
+            self._save_if_there_is_room()
 
     def truncate_start(self, start_offset: int) -> None:
         """Forget what lies before ``start_offset``; the epoch that covers it now starts there."""
         before = [entry for entry in self.entries if entry[1] <= start_offset]
         if before and (len(before) > 1 or before[0][1] < start_offset):
             self.entries = [(before[-1][0], start_offset), *self.entries[len(before) :]]
+            self._save_if_there_is_room()
+
+    def _save_if_there_is_room(self) -> None:
+        """What was forgotten may stay in the file: the next append saves, and a start forgets it again."""
+        try:
             self.save()
+        except OSError as error:
+            log.warning("%s names epochs that are gone for now: %s", self._path, error)
 
     def end_offset(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """(epoch, end offset) of the last records with an epoch not above ``epoch``; (-1, -1) if unknown.
@@ -93,6 +103,7 @@ class LeaderEpochs:
         return found
 
     def save(self) -> None:
-        """Replace the file; a reader sees the old one or the new one."""
+        """Replace the file; a reader sees the old one or the new one. Raises OSError."""
+        self.unsaved = True
         write_leader_epochs(self._path, (LeaderEpoch(*entry) for entry in self.entries), sync=False)
         self.unsaved = False

@@ -8,6 +8,8 @@ Knows no topics' policies beyond ``LogConfig``, no replication, no sockets.
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
 import threading
 from bisect import bisect_right
@@ -25,7 +27,13 @@ from kafka_tools.storage.producer_files import append_aborted, end_transaction, 
 from kafka_tools.storage.producer_state import ProducerStates
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
 
+log = logging.getLogger(__name__)
+
 _INDEX_ENTRY_BYTES = 8
+_FOR_WANT_OF_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Failures that pass by themselves and say nothing about what is on the disk already."""
+_RETRY_S = 0.001
+"""How often at most a log that waits for room tries again: a burst of requests is one attempt."""
 _NEVER = 2**63 - 1
 
 
@@ -34,7 +42,7 @@ class OffsetOutOfRange(LogError):
 
 
 class LogOffline(LogError):
-    """Writing to the log failed before: it answers nothing until the broker is started again."""
+    """Writing to the log failed in a way that leaves its end in doubt: it answers nothing until a start checks it."""
 
 
 class LogConfig(NamedTuple):
@@ -96,9 +104,12 @@ class PartitionLog:
         self.epochs = LeaderEpochs(directory)
         self.producers = ProducerStates()
         self.offline: str | None = None
+        """Why nothing can be appended, if so."""
+        self._retry_at_s: float | None = None
+        """From when on, on the monotonic clock, an append of a log that is offline tries again; None for never."""
         self._unflushed = 0
         self.synced_ms = clock.now_ms()
-        self._retired: list[LogSegment] = []
+        self._retired: list[str] = []
 
     @classmethod
     def open(
@@ -113,9 +124,13 @@ class PartitionLog:
     ) -> PartitionLog:
         """Open or make the log. ``clean`` is true only if the broker closed it: else what follows the
         recovery point is checked batch by batch and cut at the first damage."""
-        os.makedirs(directory, exist_ok=True)
-        opened = cls(directory, config, clock)
-        log_recovery.load(opened, clean=clean, recovery_point=recovery_point, log_start_offset=log_start_offset)
+        try:
+            os.makedirs(directory, exist_ok=True)
+            opened = cls(directory, config, clock)
+            log_recovery.load(opened, clean=clean, recovery_point=recovery_point, log_start_offset=log_start_offset)
+        except OSError as error:
+            error.filename = error.filename or directory
+            raise
         return opened
 
     # State
@@ -151,9 +166,10 @@ class PartitionLog:
 
         ``buffer`` is changed in place. With ``from_client`` a batch of an idempotent producer is checked:
         a repeated one is answered with its first offset and nothing is written. Raises
-        OutOfOrderSequence, StaleProducerEpoch, LogOffline, or OSError from the disk.
+        OutOfOrderSequence, StaleProducerEpoch, LogOffline, or OSError from the disk: then nothing was appended, and
+        where only room was wanting (a full disk, a quota, descriptors) the next append may do.
         """
-        if self.offline:
+        if self.offline and not self._may_retry():
             raise LogOffline(f"{self.name} is offline: {self.offline}", path=self.directory)
         views = list(batches(buffer))
         for view in views:
@@ -169,23 +185,60 @@ class PartitionLog:
             )
             next_offset += view.last_offset - view.base_offset + 1
         views = list(batches(buffer))
-        if self._must_roll(len(buffer), views[0].max_timestamp, next_offset):
-            self.roll()
-        if leader_epoch > self.epochs.latest or self.epochs.unsaved:
-            self.epochs.begin(leader_epoch, base_offset)
-            self.epochs.save()
         try:
+            if self._must_roll(len(buffer), views[0].max_timestamp, next_offset):
+                self.roll()
+            if leader_epoch > self.epochs.latest or self.epochs.unsaved:
+                self.epochs.begin(leader_epoch, base_offset)
+                self.epochs.save()
             self.active.append(buffer, views, self.config.index_interval_bytes)
-            self.log_end_offset = next_offset
+        except OSError as error:
+            self._refused(error)
+            raise
+        self.log_end_offset = next_offset
+        try:
             for view in views:
                 self.note_producer(view, self.active)
             self._unflushed += next_offset - base_offset
             if self._unflushed >= self.config.flush_messages:
                 self.sync()
         except OSError as error:
-            self.offline = str(error)
+            self._take_offline(error)
             raise
+        if self.offline:
+            log.info("%s is written again", self.name)
+            self.offline = self._retry_at_s = None
         return Appended(base_offset, next_offset - 1, -1 if append_time_ms is None else append_time_ms)
+
+    def _refused(self, error: OSError) -> None:
+        """An append failed before it counted. Who waits for room is told once, not with each append that is refused."""
+        error.filename = error.filename or self.active.path
+        if self.active.torn or error.errno not in _FOR_WANT_OF_ROOM:
+            self._take_offline(error)
+            return
+        if not self.waits_for_room:
+            log.error(
+                "%s cannot be written: %s. What it holds is whole and is served; writes are tried again",
+                self.name, error,
+            )  # fmt: skip
+        self.offline = str(error)
+        self._retry_at_s = self.clock.monotonic_s() + _RETRY_S
+
+    @property
+    def waits_for_room(self) -> bool:
+        """Whether it is offline for no more than want of room: it can be read, and is written once there is some."""
+        return self._retry_at_s is not None
+
+    def _may_retry(self) -> bool:
+        return self._retry_at_s is not None and self.clock.monotonic_s() >= self._retry_at_s
+
+    def _take_offline(self, error: OSError) -> None:
+        error.filename = error.filename or self.active.path
+        self.offline, self._retry_at_s = str(error), None
+        log.error(
+            "%s is offline: %s. Its end is in doubt; see to the disk, then restart the broker, which checks it",
+            self.name, error,
+        )  # fmt: skip
 
     def note_producer(self, view: BatchView, segment: LogSegment | None) -> None:
         """Take a batch with final offsets into the producer state; also how that state is rebuilt.
@@ -244,7 +297,7 @@ class PartitionLog:
             self.recovery_point = max(self.recovery_point, end_offset)
         except OSError as error:
             if segment in self.segments:
-                self.offline = f"sync of {segment.path} failed: {error}"
+                self._take_offline(error)
 
     # Reading
 
@@ -313,9 +366,9 @@ class PartitionLog:
                 f"offset {offset} of {self.name} is not within {self.log_start_offset} to {self.log_end_offset}"
             )
         self.log_start_offset = offset
-        self.epochs.truncate_start(offset)
         while len(self.segments) > 1 and self.segments[1].base_offset <= offset:
             self._retire_first()
+        self.epochs.truncate_start(offset)
 
     def enforce_retention(self) -> int:
         """Delete segments that are too old or too many bytes; returns how many went.
@@ -354,17 +407,22 @@ class PartitionLog:
         self.set_segments(self.segments[1:])
         segment.close()
         for path in segment.files():
-            if os.path.exists(path):
-                os.replace(path, path + ".deleted")
-        self._retired.append(segment)
+            try:
+                if os.path.exists(path):
+                    os.replace(path, path + ".deleted")
+                    self._retired.append(path + ".deleted")
+            except OSError as error:
+                log.warning("%s cannot be renamed for deletion: %s", path, error)
+                self._retired.append(path)
 
     def remove_retired(self) -> None:
-        """Delete the files of segments that were retired before."""
-        for segment in self._retired:
-            for path in segment.files():
-                if os.path.exists(path + ".deleted"):
-                    os.remove(path + ".deleted")
-        self._retired.clear()
+        """Delete the files of segments that were retired before; one that cannot be is left to the next start."""
+        retired, self._retired = self._retired, []
+        for path in retired:
+            try:
+                os.remove(path)
+            except OSError as error:
+                log.warning("%s cannot be deleted: %s", path, error)
 
     @property
     def has_retired(self) -> bool:
@@ -400,20 +458,32 @@ class PartitionLog:
 
     def sync_if_due(self) -> None:
         """``sync`` if ``flush_ms`` have passed since the last one; a failure takes the log offline."""
-        if not self.offline and self.clock.now_ms() - self.synced_ms >= self.config.flush_ms:
+        if (not self.offline or self.waits_for_room) and self.clock.now_ms() - self.synced_ms >= self.config.flush_ms:
             try:
                 self.sync()
             except OSError as error:
-                self.offline = str(error)
+                self._take_offline(error)
                 raise
 
-    def close(self, *, clean: bool = True) -> None:
-        """Close the files. ``clean`` completes indexes, writes the producer snapshot and syncs, as at a
-        regular stop; without it the files stay as a killed process leaves them."""
-        if clean and not self.offline and self.recovery_point < self.log_end_offset:
-            self.active.seal()
-            write_snapshot(self, self.log_end_offset)
-            self.active.sync()
-            self.recovery_point = self.log_end_offset
+    def close(self, *, clean: bool = True) -> bool:
+        """Close the files; returns whether they are complete, so that the next start may trust them.
+
+        ``clean`` completes indexes, writes the producer snapshot and syncs, as at a regular stop; without it, and
+        where that fails, the files stay as a killed process leaves them.
+        """
+        complete = clean and (not self.offline or self.waits_for_room)
+        try:
+            if complete and self.recovery_point < self.log_end_offset:
+                self.active.seal()
+                write_snapshot(self, self.log_end_offset)
+                self.active.sync()
+                self.recovery_point = self.log_end_offset
+            if complete:
+                self.active.give_back()
+        except OSError as error:
+            log.error("%s cannot be completed, the next start checks it: %s", self.name, error)
+            complete = False
         for segment in self.segments:
-            segment.close(clean=clean)
+            segment.close()
+        self._retired.clear()  # the next start removes them; the directory may be another log's by then
+        return complete

@@ -57,13 +57,15 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
         if suspect:
             recovered_from = segment.base_offset if recovered_from is None else recovered_from
             end_offset, damaged = recover_segment(opened, segment)
+            if next_base is not None and not damaged:
+                _tell_gap(opened, segment, end_offset, next_base)
         else:
             try:
                 segment.load_indexes()
             except CorruptIndex as error:
                 log.warning("%s: rebuilding the indexes of segment %d: %s", opened.name, segment.base_offset, error)
                 rebuild_indexes(opened, segment)
-            end_offset = next_base if next_base is not None else _end_of(segment)
+            end_offset = _end_of(segment) if next_base is None else _checked_end(opened, segment, next_base)
     opened.set_segments(kept)
     opened.log_end_offset = end_offset
     if end_offset < opened.log_start_offset:
@@ -141,6 +143,23 @@ def _end_of(segment: LogSegment) -> int:
         end_offset = last_offset + 1
         position += size_bytes
     return end_offset
+
+
+def _checked_end(opened: PartitionLog, segment: LogSegment, next_base: int) -> int:
+    """Where the next segment begins; told is what should lie before it and does not."""
+    try:
+        _tell_gap(opened, segment, _end_of(segment), next_base)
+    except CorruptBatch as error:
+        log.warning("%s: %s", opened.name, error)
+    return next_base
+
+
+def _tell_gap(opened: PartitionLog, segment: LogSegment, end_offset: int, next_base: int) -> None:
+    if end_offset < next_base:  # nothing here compacts: a log has every offset
+        log.warning(
+            "%s: offsets %d to %d are gone: %s ends before them and %s begins after them",
+            opened.name, end_offset, next_base - 1, segment.path, names.log_file_name(next_base),
+        )  # fmt: skip
 
 
 def recover_segment(opened: PartitionLog, segment: LogSegment) -> tuple[int, bool]:

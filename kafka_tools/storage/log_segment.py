@@ -9,6 +9,7 @@ the last one; time entries only with ascending timestamps; one more time entry w
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import random
 from array import array
@@ -19,8 +20,11 @@ from struct import Struct, iter_unpack
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
 from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, BatchView, batches
 from kafka_tools.records.v2 import HEADER_BYTES
+from kafka_tools.storage.checkpoints import file_mode
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, append_entries, read_packed
 from kafka_tools.storage.names import file_name
+
+log = logging.getLogger(__name__)
 
 _HEAD = Struct(">qiib")  # base offset, length, leader epoch, magic
 _MAGIC_2_HEAD = Struct(">qiibIhi")  # ... crc, attributes, last offset delta
@@ -52,17 +56,15 @@ class LogSegment:
         self.first_timestamp = -1
         self.roll_early = random.random()
         """The share of ``segment.jitter.ms`` by which this segment rolls early, so that not all roll at once."""
+        self.torn = False
+        """Whether part of a batch may lie behind ``size``, since a failed write could not be undone."""
         self._preallocated = False
         self._fd = -1
         try:
             self.size = os.stat(self.path).st_size
         except FileNotFoundError:
-            for path in (self.path, self.index_path, self.time_index_path):
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
             self.size = 0
-            if preallocate_bytes:
-                os.posix_fallocate(self.fd, 0, preallocate_bytes)
-                self._preallocated = True
+            self._create(preallocate_bytes)
         # In memory: the offset index relative to base_offset, the time index as lists.
         self._index_offsets: array[int] = array("i")
         self._index_positions: array[int] = array("i")
@@ -72,6 +74,23 @@ class LogSegment:
         self._pending_times: list[bytes] = []
         self._bytes_since_index = 0
         self._hints: dict[int, int] = {}
+
+    def _create(self, preallocate_bytes: int) -> None:
+        """The segment's files: all of them, or none if the disk refuses one."""
+        paths = (self.path, self.index_path, self.time_index_path)
+        mode = file_mode(os.path.dirname(self.path))
+        try:
+            for path in paths:
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, mode))
+            if preallocate_bytes:
+                os.posix_fallocate(self.fd, 0, preallocate_bytes)
+                self._preallocated = True
+        except OSError:
+            self.close()
+            for path in paths:
+                if os.path.exists(path):
+                    os.remove(path)
+            raise
 
     @property
     def fd(self) -> int:
@@ -83,7 +102,7 @@ class LogSegment:
     # Appending
 
     def append(self, buffer: bytes | bytearray | memoryview, views: list[BatchView], interval_bytes: int) -> None:
-        """Write batches whose offsets are final. Raises OSError, with the file as it was before."""
+        """Write batches whose offsets are final. Raises OSError, with the file as it was before unless ``torn``."""
         start = self.size
         self._write(buffer)
         for view in views:
@@ -104,13 +123,15 @@ class LogSegment:
         self._bytes_since_index += view.size_bytes
 
     def _write(self, buffer: bytes | bytearray | memoryview) -> None:
-        written = 0
+        written, fd = 0, self.fd
         try:
-            written = os.pwrite(self.fd, buffer, self.size)
+            written = os.pwrite(fd, buffer, self.size)
             while written < len(buffer):
-                written += os.pwrite(self.fd, memoryview(buffer)[written:], self.size + written)
+                written += os.pwrite(fd, memoryview(buffer)[written:], self.size + written)
         except OSError:
-            os.ftruncate(self.fd, self.size)  # no torn batch stays behind a failed append
+            self.torn = True
+            os.ftruncate(fd, self.size)  # no torn batch stays behind a failed append
+            self.torn = False
             raise
         self.size += written
 
@@ -121,7 +142,10 @@ class LogSegment:
         self._index_positions.append(position)
         self._pending.append(OFFSET_ENTRY.pack(relative_offset, position))
         if len(self._pending) >= _PENDING_ENTRIES:
-            self.flush_indexes()
+            try:
+                self.flush_indexes()
+            except OSError as error:  # the batch is written, and the entries wait for the next time
+                log.warning("index entries of %s stay in memory for now: %s", self.path, error)
 
     def _add_time_entry(self) -> None:
         if self.max_timestamp > (self._times[-1] if self._times else -1):
@@ -144,9 +168,9 @@ class LogSegment:
         """No more appends: the time index gets the newest timestamp and the indexes are complete."""
         self._add_time_entry()
         self.flush_indexes()
-        self._give_back()
+        self.give_back()
 
-    def _give_back(self) -> None:
+    def give_back(self) -> None:
         """Cut off what was preallocated and not needed."""
         if self._preallocated:
             os.ftruncate(self.fd, self.size)
@@ -188,8 +212,9 @@ class LogSegment:
 
     def reset_indexes(self) -> None:
         """Empty both indexes; ``note`` fills them again."""
+        mode = file_mode(os.path.dirname(self.path))
         for path in (self.index_path, self.time_index_path):
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644))
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode))
         self._index_offsets, self._index_positions = array("i"), array("i")
         self._times, self._time_offsets = [], []
         self._pending.clear()
@@ -328,10 +353,8 @@ class LogSegment:
         index = bisect_right(self._index_offsets, offset) - 1
         return self._index_positions[index] if index >= 0 else 0
 
-    def close(self, *, clean: bool = True) -> None:
-        """Let go of the file; after ``clean=False`` it looks as a killed process leaves it."""
-        if clean:
-            self._give_back()
+    def close(self) -> None:
+        """Let go of the file, which stays as it is."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

@@ -433,7 +433,7 @@ def test_a_failed_write_leaves_no_part_of_the_batch(
         log.append(batch(1, 1), leader_epoch=0)
     monkeypatch.undo()
     assert os.path.getsize(log.active.path) == size
-    assert log.offline
+    assert log.offline and log.waits_for_room
     log.close(clean=False)
     assert reopen(clean=False).log_end_offset == 1
 
