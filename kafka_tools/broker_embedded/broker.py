@@ -16,13 +16,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TypeVar
 
+from kafka_tools.broker_embedded.cluster_state import check_state
 from kafka_tools.broker_embedded.core import Core, node_id_of
 from kafka_tools.broker_embedded.data_dirs import DataDirs
 from kafka_tools.broker_embedded.endpoints import endpoints_of
 from kafka_tools.broker_embedded.listener import Server
 from kafka_tools.broker_embedded.local_store import LocalStore
 from kafka_tools.clock import Clock, SystemClock
-from kafka_tools.errors import ConfigError, KafkaToolsError
+from kafka_tools.errors import ConfigError, KafkaToolsError, LogError
 from kafka_tools.values import format_address
 
 log = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class RunningBroker:
         self.server: Server | None = None
 
     async def start(self) -> None:
-        """Replay, recover, listen. Raises ConfigError for bad settings, LogError or OSError for bad files."""
+        """Replay, recover, listen. Raises ConfigError for bad settings, LogError for bad files and disks."""
         properties = resolved(self._properties)
         endpoints = endpoints_of(properties)
         self.core = open_core(properties, data_dirs=self._data_dirs, clock=self._clock, release=self._release)
@@ -98,22 +99,37 @@ def resolved(properties: Mapping[str, str]) -> dict[str, str]:
 def open_core(
     properties: Mapping[str, str], *, data_dirs: Sequence[str], clock: Clock, release: str | None = None
 ) -> Core:
-    """A started core over its directories. Raises ConfigError, LogError or OSError."""
+    """A started core over its directories. Raises ConfigError or LogError, a disk that refuses included."""
     dirs = DataDirs(data_dirs, node_id=node_id_of(properties), cluster_id=properties.get("cluster.id") or None)
+    core = None
     try:
-        store = LocalStore(dirs.paths[0], clock, clean=dirs.clean[dirs.paths[0]])
+        check_state(dirs)
+        store = LocalStore(dirs.metadata_dir, clock, clean=dirs.clean[dirs.metadata_dir])
         core = Core(properties=properties, dirs=dirs, store=store, clock=clock, release=release)
         core.start()
-    except BaseException:
+    except BaseException as error:
+        if core is not None:
+            core.close(clean=False)
         dirs.unlock()
+        if isinstance(error, OSError):
+            place = str(error.filename or ", ".join(dirs.paths))
+            raise LogError(f"the broker cannot start: {place}: {error.strerror or error}", path=place) from error
         raise
     return core
 
 
 def data_dirs_of(properties: Mapping[str, str]) -> list[str]:
-    """The directories that server.properties names: log.dirs, else log.dir; empty if neither is set."""
-    text = properties.get("log.dirs") or properties.get("log.dir") or ""
-    return [part.strip() for part in text.split(",") if part.strip()]
+    """The directories that server.properties names: log.dirs, else log.dir; empty if neither is there.
+
+    Raises ConfigError for one that is there and names none: an unset variable must not mean a temporary directory.
+    """
+    text = properties.get("log.dirs", properties.get("log.dir"))
+    if text is None:
+        return []
+    found = [part.strip() for part in text.split(",")]
+    if not all(found):
+        raise ConfigError(f"log.dirs: '{text}' has an empty name of a directory")
+    return found
 
 
 class EmbeddedBroker:
@@ -122,11 +138,13 @@ class EmbeddedBroker:
     >>> with EmbeddedBroker() as broker:
     ...     producer_config = {"bootstrap.servers": broker.bootstrap_servers}
 
-    ``data_dir`` keeps the data; without one a temporary directory is used and removed by ``stop``.
+    ``data_dir`` keeps the data: an empty directory, one of this broker, or one that is not there yet. Several are
+    given as ``log.dirs`` in ``config``. Without any a temporary directory is used and removed by ``stop``.
     ``listeners`` are texts, or one text with commas, such as "PLAINTEXT://127.0.0.1:0" (the default: a free port of
     loopback).
     ``release`` such as "2.2" makes it advertise what that Kafka release does. ``config`` holds what
-    server.properties would. Raises what the start failed with.
+    server.properties would. A start that fails raises a KafkaToolsError: ConfigError for settings, directories and
+    listeners that cannot be used, LogError for files and disks.
     """
 
     def __init__(
@@ -136,10 +154,12 @@ class EmbeddedBroker:
         release: str | None = None,
         config: Mapping[str, object] | None = None,
     ) -> None:
-        self._given_dir = None if data_dir is None else os.fspath(data_dir)
+        self._given_dirs = None if data_dir is None else [os.fspath(data_dir)]
         self._listeners = listeners.split(",") if isinstance(listeners, str) else list(listeners)
         self._release = release
         self._config = {key: _text(value) for key, value in (config or {}).items()}
+        if self._given_dirs is None:
+            self._given_dirs = data_dirs_of(self._config) or None
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: RunningBroker | None = None
@@ -153,10 +173,15 @@ class EmbeddedBroker:
 
     @property
     def data_dir(self) -> str:
-        """The directory of the logs."""
-        if self._given_dir is None and self._temporary is None:
+        """The directory of the logs, the first of several."""
+        return self._data_dirs()[0]
+
+    def _data_dirs(self) -> list[str]:
+        if self._given_dirs is not None:
+            return self._given_dirs
+        if self._temporary is None:
             self._temporary = tempfile.mkdtemp(prefix="kafka-tools-broker-")
-        return self._given_dir or self._temporary or ""
+        return [self._temporary]
 
     def __enter__(self) -> EmbeddedBroker:
         return self.start()
@@ -229,7 +254,7 @@ class EmbeddedBroker:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
         properties = {**DEFAULTS_FOR_TESTS, "listeners": ",".join(self._listeners), **self._config}
-        self._running = RunningBroker(properties, data_dirs=[self.data_dir], release=self._release)
+        self._running = RunningBroker(properties, data_dirs=self._data_dirs(), release=self._release)
         await self._running.start()
         assert self._running.server is not None
         self._bound = [str(endpoint) for endpoint in self._running.server.bound]

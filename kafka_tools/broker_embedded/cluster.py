@@ -20,6 +20,8 @@ from kafka_tools.values import Node
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
 
+METADATA_TOPIC = "__cluster_metadata"
+"""The log of the cluster's own state (KIP-595): no topic, and no client makes one of this name."""
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 

@@ -29,8 +29,11 @@ class ClusterStore(Protocol):
     def replay(self) -> Iterator[Stored]:
         """Every record appended so far, oldest first."""
 
-    def close(self, *, clean: bool = True) -> None:
-        """Let go of files; without ``clean`` they stay as a killed process leaves them."""
+    def close(self, *, clean: bool = True) -> bool:
+        """Let go of files; without ``clean`` they stay as a killed process leaves them.
+
+        Returns whether they are complete, so that the next start may trust them.
+        """
 
 
 class MemoryStore:
@@ -49,5 +52,5 @@ class MemoryStore:
     def replay(self) -> Iterator[Stored]:
         yield from list(self.records)
 
-    def close(self, *, clean: bool = True) -> None:
-        pass
+    def close(self, *, clean: bool = True) -> bool:
+        return clean

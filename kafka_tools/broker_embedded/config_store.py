@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kafka_tools.config_definitions.broker_names import broker_row, broker_synonyms, listener_base
@@ -106,18 +106,18 @@ class BrokerView(View):
 
 
 class TopicView(View):
-    """The configs of one topic, by the topic's names."""
+    """The configs of one topic, by the topic's names; ``overrides`` gives what is set for it."""
 
-    def __init__(self, store: ConfigStore, name: str) -> None:
+    def __init__(self, store: ConfigStore, overrides: Callable[[], Mapping[str, str]]) -> None:
         super().__init__()
         self._store = store
-        self._name = name
+        self._overrides = overrides
 
     def _find(self, name: str) -> Value:
         from kafka_tools.config_definitions import topic
 
         row = topic.TABLE[name]
-        text = self._store.dynamic(TOPIC, self._name).get(name)
+        text = self._overrides().get(name)
         return parse(name, row[0], text) if text is not None else self._store.topic_default(name)
 
 
@@ -165,8 +165,12 @@ class ConfigStore:
     def topic(self, name: str) -> View:
         view = self._views.get((TOPIC, name))
         if view is None:
-            view = self._views[TOPIC, name] = TopicView(self, name)
+            view = self._views[TOPIC, name] = TopicView(self, lambda: self.dynamic(TOPIC, name))
         return view
+
+    def topic_with(self, overrides: Mapping[str, str]) -> View:
+        """The configs that a topic with these overrides would have."""
+        return TopicView(self, lambda: overrides)
 
     def group(self, group_id: str) -> View:
         view = self._views.get((GROUP, group_id))

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.broker_embedded.cluster import Cluster
+from kafka_tools.broker_embedded.cluster_state import check_topics
 from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.fetch_sessions import FetchSessions
 from kafka_tools.broker_embedded.partitions import Logs
@@ -103,9 +104,10 @@ class Core:
         self.dispatcher = Dispatcher(self, release_versions(release))
 
     def start(self) -> None:
-        """Replay the store, open every log, begin a leader epoch, load the coordinators."""
+        """Replay the store, open every log, begin a leader epoch, load the coordinators. Raises LogError or OSError."""
         for record in self.store.replay():
             self.apply(record)
+        check_topics(self.cluster)
         self.features.begin()
         self._begin_leader_epochs()
         self.logs.open_all()
@@ -187,11 +189,15 @@ class Core:
             self.on_broker_config()
 
     def close(self, *, clean: bool = True) -> None:
-        """Close logs and store. ``clean=False`` leaves the files as a killed process would."""
-        self.logs.close(clean=clean)
-        self.store.close(clean=clean)
+        """Close logs and store. ``clean=False`` leaves the files as a killed process would.
+
+        A directory in which something could not be completed is not marked as clean: the next start checks its logs.
+        """
+        unfinished = self.logs.close(clean=clean)
+        if not self.store.close(clean=clean):
+            unfinished.add(self.dirs.metadata_dir)
         if clean:
-            self.dirs.mark_clean()
+            self.dirs.mark_clean([path for path in self.dirs.paths if path not in unfinished])
         self.dirs.unlock()
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from kafka_tools.broker_embedded.cluster_state import MEND
 from kafka_tools.broker_embedded.cluster_store import LEADER_EPOCH
+from kafka_tools.broker_embedded.data_dirs import METADATA_DIRECTORY
 from kafka_tools.clock import Clock
-from kafka_tools.errors import LogError, WireError
+from kafka_tools.errors import CorruptBatch, LogError, WireError
 from kafka_tools.protocol.codec import decode_prefix, encode_into
 from kafka_tools.protocol.primitives import read_unsigned_varint, write_unsigned_varint
 from kafka_tools.protocol.schema import Stored
@@ -19,7 +21,6 @@ from kafka_tools.protocol.stored.cluster_metadata import RECORDS
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage.log import LogConfig, PartitionLog
 
-DIRECTORY = "__cluster_metadata-0"
 _FRAME_VERSION = 1
 _VERSIONS = {"RegisterBrokerRecord": 3, "PartitionRecord": 1, "PartitionChangeRecord": 1}
 """Versions written where the newest is not needed, so that older tools can read the log as well."""
@@ -28,11 +29,12 @@ _VERSIONS = {"RegisterBrokerRecord": 3, "PartitionRecord": 1, "PartitionChangeRe
 class LocalStore:
     """A ClusterStore in ``data_dir``. One change is one batch: its CRC makes it whole or absent."""
 
-    def __init__(self, data_dir: str, clock: Clock, *, clean: bool) -> None:
+    def __init__(self, data_dir: str, clock: Clock, *, clean: bool, directory: str = METADATA_DIRECTORY) -> None:
+        """``directory``: the name of the log's directory in ``data_dir``. Raises LogError or OSError."""
         self._clock = clock
-        self._log = PartitionLog.open(
-            os.path.join(data_dir, DIRECTORY), LogConfig(delete=False, segment_ms=2**63 - 1), clock, clean=clean
-        )
+        directory = os.path.join(data_dir, directory)
+        _make_private(directory)
+        self._log = PartitionLog.open(directory, LogConfig(delete=False, segment_ms=2**63 - 1), clock, clean=clean)
 
     @property
     def end_offset(self) -> int:
@@ -45,15 +47,31 @@ class LocalStore:
         self._log.append(bytearray(batch), leader_epoch=LEADER_EPOCH, from_client=False)
 
     def replay(self) -> Iterator[Stored]:
-        for view in self._log.walk():
-            if view.is_control:
-                continue
-            for record in view.records():
-                if record.value is not None:
-                    yield decode_record(record.value, f"{self._log.directory} at offset {record.offset}")
+        try:
+            for view in self._log.walk():
+                if not view.crc_ok():
+                    where = f"{self._log.directory} at offset {view.base_offset}"
+                    raise CorruptBatch(f"{where}: the CRC of a batch does not match", path=self._log.directory)
+                if view.is_control:
+                    continue
+                for record in view.records():
+                    if record.value is not None:
+                        yield decode_record(record.value, f"{self._log.directory} at offset {record.offset}")
+        except LogError as error:
+            error.hint = error.hint or MEND
+            raise
 
-    def close(self, *, clean: bool = True) -> None:
-        self._log.close(clean=clean)
+    def close(self, *, clean: bool = True) -> bool:
+        return self._log.close(clean=clean)
+
+
+def _make_private(directory: str) -> None:
+    """The state holds credentials: only the broker's user may read it. New files are as private as the directory."""
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    os.chmod(directory, 0o700)
+    for entry in os.scandir(directory):
+        if entry.is_file(follow_symlinks=False):
+            os.chmod(entry.path, 0o600)
 
 
 def encode_record(record: Stored) -> bytes:

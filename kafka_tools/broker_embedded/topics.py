@@ -1,18 +1,21 @@
 """Making, growing and deleting topics: names, placement, the records of each change, and the logs.
 
-Rules and texts are those of Kafka's ``ReplicationControlManager`` and ``Topic``. A change is committed
-first and then carried out on disk; a start finishes what a crash interrupted in between.
+Rules and texts are those of Kafka's ``ReplicationControlManager`` and ``Topic``. Logs are made first and committed
+then, so that a disk that refuses leaves no topic; what is deleted is committed first. A start finishes what a crash
+interrupted in between.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, Topic
+from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, METADATA_TOPIC, Topic
 from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.errors import LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import (
@@ -23,13 +26,17 @@ from kafka_tools.protocol.stored.cluster_metadata import (
 )
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.config_store import View
     from kafka_tools.broker_embedded.core import Core
+
+log = logging.getLogger(__name__)
 
 MAX_NAME_LENGTH = 249
 MAX_PARTITIONS_PER_REQUEST = 10_000
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
-_TOPIC_RESOURCE = 2
-_SYSTEM_CONFIGS = {
+TOPIC_RESOURCE = 2
+"""``ConfigResource.Type.TOPIC`` in a ConfigRecord."""
+SYSTEM_CONFIGS = {
     "__consumer_offsets": {"cleanup.policy": "compact", "compression.type": "producer"},
     "__transaction_state": {
         "cleanup.policy": "compact",
@@ -61,8 +68,15 @@ def check_total(partitions: Iterable[int]) -> None:
         raise refuse(error_codes.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 
+def check_not_the_brokers_own(name: str) -> None:
+    """BrokerError for the name of the cluster's metadata log, whoever asks (``ControllerApis.createTopics``)."""
+    if name == METADATA_TOPIC:
+        raise refuse(error_codes.INVALID_REQUEST, f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
+
+
 def check_new_name(core: Core, name: str, others: Iterable[str]) -> None:
     """BrokerError if a topic of this name cannot be made. ``others`` are those whose names it must not resemble."""
+    check_not_the_brokers_own(name)
     if core.cluster.topic(name):
         raise refuse(error_codes.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     problem = name_problem(name)
@@ -131,26 +145,44 @@ def check_assignment(core: Core, assignment: Assignment) -> None:
 
 
 def create_topic(core: Core, name: str, assignment: Assignment, configs: Mapping[str, str]) -> Topic:
-    """Make a topic whose name, assignment and configs were checked. Raises OSError if the disk refuses."""
+    """Make a topic whose name, assignment and configs were checked; BrokerError, and no topic, if the disk refuses."""
     topic_id = new_id(core)
     records: list[Stored] = [TopicRecord(name=name, topic_id=topic_id)]
     records += [
-        ConfigRecord(resource_type=_TOPIC_RESOURCE, resource_name=name, name=key, value=value)
+        ConfigRecord(resource_type=TOPIC_RESOURCE, resource_name=name, name=key, value=value)
         for key, value in sorted(configs.items())
     ]
     records += [_partition_record(topic_id, number, replicas) for number, replicas in enumerate(assignment)]
-    core.commit(records)
-    for number in range(len(assignment)):
-        core.logs.open(name, number)
+    view = core.configs.topic_with(configs)
+    _make_partitions(core, name, topic_id, range(len(assignment)), view, records)
     return core.cluster.topics[name]
 
 
 def add_partitions(core: Core, topic: Topic, assignment: Assignment) -> None:
-    """Append partitions to a topic."""
+    """Append partitions to a topic; BrokerError, and none of them, if the disk refuses."""
     first = len(topic.partitions)
-    core.commit([_partition_record(topic.id, first + at, replicas) for at, replicas in enumerate(assignment)])
-    for at in range(len(assignment)):
-        core.logs.open(topic.name, first + at)
+    records = [_partition_record(topic.id, first + at, replicas) for at, replicas in enumerate(assignment)]
+    numbers = range(first, first + len(assignment))
+    _make_partitions(core, topic.name, topic.id, numbers, core.configs.topic(topic.name), records)
+
+
+def _make_partitions(
+    core: Core, name: str, topic_id: uuid.UUID, numbers: range, configs: View, records: Sequence[Stored]
+) -> None:
+    """Make the logs, then commit ``records``, which make them the cluster's: the commit is all or nothing."""
+    try:
+        made = core.logs.make(name, topic_id, numbers, configs)
+        try:
+            core.commit(records)
+        except BaseException:
+            core.logs.unmake(made)
+            raise
+    except (LogError, OSError) as error:
+        log.error("%s: %d partitions could not be made, there are none of them: %s", name, len(numbers), error)
+        reason = error.strerror if isinstance(error, OSError) else None
+        text = "The disk refused the partitions" + (f": {reason}." if reason else ".")
+        raise refuse(error_codes.KAFKA_STORAGE_ERROR, text) from error
+    core.logs.add(made)
 
 
 def delete_topic(core: Core, topic: Topic) -> None:
@@ -170,7 +202,7 @@ def auto_create(core: Core, name: str) -> Topic:
         )
         partitions = broker.integer(f"{kind}.num.partitions")
         segment_bytes = broker.get(f"{kind}.segment.bytes")
-        configs = {**_SYSTEM_CONFIGS.get(name, {"cleanup.policy": "delete"}), "segment.bytes": str(segment_bytes)}
+        configs = {**SYSTEM_CONFIGS.get(name, {"cleanup.policy": "delete"}), "segment.bytes": str(segment_bytes)}
         return create_topic(core, name, place(core, partitions, 1), configs)
     factor = min(broker.integer("default.replication.factor"), len(core.cluster.nodes))
     return create_topic(core, name, place(core, broker.integer("num.partitions"), factor), {})

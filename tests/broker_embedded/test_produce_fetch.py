@@ -270,8 +270,8 @@ def test_internal_topics_are_not_for_producers(broker: DiskBroker) -> None:
     assert broker.produce("__consumer_offsets", broker.batch(b"a")).error_code == codes.INVALID_TOPIC_EXCEPTION
 
 
-def test_a_full_disk_is_a_storage_error_and_the_partition_stays_offline(
-    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+def test_a_full_disk_is_a_storage_error_and_the_partition_is_back_once_there_is_room(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     import os
 
@@ -280,12 +280,45 @@ def test_a_full_disk_is_a_storage_error_and_the_partition_stays_offline(
     def full(*arguments: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "pwrite", full)
-    assert broker.produce("t", broker.batch(b"b")).error_code == codes.KAFKA_STORAGE_ERROR
-    monkeypatch.undo()
-    assert broker.produce("t", broker.batch(b"b")).error_code == codes.KAFKA_STORAGE_ERROR
+    caplog.set_level("INFO")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        for _ in range(3):
+            assert broker.produce("t", broker.batch(b"b")).error_code == codes.KAFKA_STORAGE_ERROR
+            broker.advance(1)
+        assert values(fetch(broker).records) == [b"a"], "what was acknowledged is served meanwhile"
+    assert broker.produce("t", broker.batch(b"c")).base_offset == 1
+    told = [record for record in caplog.records if record.name == "kafka_tools.storage.log"]
+    assert [(record.levelname, record.getMessage().split(":")[0]) for record in told] == [
+        ("ERROR", "t-0 cannot be written"),
+        ("INFO", "t-0 is written again"),
+    ]
     broker.restart(kill=True)
-    assert broker.produce("t", broker.batch(b"b")).base_offset == 1
+    assert values(fetch(broker).records) == [b"a", b"c"]
+    assert broker.produce("t", broker.batch(b"d")).base_offset == 2
+
+
+@pytest.mark.parametrize("function", ["pwrite", "fdatasync"])
+def test_an_error_that_leaves_the_disk_in_doubt_stops_the_partition_until_a_start(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, function: str
+) -> None:
+    import os
+
+    broker.create("synced", flush_messages="1")
+    broker.produce("synced", broker.batch(b"a"))
+
+    def broken(*arguments: object) -> int:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, function, broken)
+        assert broker.produce("synced", broker.batch(b"b")).error_code == codes.KAFKA_STORAGE_ERROR
+    broker.advance(60)
+    assert broker.produce("synced", broker.batch(b"b")).error_code == codes.KAFKA_STORAGE_ERROR
+    assert [record.getMessage() for record in caplog.records if "is offline" in record.getMessage()]
+    broker.restart()
+    assert not (broker.path / ".kafka_cleanshutdown").exists()
+    assert broker.produce("synced", broker.batch(b"c")).error_code == 0
 
 
 # Waiting

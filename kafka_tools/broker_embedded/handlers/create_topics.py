@@ -20,6 +20,7 @@ from kafka_tools.broker_embedded.topics import (
     Assignment,
     check_assignment,
     check_new_name,
+    check_not_the_brokers_own,
     check_total,
     create_topic,
     new_id,
@@ -64,6 +65,7 @@ def _create(
 ) -> CreateTopicsResponse.CreatableTopicResult:
     """Make one topic. ``before``: the topics that were there before the request, whose names it must not resemble."""
     core = call.broker
+    check_not_the_brokers_own(topic.name)
     if not allowed_on_cluster(call, "CREATE") and not call.allowed("CREATE", "TOPIC", topic.name):
         raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
     check_new_name(core, topic.name, before)

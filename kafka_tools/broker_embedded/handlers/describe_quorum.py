@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from kafka_tools.broker_embedded.cluster import METADATA_TOPIC
 from kafka_tools.broker_embedded.cluster_store import LEADER_EPOCH
 from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.broker_embedded.error_texts import text_of
@@ -16,7 +17,6 @@ from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumResponse
 VERSIONS = (0, 2)
 AUTHORIZE = (("DESCRIBE", "CLUSTER"),)
 
-METADATA_TOPIC = "__cluster_metadata"
 Topic = DescribeQuorumResponse.TopicData
 
 

@@ -54,6 +54,9 @@ def _find(call: Call, key_type: int, key: str) -> Found:
         raise refuse(error_codes.INVALID_REQUEST, f"this broker does not serve {what}")
     if not call.allowed("DESCRIBE", "GROUP", key):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
-    call.broker.ensure_topic(GROUPS_TOPIC)
+    try:
+        call.broker.ensure_topic(GROUPS_TOPIC)
+    except BrokerError as error:  # as where Kafka's has not been made yet: clients ask again
+        raise refuse(error_codes.COORDINATOR_NOT_AVAILABLE, error.broker_message) from error
     node = call.node(call.broker.cluster.node_id)
     return Found(node.id, node.host, node.port)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from kafka_tools.broker_embedded.authorization import allowed_on_cluster, authorized_operations, cluster_operations
-from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, Topic
+from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, METADATA_TOPIC, Topic
 from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.broker_embedded.topics import auto_create, name_problem
 from kafka_tools.errors import BrokerError
@@ -72,7 +72,7 @@ def _by_name(call: Call, name: str) -> MetadataResponse.ResponseTopic:
     if not call.allowed("DESCRIBE", "TOPIC", name):
         return ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name)
     topic = call.broker.cluster.topic(name)
-    if topic is None and _would_create(call):
+    if topic is None and name != METADATA_TOPIC and _would_create(call):
         if not allowed_on_cluster(call, "CREATE") and not call.allowed("CREATE", "TOPIC", name):
             return ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name)
         try:
