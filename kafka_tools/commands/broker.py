@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 
 from kafka_tools.commands._options import Group, addresses, key_value, option, read_text
-from kafka_tools.errors import InputError
+from kafka_tools.errors import InputError, UsageError
 
 
 def listen_address(text: str) -> str:
@@ -78,6 +78,34 @@ def run(
         properties["delegation.token.secret.key"] = secret
     merged, dirs = with_overrides(properties, listen=listen, data_dir=data_dir, overrides=dict(overrides))
     serve(merged, dirs, release=release, ready=click.echo)
+
+
+@command.command("mend")
+@click.argument("properties_file", metavar="[server.properties]", required=False, type=click.Path())
+@option("--data-dir", metavar="DIR", help="Where the logs live; several with commas, as in log.dirs.")
+@click.option("--debug", is_flag=True, hidden=True)
+def mend(properties_file: str | None, data_dir: str | None, debug: bool) -> None:
+    """Put the cluster's state in a data directory right, while no broker runs on it.
+
+    For directories in which a client made a topic named __cluster_metadata (0.1.0 allowed it), or whose state is
+    damaged or gone. What is certainly the broker's own is kept; what is replaced is moved aside, whole; partitions
+    that the state does not know are made known again, and kept for ever until their retention is set.
+    """
+    from kafka_tools.broker_embedded.broker import with_overrides
+    from kafka_tools.broker_embedded.state_mending import mend as mend_state
+    from kafka_tools.clock import SystemClock
+    from kafka_tools.commands._run import emit
+
+    properties: dict[str, str] = {}
+    if properties_file is not None:
+        from kafka_tools.net.properties import read_properties
+
+        properties = read_properties(properties_file)
+    _, dirs = with_overrides(properties, listen=None, data_dir=data_dir, overrides={})
+    if not dirs:
+        raise UsageError("--data-dir, or a server.properties with log.dirs, is needed")
+    mended = mend_state(dirs, SystemClock())
+    emit("\n".join(mended.lines()) + "\n")
 
 
 def main() -> None:
