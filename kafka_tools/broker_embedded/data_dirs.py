@@ -160,6 +160,15 @@ class DataDirs:
         """Replace the file that keeps where each log of one directory starts."""
         write_offset_checkpoint(os.path.join(path, LOG_STARTS), log_starts)
 
+    def forget_checkpoints(self, path: str, id: TopicPartition) -> None:
+        """Write the checkpoints of a directory without a partition, as they were otherwise at the start."""
+        kept = [
+            {other: offset for other, offset in found.items() if other != id}
+            for found in (self.recovery_points[path], self.log_starts[path], self.high_watermarks[path])
+        ]
+        self.recovery_points[path], self.log_starts[path], self.high_watermarks[path] = kept
+        self.write_checkpoints(path, *kept)
+
     def mark_clean(self, paths: Collection[str]) -> None:
         """Say of these directories that every log in them was closed: the next start trusts the files."""
         for path in paths:

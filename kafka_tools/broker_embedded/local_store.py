@@ -13,7 +13,7 @@ from kafka_tools.broker_embedded.cluster_state import MEND
 from kafka_tools.broker_embedded.cluster_store import LEADER_EPOCH
 from kafka_tools.broker_embedded.data_dirs import METADATA_DIRECTORY
 from kafka_tools.clock import Clock
-from kafka_tools.errors import CorruptBatch, LogError, WireError
+from kafka_tools.errors import LogError, WireError
 from kafka_tools.protocol.codec import decode_prefix, encode_into
 from kafka_tools.protocol.primitives import read_unsigned_varint, write_unsigned_varint
 from kafka_tools.protocol.schema import Stored
@@ -49,9 +49,6 @@ class LocalStore:
     def replay(self) -> Iterator[Stored]:
         try:
             for view in self._log.walk():
-                if not view.crc_ok():
-                    where = f"{self._log.directory} at offset {view.base_offset}"
-                    raise CorruptBatch(f"{where}: the CRC of a batch does not match", path=self._log.directory)
                 if view.is_control:
                     continue
                 for record in view.records():

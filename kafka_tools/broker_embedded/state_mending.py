@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafka_tools.broker_embedded.cluster import METADATA_TOPIC
@@ -27,6 +27,7 @@ from kafka_tools.broker_embedded.data_dirs import (
     retire_directory,
     survey,
 )
+from kafka_tools.broker_embedded.group_log_mending import MendedGroups, mend_group_logs
 from kafka_tools.broker_embedded.local_store import LocalStore, decode_record
 from kafka_tools.broker_embedded.topics import SYSTEM_CONFIGS, TOPIC_RESOURCE
 from kafka_tools.clock import Clock
@@ -39,11 +40,9 @@ from kafka_tools.protocol.stored.cluster_metadata import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from kafka_tools.records.batches import PREFIX_BYTES, BatchView, batches
-from kafka_tools.storage.layout import partition_files
+from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.storage.names import LEADER_EPOCHS, PARTITION_METADATA, directory_name, parse_partition_dir
-from kafka_tools.storage.search import BatchSearch
-from kafka_tools.storage.segment import Segment
+from kafka_tools.storage.salvage import Salvage
 from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, read_partition_metadata
 from kafka_tools.values import TopicPartition
 
@@ -63,12 +62,19 @@ class Mended(NamedTuple):
     """The topics that were made known again from their directories."""
     moved: list[tuple[str, str]]
     """(from, to) of the directories that were renamed."""
+    groups: Sequence[MendedGroups] = ()
+    """The partitions of ``__consumer_offsets`` that were written anew."""
 
     def lines(self) -> list[str]:
         """What the operator is told."""
+        groups = [
+            f"{found.directory}: written anew with {found.kept} batches, without {found.damaged_spans} damaged spans; "
+            f"what groups had committed there is lost. Renamed: {found.directory} to {found.moved_to}."
+            for found in self.groups
+        ]
         if not self.moved and not self.recovered:
-            return [f"{self.state} is whole: {self.kept} records, nothing to mend."]
-        lines = [f"{self.state}: written anew with {self.kept} records of the old state."]
+            return groups or [f"{self.state} is whole: {self.kept} records, nothing to mend."]
+        lines = [*groups, f"{self.state}: written anew with {self.kept} records of the old state."]
         lines += [f"Left out: {name}, {times} times." for name, times in sorted(self.left_out.items())]
         lines += [
             f"Topic {name}: known again from its directories; its records are kept for ever until retention.ms is set."
@@ -99,7 +105,8 @@ def mend(paths: Sequence[str], clock: Clock) -> Mended:
         raise ConfigError(f"{', '.join(paths)}: there is no broker's data to mend")
     dirs = DataDirs(paths, node_id=known[0].node_id)
     try:
-        return _mend(dirs, known[0].node_id, clock)
+        mended = _mend(dirs, known[0].node_id, clock)
+        return mended._replace(groups=mend_group_logs(dirs, clock))
     finally:
         dirs.unlock()
 
@@ -174,29 +181,16 @@ class _Reading:
         self._numbers: dict[uuid.UUID, set[int]] = {}
         self._foreign: uuid.UUID | None = None
         self._in_doubt = False
-        for segment in partition_files(directory).segments:
-            if segment.log is not None:
-                for view in self._sound_batches(segment.log, segment.base_offset):
-                    self._take(view)
+        salvage = Salvage(directory)
+        for data in salvage:
+            self._take(next(batches(data)))
+        if salvage.damaged_spans:
+            self.left_out["damaged span"] = salvage.damaged_spans
 
     @property
     def is_whole(self) -> bool:
         """Whether all of it is the state's."""
         return not self.left_out and self._foreign is None and not is_of_a_topic(self.directory)
-
-    def _sound_batches(self, path: str, base_offset: int) -> Iterator[BatchView]:
-        with Segment(path) as segment:
-            search, position, end = BatchSearch(segment.read, base_offset), 0, segment.size_bytes
-            while position < end:
-                found = search.next(position, end, end)
-                if found != position:
-                    self.left_out["damaged span"] += 1
-                if found is None:
-                    return
-                size_bytes = PREFIX_BYTES + int.from_bytes(segment.read(found + 8, 4), "big")
-                view = next(batches(segment.read(found, size_bytes)))
-                yield view
-                position = found + view.size_bytes
 
     def _take(self, view: BatchView) -> None:
         if view.is_control:

@@ -89,7 +89,8 @@ def mend(properties_file: str | None, data_dir: str | None, debug: bool) -> None
 
     For directories in which a client made a topic named __cluster_metadata (0.1.0 allowed it), or whose state is
     damaged or gone. What is certainly the broker's own is kept; what is replaced is moved aside, whole; partitions
-    that the state does not know are made known again, and kept for ever until their retention is set.
+    that the state does not know are made known again, and kept for ever until their retention is set. Damaged
+    partitions of __consumer_offsets are written anew from what is whole.
     """
     from kafka_tools.broker_embedded.broker import with_overrides
     from kafka_tools.broker_embedded.state_mending import mend as mend_state

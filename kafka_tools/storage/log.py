@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kafka_tools.clock import Clock
-from kafka_tools.errors import LogError
+from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import patch_batch
 from kafka_tools.storage import log_recovery
@@ -323,10 +323,18 @@ class PartitionLog:
         return b""
 
     def walk(self, offset: int | None = None) -> Iterator[BatchView]:
-        """Every batch from ``offset`` (default: the log start) to the end, bodies included."""
+        """Every batch from ``offset`` (default: the log start) to the end, bodies included.
+
+        Raises CorruptBatch for one whose CRC does not match, and where no batch can begin.
+        """
         start = self.log_start_offset if offset is None else offset
         for segment in self.segments[max(bisect_right(self._bases, start) - 1, 0) :]:
-            for _, view in segment.walk(segment.position_of(start)):
+            for position, view in segment.walk(segment.position_of(start)):
+                if not view.crc_ok():
+                    raise CorruptBatch(
+                        f"{segment.path} at {position}: the CRC of the batch at offset {view.base_offset} does not "
+                        "match", path=segment.path, position=position,
+                    )  # fmt: skip
                 yield view
 
     def offset_for_timestamp(self, timestamp: int, *, limit_offset: int | None = None) -> FoundRecord | None:

@@ -27,7 +27,7 @@ from kafka_tools.broker_embedded.coordinators.membership import Membership
 from kafka_tools.broker_embedded.coordinators.offsets import Offsets
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
 from kafka_tools.broker_embedded.dispatch import refuse
-from kafka_tools.errors import BrokerError
+from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse
 from kafka_tools.protocol.schema import Stored
@@ -56,14 +56,22 @@ class Groups:
         self.offsets = Offsets(self)
         self._topic_names: dict[uuid.UUID, str] = {}
         self._loaded = False
+        self._unread: set[int] = set()
+        """The partitions of the log that are damaged: no group in them is served, so that no commit is lost unseen."""
         core.on_record(TopicRecord, self._apply_topic)
         core.on_record(RemoveTopicRecord, self._apply_remove_topic)
 
     # groups
 
     def classic(self, group_id: str) -> ClassicGroup | None:
-        """The classic group of this id."""
+        """The classic group of this id. BrokerError if its part of the log could not be read."""
+        self.check_served(group_id)
         return self._groups.get(group_id)
+
+    def check_served(self, group_id: str) -> None:
+        """NOT_COORDINATOR, as in Kafka, for a group whose part of the log could not be read at the start."""
+        if self._unread and self.partition(group_id) in self._unread:
+            raise refuse(error_codes.NOT_COORDINATOR, f"{GROUPS_TOPIC}-{self.partition(group_id)} is damaged")
 
     def holds(self, group: ClassicGroup) -> bool:
         """Whether the group is still this coordinator's: timers ask before they act."""
@@ -113,8 +121,14 @@ class Groups:
 
     def describe(self, group_id: str, version: int) -> DescribeGroupsResponse.DescribedGroup:
         """A group and its members; protocol and metadata only while it is stable. Unknown groups are Dead."""
-        group = self._groups.get(group_id)
         described = DescribedGroup(group_id=group_id)
+        try:
+            group = self.classic(group_id)
+        except BrokerError as error:
+            described.error_code = error.code.code
+            if version >= 6:
+                described.error_message = error.broker_message
+            return described
         if group is None:
             described.group_state = DEAD
             if version >= 6:  # KIP-1043
@@ -142,7 +156,7 @@ class Groups:
 
     def delete(self, group_id: str) -> None:
         """Forget a group without members, its offsets too. BrokerError if it has members, or does not exist."""
-        group = self._groups.get(group_id)
+        group = self.classic(group_id)
         if group is None:
             raise refuse(error_codes.GROUP_ID_NOT_FOUND)
         if group.state != EMPTY:
@@ -184,9 +198,24 @@ class Groups:
     # the log
 
     def load(self) -> None:
-        """Read every partition of the log; members get one session to come back."""
+        """Read every partition of the log; members get one session to come back.
+
+        The groups of a partition that is damaged are not served: one that was would begin where it was before the
+        damage, or nowhere.
+        """
         for partition in range(self._log.partitions):
-            self._log.replay(partition, KEYS, VALUES, self._replay)
+            try:
+                self._log.replay(partition, KEYS, VALUES, self._replay)
+            except LogError as error:
+                self._unread.add(partition)
+                log.error(
+                    "%s. The groups in %s-%d are not served until that is mended (kafka-tools broker mend)",
+                    error, GROUPS_TOPIC, partition,
+                )  # fmt: skip
+        for group_id in {*self._groups, *self.offsets.groups_with_offsets()} if self._unread else ():
+            if self.partition(group_id) in self._unread:
+                self._groups.pop(group_id, None)
+                self.offsets.drop(group_id)
         for group_id in self.offsets.groups_with_offsets():
             if group_id not in self._groups:
                 self.create_simple(group_id)
@@ -224,4 +253,5 @@ class Groups:
         for group in self._groups.values():
             self.membership.rebalances.unloaded(group)
         self._groups.clear()
+        self._unread.clear()
         self.offsets.drop_all()

@@ -42,6 +42,11 @@ class Offsets:
         """Everything a group has committed."""
         return self._by_group.get(group_id, {})
 
+    def committed(self, group_id: str) -> Mapping[TopicPartition, CommittedOffset]:
+        """Everything a group has committed. BrokerError if its part of the log could not be read."""
+        self._groups.check_served(group_id)
+        return self.of(group_id)
+
     def groups_with_offsets(self) -> list[str]:
         return list(self._by_group)
 

@@ -94,7 +94,8 @@ class CoordinatorLog:
     ) -> int:
         """Give every record of a partition to ``apply``, oldest first; returns how many.
 
-        Record types that are not in ``keys`` are skipped: a newer Kafka may have written them.
+        Record types that are not in ``keys`` are skipped: a newer Kafka may have written them. Raises CorruptBatch
+        where bytes have changed since they were written: what comes before was applied by then.
         """
         applied = 0
         for key, value in self._settled_records(partition):

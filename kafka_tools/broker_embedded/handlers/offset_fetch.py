@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchResponse
 from kafka_tools.values import TopicPartition
@@ -39,7 +40,7 @@ def handle(call: Call) -> OffsetFetchResponse:
         return OffsetFetchResponse(groups=[_group(call, group) for group in request.groups])
     if not call.allowed("DESCRIBE", "GROUP", request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
-    committed = call.broker.groups.offsets.of(request.group_id)
+    committed = call.broker.groups.offsets.committed(request.group_id)
     response = OffsetFetchResponse()
     if request.topics is None:
         wanted = [(topic, numbers, error_codes.NONE) for topic, numbers in _all_topics(call, committed).items()]
@@ -62,7 +63,11 @@ def _group(call: Call, wanted: Any) -> OffsetFetchResponse.ResponseGroup:
         response.error_code = error_codes.GROUP_AUTHORIZATION_FAILED
         return response
     cluster = call.broker.cluster
-    committed = call.broker.groups.offsets.of(wanted.group_id)
+    try:
+        committed = call.broker.groups.offsets.committed(wanted.group_id)
+    except BrokerError as error:
+        response.error_code = error.code.code
+        return response
     if wanted.topics is None:
         for name, numbers in _all_topics(call, committed).items():
             known = cluster.topic(name)

@@ -1,0 +1,38 @@
+"""What is whole in a damaged log file: every batch with a right CRC, whatever lies between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafka_tools.records.batches import PREFIX_BYTES
+from kafka_tools.storage.layout import partition_files
+from kafka_tools.storage.search import BatchSearch
+from kafka_tools.storage.segment import Segment
+
+
+class Salvage:
+    """The sound batches of a partition directory; once iterated, ``damaged_spans`` counts what was passed over."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.damaged_spans = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The bytes of one batch after the other. Raises OSError."""
+        self.damaged_spans = 0
+        for files in partition_files(self.directory).segments:
+            if files.log is not None:
+                yield from self._batches(files.log, files.base_offset)
+
+    def _batches(self, path: str, base_offset: int) -> Iterator[bytes]:
+        with Segment(path) as segment:
+            search, position, end = BatchSearch(segment.read, base_offset), 0, segment.size_bytes
+            while position < end:
+                found = search.next(position, end, end)
+                if found != position:
+                    self.damaged_spans += 1
+                if found is None:
+                    return
+                size_bytes = PREFIX_BYTES + int.from_bytes(segment.read(found + 8, 4), "big")
+                yield segment.read(found, size_bytes)
+                position = found + size_bytes
