@@ -7,7 +7,9 @@ otherwise. Listeners of controllers are left out: this broker is its own control
 
 from __future__ import annotations
 
+import errno
 import logging
+import socket
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -40,6 +42,26 @@ class Endpoint(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.name}://{format_address(self.host, self.port)}"
+
+
+def listen_failure(endpoint: Endpoint, error: OSError | UnicodeError) -> ConfigError:
+    """What to tell an operator whose listener cannot be opened: the host, the address or the port that is at fault."""
+    hint = "give an address of this machine with --listen (listeners), or none for all of them: --listen :PORT"
+    number = getattr(error, "errno", None)
+    if isinstance(error, socket.gaierror | UnicodeError):
+        why = getattr(error, "strerror", None) or str(error)
+        return ConfigError(f"cannot listen on {endpoint}: the host '{endpoint.host}' is not found: {why}", hint=hint)
+    if number == errno.EADDRNOTAVAIL:
+        return ConfigError(
+            f"cannot listen on {endpoint}: '{endpoint.host}' is not an address of this machine", hint=hint
+        )
+    if number == errno.EADDRINUSE:
+        hint = "stop what listens there, or give another port; port 0 picks a free one"
+        return ConfigError(f"cannot listen on {endpoint}: the port {endpoint.port} is in use", hint=hint)
+    if number in (errno.EACCES, errno.EPERM):
+        hint = "ports below 1024 are for the administrator; port 0 picks a free one"
+        return ConfigError(f"cannot listen on {endpoint}: the port {endpoint.port} is not permitted", hint=hint)
+    return ConfigError(f"cannot listen on {endpoint}: {getattr(error, 'strerror', None) or error}")
 
 
 def endpoints_of(properties: Mapping[str, str]) -> list[Endpoint]:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection
 from kafka_tools.broker_embedded.doorkeeper import Doorkeeper
+from kafka_tools.broker_embedded.endpoints import listen_failure
 from kafka_tools.broker_embedded.listener_settings import ListenerSettings
-from kafka_tools.errors import ConfigError, InputError, WireError
+from kafka_tools.errors import InputError, WireError
 from kafka_tools.protocol.frames import FrameReader
 
 if TYPE_CHECKING:
@@ -315,12 +316,9 @@ class Server:
                     backlog=512,
                     start_serving=False,
                 )
-            except OSError as error:
+            except (OSError, UnicodeError) as error:
                 await self.stop()
-                raise ConfigError(
-                    f"cannot listen on {endpoint}: {error.strerror or error}",
-                    hint="another process may use the port; port 0 picks a free one",
-                ) from error
+                raise listen_failure(endpoint, error) from error
             self._servers.append(server)
             port = server.sockets[0].getsockname()[1]
             self.bound.append(endpoint._replace(port=port))

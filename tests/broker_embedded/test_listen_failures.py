@@ -1,0 +1,51 @@
+"""A listener that cannot be opened: one line that names the host or port at fault, and exit status 1."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.endpoints import Endpoint, listen_failure
+from kafka_tools.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("host", "text"),
+    [
+        ("nosuch.invalid", "the host 'nosuch.invalid' is not found"),
+        ("a..b", "the host 'a..b' is not found"),
+        ("x" * 70, "is not found"),
+        ("192.0.2.1", "'192.0.2.1' is not an address of this machine"),
+    ],
+)
+def test_a_host_to_listen_on_that_cannot_be_is_named(tmp_path: Path, host: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        EmbeddedBroker(data_dir=tmp_path, listeners=f"PLAINTEXT://{host}:0").start()
+
+
+def test_the_command_says_it_in_one_line_and_exits_1(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for address, text in (("nosuch.invalid:0", "nosuch.invalid"), (f"127.0.0.1:{port}", f"port {port} is in use")):
+            command = [sys.executable, "-m", "kafka_tools", "broker", "run", "--log-level", "error"]
+            command += ["--listen", address, "--data-dir", str(tmp_path)]
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+            assert (ended.returncode, ended.stdout) == (1, "")
+            first, hint = ended.stderr.splitlines()
+            assert first.startswith(f"kafka-tools: cannot listen on PLAINTEXT://{address}: ") and text in first
+            assert hint.startswith("  ")
+    EmbeddedBroker(data_dir=tmp_path).start().stop()
+
+
+def test_a_port_that_is_not_permitted_is_named() -> None:
+    error = OSError(errno.EACCES, os.strerror(errno.EACCES))
+    failure = listen_failure(Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 80), error)
+    assert str(failure) == "cannot listen on PLAINTEXT://127.0.0.1:80: the port 80 is not permitted"
+    assert "1024" in str(failure.hint)
