@@ -11,15 +11,16 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from kafka_tools.errors import InputError
 from kafka_tools.spark.damage import SEVERITIES
 from kafka_tools.spark.files import is_remote, modified_ms, normalised
 from kafka_tools.spark.findings import files, judgement
 from kafka_tools.spark.findings.copies import Suspect, locate
-from kafka_tools.spark.findings.facts import Around, PartitionFacts, finish, read_log_dir, seen_until
+from kafka_tools.spark.findings.facts import Around, LogDir, PartitionFacts, finish, read_log_dir, seen_until
 from kafka_tools.spark.findings.kinds import ERROR, INFO, NO_PARTITIONS
 from kafka_tools.spark.measures.configs import read_configs
 from kafka_tools.spark.measures.partition import Depth, PartitionMeasures, measure
@@ -101,7 +102,7 @@ class Audit(NamedTuple):
 class _Plan:
     """What there is to read, found on the driver."""
 
-    def __init__(self, log_dirs: Sequence[str], options: AuditOptions, copies: ExitStack) -> None:
+    def __init__(self, log_dirs: Sequence[str], options: AuditOptions, copies: ExitStack, now_ms: int) -> None:
         self.segments: list[Range] = []
         self.left_out: Counter[Key] = Counter()
         self.left_out_bytes: Counter[Key] = Counter()
@@ -111,10 +112,14 @@ class _Plan:
         self.sizes: dict[Key, list[int]] = {}
         self.on_disk: dict[str, str] = {}
         """Where each log directory's own files can be read: for those of a store, a copy."""
+        self.log_dirs: dict[str, LogDir] = {}
         empty: list[str] = []
         for log_dir in log_dirs:
             before = len(self.keys)
-            # First the partitions: they say in one line what a directory that cannot be read has.
+            here = copies.enter_context(_copied(log_dir)) if is_remote(log_dir) else log_dir
+            self.on_disk[log_dir] = here
+            # Before the partitions: what a checkpoint says of a log that is being written is in it when that is read.
+            self.log_dirs[log_dir] = read_log_dir(here, now_ms)._replace(path=log_dir)
             for found in partitions(log_dir, options.topics):
                 key = (log_dir, found.topic, found.partition)
                 self.keys.append(key)
@@ -128,10 +133,19 @@ class _Plan:
                         self.sizes.setdefault(key, []).append(segment.size)
             if len(self.keys) == before:
                 empty.append(log_dir)
-            here = copies.enter_context(log_dir_copy(log_dir)) if is_remote(log_dir) else log_dir
-            self.on_disk[log_dir] = here
             self.findings += (files.in_store(finding, here, log_dir) for finding in files.log_dir_findings(here))
         self.findings += (_nothing_in(log_dir, options.topics, others=bool(self.keys)) for log_dir in empty)
+
+
+@contextmanager
+def _copied(log_dir: str) -> Iterator[str]:
+    """A copy of a store's log directory without its partitions. InputError if it cannot be read."""
+    with ExitStack() as stack:
+        try:
+            copy = stack.enter_context(log_dir_copy(log_dir))
+        except OSError as error:
+            raise InputError(f"log directory {error.filename or log_dir}: {error.strerror or error}") from error
+        yield copy
 
 
 def _nothing_in(log_dir: str, topics: Sequence[str], *, others: bool) -> AuditFinding:
@@ -233,7 +247,7 @@ def audit_with(engine: Engine, log_dirs: Sequence[str], options: AuditOptions) -
 def _audit(engine: Engine, log_dirs: Sequence[str], options: AuditOptions, copies: ExitStack) -> Audit:
     now_ms = int(time.time() * 1000) if options.now_ms is None else options.now_ms
     directories = list(dict.fromkeys(map(normalised, log_dirs)))
-    plan = _Plan(directories, options, copies)
+    plan = _Plan(directories, options, copies, now_ms)
     depth = Depth(now_ms, options.records, digests=len(directories) > 1)
     total = sum(segment.size for segment in plan.segments)
     range_bytes = min(options.range_bytes, max(_LEAST_RANGE_BYTES, total // max(1, engine.parallelism)))
@@ -248,7 +262,7 @@ def _audit(engine: Engine, log_dirs: Sequence[str], options: AuditOptions, copie
         for found in found_in_files:
             findings.extend(found)
     every = list(facts.values())
-    around = _around(plan.on_disk, every, now_ms)
+    around = _around(plan, every, now_ms)
     transactional_ids = judgement.transactional_ids(every)
     for each in every:
         findings.add_counted(each.summary)
@@ -274,15 +288,12 @@ def task_bytes(total_bytes: int, range_bytes: int, parallelism: int) -> int:
     return max(range_bytes, min(wanted, _LARGEST_TASK_BYTES))
 
 
-def _around(on_disk: dict[str, str], every: Sequence[PartitionFacts], now_ms: int) -> Around:
-    by_dir: dict[str, list[PartitionFacts]] = {path: [] for path in on_disk}
+def _around(plan: _Plan, every: Sequence[PartitionFacts], now_ms: int) -> Around:
+    by_dir: dict[str, list[PartitionFacts]] = {path: [] for path in plan.log_dirs}
     for facts in every:
         by_dir[facts.log_dir].append(facts)
-    log_dirs = {
-        path: seen_until(read_log_dir(on_disk[path], now_ms)._replace(path=path), here, now_ms)
-        for path, here in by_dir.items()
-    }
-    return Around(now_ms, read_configs(on_disk.values()), log_dirs)
+    log_dirs = {path: seen_until(plan.log_dirs[path], here, now_ms) for path, here in by_dir.items()}
+    return Around(now_ms, read_configs(plan.on_disk.values()), log_dirs)
 
 
 class Measure:

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from kafka_tools.errors import InputError
+from kafka_tools.storage.live import Identity
 
 SCHEMES = ("s3", "gs", "abfss", "hdfs")
 BLOCK_BYTES = 8 * 1024 * 1024
@@ -36,6 +37,8 @@ class File:
     """A file opened for reading; a context manager. ``size_bytes`` is the size when it was opened."""
 
     size_bytes: int
+    identity: Identity | None = None
+    """Which file it is, whatever lies at its path by now; None in a store."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -71,7 +74,9 @@ class LocalFile(File):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self.size_bytes = os.fstat(self._descriptor).st_size
+        found = os.fstat(self._descriptor)
+        self.size_bytes = found.st_size
+        self.identity = found.st_dev, found.st_ino
 
     def read(self, position: int, size_bytes: int) -> bytes:
         data = os.pread(self._descriptor, size_bytes, position)
@@ -187,6 +192,14 @@ def size_of(path: str) -> int:
     if not info.is_file:
         raise FileNotFoundError(2, "No such file or directory", path)
     return int(info.size)
+
+
+def size_and_identity(path: str) -> tuple[int, Identity | None]:
+    """The size of a file in bytes, and which file it is (None in a store). FileNotFoundError, OSError."""
+    if is_remote(path):
+        return size_of(path), None
+    found = os.stat(path)
+    return found.st_size, (found.st_dev, found.st_ino)
 
 
 def modified_ms(path: str) -> int | None:

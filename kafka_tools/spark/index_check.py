@@ -8,13 +8,13 @@ consumers to the wrong place.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from kafka_tools.spark.damage import ERROR, INFO, WARNING
-from kafka_tools.spark.files import exists, read_whole, size_of
+from kafka_tools.spark.files import exists, read_whole, size_and_identity, size_of
 from kafka_tools.storage.names import INDEX, LOG, TIME_INDEX
 
 if TYPE_CHECKING:
@@ -49,45 +49,64 @@ class Mismatch(NamedTuple):
     detail: str
 
 
-def check_indexes(range_: Range, batches: Batches, sound_to: int) -> Iterator[Mismatch]:
+class Indexes(NamedTuple):
+    """The entries of a segment's indexes, None where there is none that can be used, and what is wrong with the files.
+
+    Read before the log is opened: what a broker appends later to both is not compared.
+    """
+
+    offsets: NDArray[Any] | None
+    times: NDArray[Any] | None
+    problems: list[Mismatch]
+
+
+def read_indexes(range_: Range) -> Indexes:
+    """The indexes beside the log of a range. OSError as from reading."""
+    if range_.size == 0:
+        return Indexes(None, None, [])
+    problems: list[Mismatch] = []
+    offsets = _load(range_.file.removesuffix(LOG) + INDEX, _OFFSET_ENTRY, range_, problems)
+    times = _load(range_.file.removesuffix(LOG) + TIME_INDEX, _TIME_ENTRY, range_, problems)
+    return Indexes(offsets, times, problems)
+
+
+def check_indexes(range_: Range, indexes: Indexes, batches: Batches, sound_to: int) -> Iterator[Mismatch]:
     """What is wrong with the entries about the batches of a range, and, with its first range, with the files.
 
     ``sound_to``: from this position in the log on there is damage, so that entries beyond say nothing.
     """
-    if range_.size == 0:
-        return
+    if range_.start == 0:
+        yield from indexes.problems
     ascending = bool(np.all(np.diff(batches.last_offset) > 0))
-    offset_path = range_.file.removesuffix(LOG) + INDEX
-    offsets = yield from _load(offset_path, _OFFSET_ENTRY, range_)
-    if offsets is not None:
-        yield from _check_offsets(offset_path, offsets, range_, batches, sound_to)
-    time_path = range_.file.removesuffix(LOG) + TIME_INDEX
-    times = yield from _load(time_path, _TIME_ENTRY, range_)
-    if times is not None and ascending:
-        yield from _check_times(time_path, times, range_, batches, sound_to)
+    if indexes.offsets is not None:
+        path = range_.file.removesuffix(LOG) + INDEX
+        yield from _check_offsets(path, indexes.offsets, range_, batches, sound_to)
+    if indexes.times is not None and ascending:
+        path = range_.file.removesuffix(LOG) + TIME_INDEX
+        yield from _check_times(path, indexes.times, range_, batches, sound_to)
 
 
-def _load(path: str, entry: np.dtype[Any], range_: Range) -> Generator[Mismatch, None, NDArray[Any] | None]:
-    """The written entries of an index file, None if they cannot be used. With the first range also what is wrong."""
-    first = range_.start == 0
+def _load(path: str, entry: np.dtype[Any], range_: Range, problems: list[Mismatch]) -> NDArray[Any] | None:
+    """The written entries of an index file, None if they cannot be used."""
     try:
         size = size_of(path)
         if size > LARGEST_INDEX_BYTES:
-            if first:
-                text = f"{size} bytes are too many for an index: it was not checked"
-                yield Mismatch(WARNING, _kind(path, "size"), path, None, None, text)
+            text = f"{size} bytes are too many for an index: it was not checked"
+            problems.append(Mismatch(WARNING, _kind(path, "size"), path, None, None, text))
             return None
         data = read_whole(path, LARGEST_INDEX_BYTES)
-        entries = np.frombuffer(data, entry, count=len(data) // entry.itemsize)
     except FileNotFoundError:
         # Gone together with its log: retention. Gone alone: the broker builds it anew when it starts.
-        if first and exists(range_.file):
-            yield Mismatch(INFO, _kind(path, "missing"), path, None, None, "the segment has no such index file")
+        if exists(range_.file):
+            problems.append(
+                Mismatch(INFO, _kind(path, "missing"), path, None, None, "the segment has no such index file")
+            )
         return None
-    if first and size % entry.itemsize:
+    if size % entry.itemsize:
         text = f"its size of {size} bytes is no multiple of {entry.itemsize}"
-        yield Mismatch(WARNING, _kind(path, "size"), path, size - size % entry.itemsize, None, text)
-    return _written(entries)
+        problems.append(Mismatch(WARNING, _kind(path, "size"), path, size - size % entry.itemsize, None, text))
+    # What is cut off is kept small: an index that is being written has its full size, nearly all of it zeros.
+    return _written(np.frombuffer(data, entry, count=len(data) // entry.itemsize)).copy()
 
 
 def _written(entries: NDArray[Any]) -> NDArray[Any]:
@@ -95,13 +114,25 @@ def _written(entries: NDArray[Any]) -> NDArray[Any]:
     ends = np.flatnonzero(entries["offset"][1:] == 0)
     if len(ends):
         entries = entries[: ends[0] + 1]
+        # Before zeros, a last entry that is half there is being written.
+        if "position" in (entries.dtype.names or ()) and entries[-1]["position"] == 0:
+            entries = entries[:-1]
     # An index in which nothing was written yet is all zeros, its first entry too.
     return entries[1:] if len(entries) and not entries[0].tobytes().strip(b"\x00") else entries
 
 
+def _is_beyond(range_: Range, position: int) -> bool:
+    """Whether the log that the range was planned for has no such position now either; it may have grown since."""
+    size, which = size_and_identity(range_.file)
+    return (range_.identity is None or which == range_.identity) and position >= size
+
+
 def _reaches_the_end(range_: Range, sound_to: int) -> bool:
     """Whether there is nothing behind the range that entries could be about: no batch, no damage, nothing new."""
-    return range_.end >= range_.size and sound_to >= range_.size and size_of(range_.file) == range_.size
+    if range_.end < range_.size or sound_to < range_.size:
+        return False
+    size, which = size_and_identity(range_.file)
+    return size == range_.size and (range_.identity is None or which == range_.identity)
 
 
 def _check_offsets(
@@ -113,7 +144,7 @@ def _check_offsets(
         yield from _out_of_order(path, (relative, positions), _OFFSET_ENTRY.itemsize, ERROR)
         beyond = np.flatnonzero((positions < 0) | (positions >= range_.size))
         # A live segment and its index grow after planning: only what lies beyond the file of now is wrong.
-        if len(beyond) and int(positions[beyond[0]]) >= size_of(range_.file):
+        if len(beyond) and _is_beyond(range_, int(positions[beyond[0]])):
             entry = int(beyond[0])
             text = f"points to {positions[entry]}, beyond the {range_.size} bytes of the log"
             offset = range_.base_offset + int(relative[entry])

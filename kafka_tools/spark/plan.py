@@ -18,10 +18,11 @@ import numpy as np
 
 from kafka_tools.errors import InputError
 from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, batches
-from kafka_tools.spark.files import File, is_remote, list_store, normalised, open_file, read_whole, size_of
+from kafka_tools.spark.files import File, is_remote, list_store, normalised, open_file, read_whole, size_and_identity
 from kafka_tools.spark.headers import HEADER, HEADER_BYTES
 from kafka_tools.spark.scan import FileSegment
 from kafka_tools.storage.layout import PartitionFiles, SegmentFiles, partition_files
+from kafka_tools.storage.live import Identity
 from kafka_tools.storage.names import (
     CHECKPOINT,
     INDEX,
@@ -60,7 +61,8 @@ LARGEST_INDEX_BYTES = 256 * 1024 * 1024
 class Range(NamedTuple):
     """The batches of a segment that start in ``[start, end)``; ``size`` is the file's when it was planned, in bytes.
 
-    ``last_segment``: no segment of the partition follows, so that a broker may be writing at its end.
+    ``last_segment``: no segment of the partition follows, so that a broker may be writing at its end. ``identity``:
+    which file it was planned for, None in a store: compaction may put another one in its place.
     """
 
     topic: str
@@ -72,6 +74,7 @@ class Range(NamedTuple):
     end: int
     size: int
     last_segment: bool
+    identity: Identity | None = None
 
 
 def plan(options: ReadOptions) -> Iterator[Range]:
@@ -134,11 +137,11 @@ def segments_of(log_dir: str, found: PartitionFiles) -> Iterator[Range]:
     sizes = found.sizes if isinstance(found, ListedFiles) else {}
     for base_offset, path in logs:
         try:
-            size = sizes[path] if path in sizes else size_of(path)
+            size, which = (sizes[path], None) if path in sizes else size_and_identity(path)
         except FileNotFoundError:
             continue  # removed by the broker's retention since the directory was listed
         is_last = base_offset == logs[-1][0]
-        yield Range(found.topic, found.partition, log_dir, path, base_offset, 0, size, size, is_last)
+        yield Range(found.topic, found.partition, log_dir, path, base_offset, 0, size, size, is_last, which)
 
 
 def partitions(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]:

@@ -17,9 +17,10 @@ from kafka_tools.records.batches import BatchView
 from kafka_tools.records.compression import NAMES
 from kafka_tools.spark import headers
 from kafka_tools.spark.damage import ERROR, INFO, KINDS, judge, severity
-from kafka_tools.spark.files import File, open_file
+from kafka_tools.spark.files import File, is_remote, open_file
 from kafka_tools.spark.rows import TIMESTAMP_TYPES, spark_time
 from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.live import stays
 from kafka_tools.storage.segment import Segment
 
 if TYPE_CHECKING:
@@ -58,7 +59,11 @@ def scan_range(range_: Range, *, check_crc: bool, count_legacy: bool) -> Iterato
 def open_range(range_: Range) -> File | Row:
     """The file of a range, or the row that says why it cannot be read."""
     try:
-        return open_file(range_.file)
+        file = open_file(range_.file)
+        if range_.identity is None or file.identity == range_.identity:
+            return file
+        file.close()
+        return event(range_, "vanished", INFO, "compaction put another segment in its place while the audit ran")
     except FileNotFoundError:
         return event(range_, "vanished", INFO, "the segment was removed while the audit ran")
     except OSError as error:
@@ -224,7 +229,7 @@ class _Scan:
                     rows = []
             else:
                 if finding:
-                    rows.append(self._end(finding, segment.refresh()))
+                    rows.append(self._end(finding))
                 elif segment.size_bytes < self.range.end:
                     text = "the broker cut the segment while the audit ran"
                     rows.append(self.event("shrunk", INFO, text, segment.size_bytes))
@@ -282,16 +287,25 @@ class _Scan:
             kind, text = "bad-length", "the length in the header goes beyond the end of the file"
         return self.event(kind, severity(kind, at_open_end=False), text, position, next_batch - position)
 
-    def _end(self, finding: Finding, size_now: int) -> Row:
+    def _end(self, finding: Finding) -> Row:
         """The row for a finding after which no batch comes any more in this range."""
         position = self.position if finding.position is None else finding.position
         left = self.range.end - position
         at_end_of_file = self.range.end == self.range.size
-        if at_end_of_file and finding.kind == "torn-tail" and size_now > self.range.size:
+        if at_end_of_file and finding.kind == "torn-tail" and self._grows():
             return self.event("growing", INFO, "the broker was writing here while the audit ran", position, left)
         how_bad = severity(finding.kind, at_open_end=at_end_of_file and self.range.last_segment)
         text = f"the last {left} bytes are zeros" if finding.kind == "zero-tail" else self._text(finding)
         return self.event(finding.kind, how_bad, text, position, left)
+
+    def _grows(self) -> bool:
+        """Whether the file has become larger: the end of a log that is being written may lie within a batch."""
+
+        def has_not_grown() -> bool:
+            return self.file.refresh() <= self.range.size
+
+        wait = self.range.last_segment and not is_remote(self.range.file)
+        return not (stays(self.range.file, has_not_grown) if wait else has_not_grown())
 
     def _text(self, finding: Finding) -> str:
         """The finding's sentence without the path, which has a column of its own."""

@@ -8,6 +8,7 @@ same result in any order.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from kafka_tools.records.compression import NAMES
 from kafka_tools.spark.damage import ERROR, INFO, KINDS, SOUND
 from kafka_tools.spark.headers import PREFIX_BYTES
-from kafka_tools.spark.index_check import Batches, check_indexes
+from kafka_tools.spark.index_check import Batches, Indexes, check_indexes, read_indexes
 from kafka_tools.spark.scan import Row, Run, scan_range
 
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ def summarise(range_: Range) -> Summary:
     """Read one range and count what is in it; every CRC is checked, and every index entry about it."""
     summary = Summary(range_.log_dir, range_.topic, range_.partition)
     seen = Seen()
+    indexes = indexes_before(range_, summary)
     for part in scan_range(range_, check_crc=True, count_legacy=True):
         if isinstance(part, Run):
             summary.add_run(part, range_.file)
@@ -222,20 +224,33 @@ def summarise(range_: Range) -> Summary:
             for row in part:
                 summary.add_row(row)
                 seen.add_row(row)
-    check_range(range_, seen, summary)
+    check_range(range_, indexes, seen, summary)
     return summary
 
 
-def check_range(range_: Range, seen: Seen, summary: Summary) -> None:
-    """What follows when a range was read: its index entries are compared with it, its edges are noted."""
+def indexes_before(range_: Range, summary: Summary) -> Indexes | None:
+    """The indexes of a range that is going to be read; None, and a finding, if they cannot be."""
     try:
-        for wrong in check_indexes(range_, seen.batches(), seen.sound_to):
-            place = range_.topic, range_.partition, wrong.file, wrong.position, None, wrong.offset
-            summary.find(AuditFinding(wrong.severity, wrong.kind, *place, wrong.detail))
+        return read_indexes(range_)
     except OSError as error:
         summary.unreadable(str(error.filename or range_.file), f"an index cannot be read: {error.strerror}")
+        return None
+
+
+def check_range(range_: Range, indexes: Indexes | None, seen: Seen, summary: Summary) -> None:
+    """What follows when a range was read: its index entries are compared with it, its edges are noted."""
+    if indexes is not None and not seen.lost:
+        # A log that is removed meanwhile contradicts nothing.
+        with suppress(FileNotFoundError):
+            for wrong in check_indexes(range_, indexes, seen.batches(), seen.sound_to):
+                place = range_.topic, range_.partition, wrong.file, wrong.position, None, wrong.offset
+                summary.find(AuditFinding(wrong.severity, wrong.kind, *place, wrong.detail))
     if summary.first_offset is not None and summary.last_offset is not None:
         summary.edges.append(Edge(range_.file, range_.start, summary.first_offset, summary.last_offset))
+
+
+LOST = ("vanished", "shrunk", "unreadable")
+"""What is said of a range that could not be read to its end."""
 
 
 class Seen:
@@ -245,6 +260,8 @@ class Seen:
         self._parts: list[Batches] = []
         self.sound_to: int = 2**63 - 1
         """Where the first stretch that is no batch begins."""
+        self.lost = False
+        """Whether a broker took the file away, or a part of it, before all was read."""
 
     def add_run(self, run: Run) -> None:
         fields = run.headers.fields
@@ -254,6 +271,7 @@ class Seen:
 
     def add_row(self, row: Row) -> None:
         if row.get("magic") is None:
+            self.lost = self.lost or row["damage"] in LOST
             if row["position"] is not None:
                 self.sound_to = min(self.sound_to, row["position"])
             return

@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterator, Mapping
 from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import read_meta_properties, read_offset_checkpoint, read_quorum_state
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.index_follow import OffsetIndexCheck, TimeIndexCheck, TransactionIndexCheck
 from kafka_tools.storage.kraft_snapshots import KraftSnapshotCheck
 from kafka_tools.storage.log_state_check import unreadable_snapshot
-from kafka_tools.storage.partition_check import PartitionCheck, index_observers
+from kafka_tools.storage.partition_check import PartitionCheck, walk_segment
 from kafka_tools.storage.producer_state import OpenTransactions
-from kafka_tools.storage.segment_check import Observer, SegmentCheck, read_file, read_safely
+from kafka_tools.storage.segment_check import SegmentCheck, read_file, read_safely
 from kafka_tools.storage.snapshots import read_leader_epochs, read_partition_metadata
 from kafka_tools.values import TopicPartition
 
@@ -43,14 +42,8 @@ def check_segment(
     where a torn or zero tail is what a crash leaves and only a warning.
     """
     log_path = os.fspath(path)
-    base_offset = _base_offset(log_path)
-
-    def walk() -> Iterator[Finding]:
-        observers = yield from index_observers(log_path, base_offset, OpenTransactions())
-        check = SegmentCheck(log_path, base_offset=base_offset, records=records, open_end=open_end)
-        yield from check.findings(observers)
-
-    yield from limited(_regular(log_path, walk), most)
+    check = SegmentCheck(log_path, base_offset=_base_offset(log_path), records=records, open_end=open_end)
+    yield from limited(_regular(log_path, lambda: walk_segment(check, OpenTransactions())), most)
 
 
 def check_partition(
@@ -68,6 +61,9 @@ def check_partition(
     above, if there are any.
     """
     path = os.fspath(directory)
+    if not os.path.isdir(path):
+        yield Finding(path, "unreadable", "is not a directory" if os.path.exists(path) else "does not exist")
+        return
     if checkpoints is None:
         checkpoints = _checkpoints_of(path)
     yield from limited(PartitionCheck(path, records=records, checkpoints=checkpoints).findings(), most)
@@ -95,14 +91,15 @@ def check_log_dir(
         elif names.parse_partition_dir(entry.name) is not None and entry.is_dir():
             partitions.append(entry.path)
         elif entry.name not in names.LOG_DIR_FILES or entry.name in (names.META_PROPERTIES, names.BOOTSTRAP_CHECKPOINT):
-            yield from check_file(entry.path)
+            yield from check_listed(entry.path)
     for partition in partitions:
         parsed = names.parse_partition_dir(os.path.basename(partition))
         assert parsed is not None
         here = {
             name: found[parsed.topic_partition] for name, found in offsets.items() if parsed.topic_partition in found
         }
-        yield from check_partition(partition, records=records, checkpoints={} if parsed.state else here, most=most)
+        check = PartitionCheck(partition, records=records, checkpoints={} if parsed.state else here)
+        yield from limited(check.findings(), most)
 
 
 def check_file(path: str | os.PathLike[str], *, records: bool = False, most: int = MOST_OF_A_KIND) -> Iterator[Finding]:
@@ -117,6 +114,14 @@ def check_file(path: str | os.PathLike[str], *, records: bool = False, most: int
         yield from check_segment(path, records=records, most=most)
     else:
         yield from limited(_regular(path, lambda: _by_name(path, name, suffix, records)), most)
+
+
+def check_listed(path: str) -> Iterator[Finding]:
+    """The same for a file that was in a listing: one that is not there any more was removed by a broker."""
+    for finding in check_file(path):
+        if finding.kind == "unreadable" and not os.path.lexists(path):
+            finding = Finding(path, "vanished", "was removed since the directory was listed")
+        yield finding
 
 
 def limited(findings: Iterator[Finding], most: int) -> Iterator[Finding]:
@@ -156,19 +161,11 @@ def _by_name(path: str, name: str, suffix: str, records: bool) -> Iterator[Findi
 def _index(path: str, suffix: str) -> Iterator[Finding]:
     """The findings about one index: those of a walk over its log that are about this file."""
     log_path = path.removesuffix(suffix) + names.LOG
-    base_offset = _base_offset(path)
-    check = SegmentCheck(log_path, base_offset=base_offset, records=False, open_end=True)
-    observer: Observer
     if not os.path.exists(log_path):
         yield Finding(path, "orphan-file", "belongs to a segment whose log is not there")
         return
-    if suffix == names.INDEX:
-        observer = OffsetIndexCheck(path, base_offset, log_path)
-    elif suffix == names.TIME_INDEX:
-        observer = TimeIndexCheck(path, base_offset)
-    else:
-        observer = TransactionIndexCheck(path, log_path, OpenTransactions())
-    for finding in check.findings([observer]):
+    check = SegmentCheck(log_path, base_offset=_base_offset(path), records=False, open_end=True)
+    for finding in walk_segment(check, OpenTransactions()):
         if finding.path == path:
             yield finding
 

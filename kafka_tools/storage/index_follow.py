@@ -1,7 +1,9 @@
 """Offset, time and transaction indexes, compared with the log that is being walked: each entry once, none kept.
 
 Observers of ``segment_check.SegmentCheck``. The entries of a sound index come in the order of the log, so that both are
-read once, side by side, and nothing is held in memory. Sources: ``OffsetIndex``, ``TimeIndex``, ``TransactionIndex``.
+read once, side by side, and nothing is held in memory. Made before the log is opened, so that a broker that goes on
+writing adds nothing to an index which the log as it is walked does not have (``storage.live``).
+Sources: ``OffsetIndex``, ``TimeIndex``, ``TransactionIndex``.
 """
 
 from __future__ import annotations
@@ -15,15 +17,8 @@ from kafka_tools.errors import CorruptBatch
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.control import read_marker
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.indexes import (
-    OFFSET_ENTRY,
-    TIME_ENTRY,
-    TXN_ENTRY,
-    TXN_VERSION,
-    nonzero_from,
-    whole_entries,
-    written_entries,
-)
+from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY, TXN_VERSION, IndexFile
+from kafka_tools.storage.live import stays
 from kafka_tools.storage.producer_state import OpenTransactions
 from kafka_tools.storage.segment import Segment
 
@@ -58,11 +53,17 @@ class _Abort(NamedTuple):
 class _Follower(Generic[E]):
     """The entries of a file one after the other, and what is wrong with the file itself on the way."""
 
-    def __init__(self, path: str, items: Iterator[E | Finding]) -> None:
+    def __init__(self, path: str, file: IndexFile | None, items: Iterator[E | Finding]) -> None:
         self.path = path
+        self._file = file
         self._items = items
         self._next: E | None = None
         self._started = False
+
+    def close(self) -> None:
+        """Give back the open file."""
+        if self._file is not None:
+            self._file.close()
 
     def _advance(self) -> Iterator[Finding]:
         """Put the next entry in ``_next``, None at the end."""
@@ -85,25 +86,30 @@ class _Follower(Generic[E]):
 class OffsetIndexCheck(_Follower[_Position]):
     """An .index: entries ascend, point at batches, and name the last offset of what they point at."""
 
-    def __init__(self, path: str, base_offset: int, log_path: str) -> None:
-        """Raises OSError if the index or the log is not there."""
-        os.stat(path)
-        super().__init__(path, self._in_order(base_offset))
-        self._log_path = log_path
-        self._log_bytes = os.stat(log_path).st_size
+    def __init__(self, path: str, base_offset: int) -> None:
+        """Raises OSError if the index is not there."""
+        file = IndexFile(path, OFFSET_ENTRY)
+        super().__init__(path, file, self._in_order(file, base_offset))
+        self._log: Segment | None = None
         self._pending: deque[_Position] = deque()
         self._walked = 0
 
-    def _in_order(self, base_offset: int) -> Iterator[_Position | Finding]:
+    def begin(self, segment: Segment) -> None:
+        """The log that is going to be walked."""
+        self._log = segment
+
+    def _in_order(self, file: IndexFile, base_offset: int) -> Iterator[_Position | Finding]:
         """The entries that ascend, findings for the others."""
+        assert self._log is not None
+        log_bytes = self._log.size_bytes
         last_offset = last_position = -1
         at = -OFFSET_ENTRY.size
-        for at, (relative, position) in written_entries(self.path, OFFSET_ENTRY):
+        for at, (relative, position) in file.entries():
             offset = base_offset + relative
             if relative < 0 or position < 0:
                 yield self._finding("index-order", f"the entry is negative: {relative}, {position}", at, offset)
-            elif position >= self._log_bytes and position >= os.stat(self._log_path).st_size:
-                text = f"points to {position}, beyond the {self._log_bytes} bytes of the log"
+            elif position >= log_bytes:
+                text = f"points to {position}, beyond the {log_bytes} bytes of the log"
                 yield self._finding("index-nowhere", text, at, offset)
             else:
                 ascends = offset > last_offset and position > last_position
@@ -113,7 +119,7 @@ class OffsetIndexCheck(_Follower[_Position]):
                     text = f"offset {offset} at {position} follows {last_offset} at {last_position}"
                     yield self._finding("index-order", text, at, offset)
                 last_offset, last_position = offset, position
-        yield from _end_of_index(self.path, "index", OFFSET_ENTRY.size, at + OFFSET_ENTRY.size)
+        yield from _end_of_index(file, "index", OFFSET_ENTRY.size, at + OFFSET_ENTRY.size)
 
     def batch(self, view: BatchView) -> Iterator[Finding]:
         yield from self._start()
@@ -162,10 +168,10 @@ class OffsetIndexCheck(_Follower[_Position]):
 
     def _late(self, entry: _Position) -> Iterator[Finding]:
         """An entry that the walk has passed: after one that was wrong, the batch there is looked at by itself."""
+        assert self._log is not None
         try:
-            with Segment(self._log_path) as segment:
-                view = next(segment.walk(entry.position, window_bytes=64), None)
-                right = view is not None and view.last_offset == entry.offset
+            view = next(self._log.walk(entry.position, window_bytes=64), None)
+            right = view is not None and view.last_offset == entry.offset
         except CorruptBatch:
             right = False
         if not right:
@@ -178,18 +184,18 @@ class TimeIndexCheck(_Follower[_Time]):
 
     def __init__(self, path: str, base_offset: int) -> None:
         """Raises OSError if the index is not there."""
-        os.stat(path)
-        super().__init__(path, self._in_order(base_offset))
+        file = IndexFile(path, TIME_ENTRY)
+        super().__init__(path, file, self._in_order(file, base_offset))
         self._newest = _NO_TIME
         self._walked_to = -1
         """The last offset that the walk has passed."""
         self._sure = True
         self._hole = False
 
-    def _in_order(self, base_offset: int) -> Iterator[_Time | Finding]:
+    def _in_order(self, file: IndexFile, base_offset: int) -> Iterator[_Time | Finding]:
         last: _Time | None = None
         at = -TIME_ENTRY.size
-        for at, (timestamp, relative) in written_entries(self.path, TIME_ENTRY):
+        for at, (timestamp, relative) in file.entries():
             entry = _Time(at, base_offset + relative, timestamp)
             if relative < 0:
                 yield self._finding("timeindex-order", f"the entry is negative: {relative}", at, entry.offset)
@@ -200,7 +206,7 @@ class TimeIndexCheck(_Follower[_Time]):
             else:
                 yield entry
             last = entry
-        yield from _end_of_index(self.path, "timeindex", TIME_ENTRY.size, at + TIME_ENTRY.size)
+        yield from _end_of_index(file, "timeindex", TIME_ENTRY.size, at + TIME_ENTRY.size)
 
     def batch(self, view: BatchView) -> Iterator[Finding]:
         yield from self._start()
@@ -241,33 +247,30 @@ class TransactionIndexCheck(_Follower[_Abort]):
     """
 
     def __init__(self, path: str, log_path: str, open_transactions: OpenTransactions) -> None:
-        super().__init__(path, self._in_order())
+        """Raises OSError if there is an index that cannot be opened."""
+        super().__init__(path, _if_there(path), self._in_order())
         self._log_path = log_path
         self._open = open_transactions
         self._hole = False
+        self._read_to = 0
+        self._last_offset = -1
+        self._late_from: int | None = None
+        """From where on entries were read after the log: what they are about may lie beyond what is walked."""
 
     def _in_order(self) -> Iterator[_Abort | Finding]:
-        if not os.path.exists(self.path):
+        if self._file is None:
             return
-        last = -1
-        for number, (version, producer_id, first_offset, last_offset, _) in enumerate(
-            whole_entries(self.path, TXN_ENTRY)
-        ):
-            at = number * TXN_ENTRY.size
+        for at, (version, producer_id, first_offset, last_offset, _) in self._file.entries(self._read_to):
+            self._read_to = at + TXN_ENTRY.size
             if version != TXN_VERSION:
                 yield self._finding("txnindex-version", f"the entry has the unknown version {version}", at)
                 continue
-            if not 0 <= first_offset <= last_offset or last_offset <= last:
-                text = f"a transaction from {first_offset} to {last_offset} follows {last}"
+            if not 0 <= first_offset <= last_offset or last_offset <= self._last_offset:
+                text = f"a transaction from {first_offset} to {last_offset} follows {self._last_offset}"
                 yield self._finding("txnindex-order", text, at, first_offset)
             else:
                 yield _Abort(at, last_offset, first_offset, producer_id)
-            last = max(last, last_offset)
-        size = os.stat(self.path).st_size
-        left = size % TXN_ENTRY.size
-        if left:
-            text = f"the last {left} bytes are no whole entry of {TXN_ENTRY.size} bytes"
-            yield self._finding("txnindex-size", text, size - left)
+            self._last_offset = max(self._last_offset, last_offset)
 
     def batch(self, view: BatchView) -> Iterator[Finding]:
         yield from self._start()
@@ -299,9 +302,31 @@ class TransactionIndexCheck(_Follower[_Abort]):
                 )
                 yield self._finding("txnindex-mismatch", text, entry.at, entry.first_offset)
             yield from self._advance()
-        elif start is not None:
+        elif start is not None and not self._is_listed_late(view):
             text = f"producer {view.producer_id} aborted from {start} to {view.last_offset}, which is not listed"
             yield self._finding("txnindex-missing", text, None, start)
+
+    def _is_listed_late(self, view: BatchView) -> bool:
+        """Whether an abort that the index did not have is in it by now: a broker appends to the log first."""
+        if self._next is not None:
+            return False  # entries are in the order of the log: this one is left out
+
+        def is_missing() -> bool:
+            if self._file is None:
+                self._file = _if_there(self.path)
+            elif not self._file.grow():
+                return True
+            if self._late_from is None:
+                self._late_from = self._read_to
+            self._items = self._in_order()
+            self._next = next((item for item in self._items if isinstance(item, _Abort)), None)
+            return self._next is None or self._next.offset < view.last_offset
+
+        if stays(self._log_path, is_missing):
+            return False
+        found = self._next
+        self._next = next((item for item in self._items if isinstance(item, _Abort)), None)
+        return found is not None and found.offset == view.last_offset
 
     def _skip(self, last_offset: int) -> Iterator[Finding]:
         """Entries that end up to ``last_offset`` have met no marker of theirs."""
@@ -309,7 +334,7 @@ class TransactionIndexCheck(_Follower[_Abort]):
             yield from self._unmatched(self._next)
 
     def _unmatched(self, entry: _Abort) -> Iterator[Finding]:
-        if not self._hole:
+        if not self._hole and (self._late_from is None or entry.at < self._late_from):
             text = f"lists an abort of producer {entry.producer_id} at {entry.offset}, where the log has none"
             yield self._finding("txnindex-mismatch", text, entry.at, entry.first_offset)
         yield from self._advance()
@@ -323,23 +348,39 @@ class TransactionIndexCheck(_Follower[_Abort]):
         yield from self._start()
         while self._next is not None:
             yield from self._unmatched(self._next)
+        file = self._file
+        if file is not None and file.size_bytes % TXN_ENTRY.size and stays(self.path, lambda: not file.grow()):
+            left = file.size_bytes % TXN_ENTRY.size
+            text = f"the last {left} bytes are no whole entry of {TXN_ENTRY.size} bytes"
+            yield self._finding("txnindex-size", text, file.size_bytes - left)
+
+
+def _if_there(path: str) -> IndexFile | None:
+    """The transaction index of a segment; one without an aborted transaction may have none."""
+    try:
+        return IndexFile(path, TXN_ENTRY, padded=False)
+    except FileNotFoundError:
+        return None
 
 
 def cut_entry(path: str, kind: str, entry_bytes: int) -> Finding | None:
     """The finding for an index (``kind``: index or timeindex) that does not end with a whole entry."""
     size = os.path.getsize(path)
-    left = size % entry_bytes
-    if not left:
-        return None
+    return cut_finding(path, kind, entry_bytes, size) if size % entry_bytes else None
+
+
+def cut_finding(path: str, kind: str, entry_bytes: int, size_bytes: int) -> Finding:
+    """The same for an index that is known to have ``size_bytes``."""
+    left = size_bytes % entry_bytes
     text = f"the last {left} bytes are no whole entry of {entry_bytes} bytes"
-    return Finding(path, f"{kind}-size", text, size - left)
+    return Finding(path, f"{kind}-size", text, size_bytes - left)
 
 
-def _end_of_index(path: str, kind: str, entry_bytes: int, position: int) -> Iterator[Finding]:
+def _end_of_index(file: IndexFile, kind: str, entry_bytes: int, position: int) -> Iterator[Finding]:
     """What is wrong behind the last entry of an offset or time index: nothing but zeros belongs there."""
-    cut = cut_entry(path, kind, entry_bytes)
-    stray = nonzero_from(path, position)
-    if stray is not None and (cut is None or stray < (cut.position or 0)):
-        yield Finding(path, f"{kind}-order", "entries follow the zeros at the end", stray - stray % entry_bytes)
-    if cut is not None:
-        yield cut
+    left = file.size_bytes % entry_bytes
+    stray = file.nonzero_from(position)
+    if stray is not None and stray < file.size_bytes - left:
+        yield Finding(file.path, f"{kind}-order", "entries follow the zeros at the end", stray - stray % entry_bytes)
+    if left:
+        yield cut_finding(file.path, kind, entry_bytes, file.size_bytes)

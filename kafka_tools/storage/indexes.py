@@ -11,7 +11,8 @@ import os
 from collections.abc import Iterable, Iterator
 from struct import Struct
 from struct import error as struct_error
-from typing import NamedTuple
+from types import TracebackType
+from typing import NamedTuple, Self
 
 from kafka_tools.errors import CorruptIndex
 from kafka_tools.storage.checkpoints import file_mode
@@ -25,6 +26,7 @@ MAX_INDEX_BYTES = 256 * 1024 * 1024
 """A broker's default is 10 MiB (``segment.index.bytes``); more than this is not taken into memory."""
 
 _READ_BYTES = 1024 * 1024
+_TAIL_BYTES = 4096
 
 
 class OffsetEntry(NamedTuple):
@@ -59,28 +61,92 @@ def whole_entries(path: str, layout: Struct) -> Iterator[tuple[int, ...]]:
             yield from layout.iter_unpack(data[: len(data) - len(data) % layout.size])
 
 
-def written_entries(path: str, layout: Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """(position in the file, entry) of the entries before the zeros that a crash leaves at the end. Raises OSError.
+class IndexFile:
+    """An index file as it was when it was opened; what a broker appends later is not read. A context manager.
 
-    A first entry of zeros counts as not written, as in an index that was only preallocated.
+    A broker maps the index of its active segment at full size: entries are followed by zeros, and the newest one is
+    written field by field. ``size_bytes`` is the file's; ``written_bytes`` goes up to the last entry that is whole.
     """
-    for number, entry in enumerate(whole_entries(path, layout)):
-        if any(entry):
-            yield number * layout.size, entry
-        elif number:
-            return
 
+    def __init__(self, path: str, layout: Struct, *, padded: bool = True) -> None:
+        """``padded``: the file may end in zeros that are no entries. Raises OSError."""
+        self.path = path
+        self._layout = layout
+        self._padded = padded
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self.size_bytes = os.fstat(self._fd).st_size
+        self.written_bytes = self._written_bytes()
 
-def nonzero_from(path: str, position: int) -> int | None:
-    """Where the first byte other than zero lies from ``position`` on, None if there is none. Raises OSError."""
-    with open(path, "rb") as file:
-        file.seek(position)
-        while data := file.read(_READ_BYTES):
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def grow(self) -> bool:
+        """Take in what was appended since; whether that was anything. For an index whose file grows with it."""
+        before, self.size_bytes = self.size_bytes, os.fstat(self._fd).st_size
+        self.written_bytes = self._written_bytes()
+        return self.size_bytes > before
+
+    def entries(self, start: int = 0) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """(position in the file, entry) from ``start`` on, up to the zeros that a broker or a crash leaves at the end.
+
+        A first entry of zeros counts as not written, as in an index that was only preallocated. A last part that is no
+        whole entry is left out.
+        """
+        size = self._layout.size
+        piece_bytes = _READ_BYTES - _READ_BYTES % size
+        end = self.written_bytes - self.written_bytes % size
+        position = start
+        while position < end:
+            data = os.pread(self._fd, min(piece_bytes, end - position), position)
+            if len(data) < size:
+                return  # the broker cut the file
+            for at, entry in enumerate(self._layout.iter_unpack(data[: len(data) - len(data) % size])):
+                if any(entry) or not self._padded:
+                    yield position + at * size, entry
+                elif position + at:
+                    return
+            position += len(data) - len(data) % size
+
+    def nonzero_from(self, position: int) -> int | None:
+        """Where the first written byte other than zero lies from ``position`` on, None if there is none."""
+        while position < self.written_bytes:
+            data = os.pread(self._fd, min(_READ_BYTES, self.written_bytes - position), position)
             rest = data.lstrip(b"\x00")
-            if rest:
-                return position + len(data) - len(rest)
+            if rest or not data:
+                return position + len(data) - len(rest) if rest else None
             position += len(data)
-    return None
+        return None
+
+    def _written_bytes(self) -> int:
+        """Without the zeros at the end, by whole entries; a last entry that is half there is being written."""
+        if not self._padded:
+            return self.size_bytes
+        end, want = self.size_bytes, _TAIL_BYTES
+        while end:
+            start = max(0, end - want)
+            data = os.pread(self._fd, end - start, start).rstrip(b"\x00")
+            if data:
+                end = start + len(data)
+                break
+            end, want = start, _READ_BYTES
+        size = self._layout.size
+        end = min(end + -end % size, self.size_bytes)
+        last = end - size
+        if last >= 0 and end % size == 0 and self.size_bytes - end >= size:
+            entry = os.pread(self._fd, size, last)
+            if len(entry) == size and not self._layout.unpack(entry)[-1]:
+                return last
+        return end
 
 
 def read_packed(path: str, layout: Struct) -> bytes:

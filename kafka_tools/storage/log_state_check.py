@@ -7,6 +7,7 @@ compared. Sources: ``LeaderEpochFileCache``, ``ProducerStateManager`` of Kafka.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,16 +15,20 @@ from kafka_tools.errors import CorruptBatch, CorruptIndex
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.control import read_marker
 from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.live import Identity, identity
 from kafka_tools.storage.producer_state import MOST_OPEN, OpenTransactions
-from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState, read_producers
+from kafka_tools.storage.segment_check import read_file
+from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState, read_leader_epochs, read_producers
 
 
 class LeaderEpochCheck:
     """A leader-epoch-checkpoint against the epochs in the batches; each disagreement once."""
 
-    def __init__(self, path: str, epochs: Sequence[LeaderEpoch]) -> None:
+    def __init__(self, path: str, epochs: Sequence[LeaderEpoch], as_of: Identity | None = None) -> None:
+        """``as_of``: which file the epochs were read from. A broker replaces it before it appends with a new epoch."""
         self._path = path
         self._epochs = epochs
+        self._as_of = as_of
         self._at = -1
         self._told: tuple[int, int] | None = None
 
@@ -31,20 +36,38 @@ class LeaderEpochCheck:
         found = view.partition_leader_epoch
         if found < 0 or not self._epochs:
             return
-        while self._at + 1 < len(self._epochs) and self._epochs[self._at + 1].start_offset <= view.last_offset:
-            following = self._epochs[self._at + 1]
-            if following.start_offset > view.base_offset and following.epoch != found:
-                break
-            self._at += 1
-        if self._at < 0:
-            return  # before the log start offset, where the file's first epoch begins
-        known = self._epochs[self._at].epoch
-        if known != found and (known, found) != self._told:
+        known = self._known(view)
+        if known is not None and known != found and self._read_again():
+            known = self._known(view)
+        if known is not None and known != found and (known, found) != self._told:
             self._told = known, found
             text = (
                 f"says leader epoch {known} from offset {self._epochs[self._at].start_offset} on; the log has {found}"
             )
             yield Finding(self._path, "leader-epochs-mismatch", f"{text} at {view.base_offset}", None, view.base_offset)
+
+    def _known(self, view: BatchView) -> int | None:
+        """The epoch that the file has for a batch, None before its first one, where the log start offset is."""
+        found = view.partition_leader_epoch
+        while self._at + 1 < len(self._epochs) and self._epochs[self._at + 1].start_offset <= view.last_offset:
+            following = self._epochs[self._at + 1]
+            if following.start_offset > view.base_offset and following.epoch != found:
+                break
+            self._at += 1
+        return self._epochs[self._at].epoch if self._at >= 0 else None
+
+    def _read_again(self) -> bool:
+        """Take the file as it is now, if it is another one than was read."""
+        try:
+            now = identity(self._path)
+            if now == self._as_of:
+                return False
+            self._as_of = now
+            epochs = read_leader_epochs(self._path)
+        except (OSError, CorruptIndex):
+            return False  # removed with its partition; a damaged one is told where it is read first
+        self._epochs, self._at = epochs, -1
+        return bool(epochs)
 
     def hole(self, start: int, end: int) -> Iterator[Finding]:
         """Nothing depends on what came before."""
@@ -136,8 +159,11 @@ class ProducerSnapshotCheck:
                 text = self._contradiction(state)
                 if text is not None:
                     yield finding(f"producer {state.producer_id}: {text}", state.last_offset)
-        except CorruptIndex as error:
-            yield Finding(path, "producer-snapshot", str(error), error.position)
+        except CorruptIndex:
+            yield from unreadable_snapshot(path)
+            return
+        except FileNotFoundError:
+            yield Finding(path, "vanished", "was removed while it was looked at")
             return
         except OSError as error:
             yield Finding(path, "unreadable", f"cannot be read: {error.strerror}")
@@ -166,10 +192,4 @@ class ProducerSnapshotCheck:
 
 def unreadable_snapshot(path: str) -> Iterator[Finding]:
     """The finding for a producer snapshot that cannot be read, if so."""
-    try:
-        for _ in read_producers(path):
-            pass
-    except CorruptIndex as error:
-        yield Finding(path, "producer-snapshot", str(error), error.position)
-    except OSError as error:
-        yield Finding(path, "unreadable", f"cannot be read: {error.strerror}")
+    yield from read_file(path, "producer-snapshot", lambda: deque(read_producers(path), maxlen=0))

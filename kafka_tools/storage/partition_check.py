@@ -6,21 +6,27 @@ Sources: ``LogLoader``, ``ProducerStateManager``, ``LeaderEpochFileCache``, ``Sn
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from kafka_tools.errors import CorruptIndex
 from kafka_tools.storage import names
-from kafka_tools.storage.checkpoints import read_quorum_state
+from kafka_tools.storage.checkpoints import read_offset_checkpoint, read_quorum_state
 from kafka_tools.storage.findings import ERROR, Finding
 from kafka_tools.storage.index_follow import OffsetIndexCheck, TimeIndexCheck, TransactionIndexCheck
 from kafka_tools.storage.kraft_snapshots import KraftSnapshotCheck
 from kafka_tools.storage.layout import PartitionFiles, SegmentFiles, partition_files
+from kafka_tools.storage.live import Identity, identity, stays
 from kafka_tools.storage.log_state_check import LeaderEpochCheck, ProducerSnapshotCheck
 from kafka_tools.storage.producer_state import OpenTransactions
+from kafka_tools.storage.segment import Segment
 from kafka_tools.storage.segment_check import Observer, SegmentCheck, read_file, read_safely
 from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, read_partition_metadata
+from kafka_tools.values import TopicPartition
 
+_ATTEMPTS = 3
 _LEFT_STATES = {"delete": "is being deleted", "stray": "has no topic any more"}
 
 
@@ -34,11 +40,16 @@ class PartitionCheck:
         self._records = records
         self._checkpoints = checkpoints
         self._whole = True
+        self._ended = False
+        self._epochs_as_of: Identity | None = None
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong: the directory's own files first, then segment by segment, then what spans all of them."""
         try:
             files = partition_files(self.directory)
+        except FileNotFoundError:
+            yield Finding(self.directory, "vanished", "was removed: the broker deleted or moved the partition")
+            return
         except OSError as error:
             yield Finding(self.directory, "unreadable", f"cannot be listed: {error.strerror}")
             return
@@ -54,11 +65,19 @@ class PartitionCheck:
             )
         for path in files.checkpoints:
             yield from read_safely(path, KraftSnapshotCheck(path, records=self._records).findings)
+        try:
+            # Snapshots and epochs are about a log that was there before them: its segments are listed after them.
+            files = partition_files(self.directory)._replace(snapshots=files.snapshots)
+        except FileNotFoundError:
+            yield Finding(self.directory, "vanished", "was removed: the broker deleted or moved the partition")
+            return
         yield from self._segments(files, epochs)
 
     def _other(self, path: str, epochs: list[LeaderEpoch]) -> Iterator[Finding]:
         name = os.path.basename(path)
         if name == names.LEADER_EPOCHS:
+            with contextlib.suppress(OSError):  # said by who reads it
+                self._epochs_as_of = identity(path)
             yield from read_file(path, "leader-epochs", lambda: epochs.extend(read_leader_epochs(path)))
             yield from _out_of_order(path, epochs)
         elif name == names.PARTITION_METADATA:
@@ -74,28 +93,29 @@ class PartitionCheck:
 
     def _segments(self, files: PartitionFiles, epochs: list[LeaderEpoch]) -> Iterator[Finding]:
         segments = [segment for segment in files.segments if segment.log is not None]
-        for orphan in files.segments:
-            if orphan.log is None:
-                for orphan_path in (orphan.offset_index, orphan.time_index, orphan.txn_index):
-                    if orphan_path is not None:
-                        yield Finding(orphan_path, "orphan-file", "belongs to a segment whose log is not there")
+        yield from orphans(files)
         first_offset = segments[0].base_offset if segments else 0
         snapshots = [(_offset_of(path), path) for path in files.snapshots]
         producers = ProducerSnapshotCheck(sorted(snapshots), first_offset)
         across: list[Observer] = [producers]
         if epochs:
-            across.append(LeaderEpochCheck(os.path.join(self.directory, names.LEADER_EPOCHS), epochs))
+            path = os.path.join(self.directory, names.LEADER_EPOCHS)
+            across.append(LeaderEpochCheck(path, epochs, self._epochs_as_of))
         transactions = OpenTransactions()
         for number, segment in enumerate(segments):
-            following = segments[number + 1].base_offset if number + 1 < len(segments) else None
+            following = segments[number + 1] if number + 1 < len(segments) else None
             yield from self._segment(segment, following, transactions, across)
         whole = self._whole and self.log_end_offset is not None
         yield from producers.finish(self.log_end_offset or 0, whole=whole)
-        if self.log_end_offset is not None:
-            yield from self._against_checkpoints(first_offset, self.log_end_offset)
+        if self.log_end_offset is not None and self._ended:
+            yield from self._against_checkpoints(self.log_end_offset)
 
     def _segment(
-        self, segment: SegmentFiles, following: int | None, transactions: OpenTransactions, across: list[Observer]
+        self,
+        segment: SegmentFiles,
+        following: SegmentFiles | None,
+        transactions: OpenTransactions,
+        across: list[Observer],
     ) -> Iterator[Finding]:
         path, base_offset = segment.log, segment.base_offset
         assert path is not None
@@ -103,47 +123,110 @@ class PartitionCheck:
             text = f"offset {base_offset} follows {self.log_end_offset - 1}, the last one of the segment before"
             yield Finding(path, "offset-gap", text, 0, base_offset)
         check = SegmentCheck(path, base_offset=base_offset, records=self._records, open_end=following is None)
-
-        def walk() -> Iterator[Finding]:
-            observers = yield from index_observers(path, base_offset, transactions)
-            yield from check.findings([*observers, *across])
-
-        yield from read_safely(path, walk)
-        self._whole = check.whole
+        yield from read_safely(path, lambda: walk_segment(check, transactions, across))
+        if not check.ended:  # it is gone, with whatever transactions began and ended in it
+            transactions.forget()
+            for observer in across:
+                yield from observer.hole(0, 0)
+        self._ended = check.ended
+        self._whole = check.whole and check.ended
         self.log_end_offset = max(check.next_offset, self.log_end_offset or 0)
-        if following is not None and check.next_offset > following:
-            text = f"reaches offset {check.next_offset - 1}; the next segment begins with {following}"
-            yield Finding(path, "segment-overlap", text, None, following)
+        # Compaction joins segments: it takes the ones that were away before it puts the one that is in their place.
+        if following is not None and check.next_offset > following.base_offset and os.path.exists(following.log or ""):
+            text = f"reaches offset {check.next_offset - 1}; the next segment begins with {following.base_offset}"
+            yield Finding(path, "segment-overlap", text, None, following.base_offset)
 
-    def _against_checkpoints(self, first_offset: int, end_offset: int) -> Iterator[Finding]:
+    def _against_checkpoints(self, end_offset: int) -> Iterator[Finding]:
         for name, offset in self._checkpoints.items():
-            if offset > end_offset:
-                path = os.path.join(os.path.dirname(os.path.abspath(self.directory)), name)
-                partition = os.path.basename(os.path.abspath(self.directory))
+            directory = os.path.abspath(self.directory)
+            path, partition = os.path.join(os.path.dirname(directory), name), os.path.basename(directory)
+            if offset > end_offset and still_says(path, directory, names.partition_of_dir(partition), offset):
                 text = f"says offset {offset} of {partition}, whose log ends at {end_offset}"
                 # What was below the recovery point had reached the disk: here it is gone.
                 severity = ERROR if name == names.OFFSET_CHECKPOINTS[0] and self._whole else None
                 yield Finding(path, "offset-checkpoint-mismatch", text, None, offset, severity)
 
 
-def index_observers(
+def walk_segment(
+    check: SegmentCheck, transactions: OpenTransactions, across: Iterable[Observer] = ()
+) -> Iterator[Finding]:
+    """A segment's log and the indexes beside it in one walk: ``check`` and the observers of the whole partition.
+
+    A missing offset or time index is a finding. The indexes are opened before the log, which must be the one that lay
+    there before them: compaction puts other files in their place, the log first. Raises OSError.
+    """
+    for _ in range(_ATTEMPTS):
+        before = identity(check.path)
+        with contextlib.ExitStack() as stack:
+            beside, missing = _beside(check.path, check.base_offset, transactions)
+            for observer in beside:
+                stack.callback(observer.close)
+            segment = stack.enter_context(Segment(check.path))
+            if segment.identity != before:
+                continue
+            yield from missing
+            for observer in beside:
+                if isinstance(observer, OffsetIndexCheck):
+                    observer.begin(segment)
+            yield from check.findings([*beside, *across], segment)
+            return
+    yield Finding(check.path, "vanished", "was replaced each time that it was looked at: compaction is at work")
+
+
+def _beside(
     log_path: str, base_offset: int, transactions: OpenTransactions
-) -> Generator[Finding, None, list[Observer]]:
-    """The observers for the indexes beside a log; a missing offset or time index is a finding. Raises OSError."""
+) -> tuple[list[OffsetIndexCheck | TimeIndexCheck | TransactionIndexCheck], list[Finding]]:
+    """The observers for the indexes beside a log, and findings about those that are not there."""
     stem = log_path.removesuffix(names.LOG)
-    observers: list[Observer] = []
+    observers: list[OffsetIndexCheck | TimeIndexCheck | TransactionIndexCheck] = []
+    missing = []
     try:
-        observers.append(OffsetIndexCheck(stem + names.INDEX, base_offset, log_path))
+        observers.append(OffsetIndexCheck(stem + names.INDEX, base_offset))
     except FileNotFoundError:
-        if os.path.exists(log_path):
-            yield Finding(stem + names.INDEX, "index-missing", "the segment has no offset index")
+        missing.append(Finding(stem + names.INDEX, "index-missing", "the segment has no offset index"))
     try:
         observers.append(TimeIndexCheck(stem + names.TIME_INDEX, base_offset))
     except FileNotFoundError:
-        if os.path.exists(log_path):
-            yield Finding(stem + names.TIME_INDEX, "timeindex-missing", "the segment has no time index")
+        missing.append(Finding(stem + names.TIME_INDEX, "timeindex-missing", "the segment has no time index"))
     observers.append(TransactionIndexCheck(stem + names.TXN_INDEX, log_path, transactions))
-    return observers
+    return observers, missing
+
+
+def orphans(files: PartitionFiles) -> Iterator[Finding]:
+    """Indexes whose log is not there; a broker at work takes the files of a segment away one after the other."""
+    left = {
+        path: path[: path.rindex(".")] + names.LOG
+        for segment in files.segments
+        if segment.log is None
+        for path in (segment.offset_index, segment.time_index, segment.txn_index)
+        if path is not None
+    }
+
+    def some_are_left() -> bool:
+        for path, log in list(left.items()):
+            if os.path.exists(log) or not os.path.exists(path):
+                del left[path]
+        return bool(left)
+
+    if stays(files.directory, some_are_left):
+        for path in left:
+            yield Finding(path, "orphan-file", "belongs to a segment whose log is not there")
+
+
+def still_says(checkpoint: str, directory: str, partition: TopicPartition, offset: int) -> bool:
+    """Whether a checkpoint file that said ``offset`` says it still, and of the partition that lies in ``directory``.
+
+    A topic may be deleted and made again under its name while both are read. True where nothing can be told.
+    """
+    try:
+        if os.stat(os.path.join(directory, names.PARTITION_METADATA)).st_mtime_ns >= os.stat(checkpoint).st_mtime_ns:
+            return False
+    except OSError:
+        pass  # brokers before 2.8 leave no mark of a partition's birth
+    try:
+        return read_offset_checkpoint(checkpoint).get(partition) == offset
+    except (OSError, CorruptIndex):
+        return True
 
 
 def _offset_of(path: str) -> int:

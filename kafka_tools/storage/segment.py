@@ -44,8 +44,11 @@ class Segment:
         self.base_offset = name.base_offset if name else 0
         """The offset in the file's name, 0 for a name without one."""
         self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        self.size_bytes = os.fstat(self._fd).st_size
+        found = os.fstat(self._fd)
+        self.size_bytes = found.st_size
         """The size when it was opened; ``refresh`` looks again."""
+        self.identity = found.st_dev, found.st_ino
+        """Which file it is (``storage.live``), whatever lies at its path by now."""
 
     def __enter__(self) -> Self:
         return self

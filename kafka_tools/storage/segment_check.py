@@ -7,6 +7,7 @@ Sources: ``LogSegment.recover``, ``LogValidator``, ``DefaultRecordBatch.ensureVa
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from kafka_tools.records.batches import BatchView
 from kafka_tools.records.compression import NAMES
 from kafka_tools.records.v2 import HEADER_BYTES
 from kafka_tools.storage.findings import INFO, WARNING, Finding
+from kafka_tools.storage.live import stays
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, Segment
 
 _NO_LENGTH = ("crc-mismatch", "unknown-magic")
@@ -45,15 +47,20 @@ class SegmentCheck:
         self.base_offset = self.next_offset = base_offset
         self.whole = True
         """Whether no damage was met."""
+        self.ended = False
+        """Whether the walk came to the end of the log, as it was when it was opened."""
         self._records = records
         self._open_end = open_end
         self._observers: list[Observer] = []
         self._follows = False
 
-    def findings(self, observers: Iterable[Observer] = ()) -> Iterator[Finding]:
-        """What is wrong, in the order of the file, the observers' findings among it. Raises OSError."""
+    def findings(self, observers: Iterable[Observer] = (), segment: Segment | None = None) -> Iterator[Finding]:
+        """What is wrong, in the order of the file, the observers' findings among it. Raises OSError.
+
+        ``segment``: the log, opened already; it stays open.
+        """
         self._observers = list(observers)
-        with Segment(self.path) as segment:
+        with contextlib.nullcontext(segment) if segment is not None else Segment(self.path) as segment:
             position = 0
             held: BatchView | None = None
             items = segment.batches()
@@ -90,6 +97,7 @@ class SegmentCheck:
             yield from self._sound(held)
             if position < segment.size_bytes:
                 yield from self._hole(position, segment.size_bytes)
+            self.ended = True
             for observer in self._observers:
                 yield from observer.end(segment.size_bytes)
 
@@ -139,7 +147,12 @@ class SegmentCheck:
     def _damage(self, segment: Segment, finding: Finding) -> Iterator[Finding]:
         if finding.kind in _TAILS:
             size_before = segment.size_bytes
-            if segment.refresh() != size_before:
+
+            def is_as_before() -> bool:
+                return segment.refresh() == size_before
+
+            # The end of a log that is being written may lie within a batch.
+            if not (stays(self.path, is_as_before) if self._open_end else is_as_before()):
                 kind = "growing" if segment.size_bytes > size_before else "shrunk"
                 segment.size_bytes = min(size_before, segment.size_bytes)
                 yield Finding(self.path, kind, "the broker was at work here", finding.position, severity=INFO)
@@ -194,11 +207,24 @@ def read_safely(path: str, walk: Callable[[], Iterator[Finding]]) -> Iterator[Fi
 
 
 def read_file(path: str, kind: str, read: Callable[[], object]) -> Iterator[Finding]:
-    """The finding of ``kind`` if ``read`` raises CorruptIndex, or what the operating system refuses."""
+    """The finding of ``kind`` if ``read`` raises CorruptIndex, or what the operating system refuses.
+
+    A file that a broker has only begun to write is read again a moment later.
+    """
+    failed: CorruptIndex | None = None
+
+    def is_corrupt() -> bool:
+        nonlocal failed
+        try:
+            read()
+        except CorruptIndex as error:
+            failed = error
+            return True
+        return False
+
     try:
-        read()
-    except CorruptIndex as error:
-        yield Finding(path, kind, str(error).removeprefix(f"{path}: "), error.position)
+        if stays(path, is_corrupt) and failed is not None:
+            yield Finding(path, kind, str(failed).removeprefix(f"{path}: "), failed.position)
     except FileNotFoundError:
         yield Finding(path, "vanished", "was removed while it was looked at")
     except OSError as error:

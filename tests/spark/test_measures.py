@@ -297,7 +297,8 @@ def producer_log(folder: Path, seed: int) -> dict[str, Any]:
             if number in started and rng.random() < 0.15:
                 ahead = rng.choice((1, 5, -1))
                 first = (first + ahead) % 2**31
-                told["anomalies"].append((offset, number, "gap" if ahead > 0 else "duplicate"))
+                if ahead > 0 or first:
+                    told["anomalies"].append((offset, number, "gap" if ahead > 0 else "duplicate"))
             elif rng.random() < 0.1:
                 producer["epoch"] += 1
                 first = 0

@@ -12,7 +12,7 @@ from kafka_tools.spark.findings.facts import Around, PartitionFacts
 from kafka_tools.spark.findings.kinds import INFO, KINDS
 from kafka_tools.spark.plan import partitions, segments_of
 from kafka_tools.spark.scan import Run, scan_range
-from kafka_tools.spark.summary import AuditFinding
+from kafka_tools.spark.summary import LOST, AuditFinding
 from kafka_tools.values import TopicPartition
 
 _UNFLUSHED_BYTES = 64 * 1024 * 1024
@@ -48,8 +48,11 @@ def suspects(copies: Sequence[PartitionFacts], around: Around) -> Iterator[Suspe
 
 def locate(suspect: Suspect) -> Iterator[AuditFinding]:
     """The first batch of the second copy that is not the first one's. Reads only headers, of the segments concerned."""
-    mine, theirs = (_batches(suspect, log_dir) for log_dir in suspect.log_dirs)
-    for key in sorted(mine.keys() | theirs.keys()):
+    read = [_batches(suspect, log_dir) for log_dir in suspect.log_dirs]
+    (mine, my_start), (theirs, their_start) = read
+    # Retention may have gone further in one copy by now, in the middle of this.
+    first = max(my_start, their_start)
+    for key in sorted(key for key in mine.keys() | theirs.keys() if key[0] >= first):
         if mine.get(key) is None or theirs.get(key) is None:
             place = theirs.get(key) or mine[key]
             # The copy with a batch that the other has not (or has with other bytes) is the one that is shown.
@@ -60,13 +63,17 @@ def locate(suspect: Suspect) -> Iterator[AuditFinding]:
             return
 
 
-def _batches(suspect: Suspect, log_dir: str) -> dict[tuple[int, int, int], tuple[str, int]]:
-    """(first offset, last offset, CRC) -> (file, position) of the batches that start in the stretch."""
+def _batches(suspect: Suspect, log_dir: str) -> tuple[dict[tuple[int, int, int], tuple[str, int]], int]:
+    """((first offset, last offset, CRC) -> (file, position) of the batches that start in the stretch, from which offset
+    on all are there).
+    """
     found: dict[tuple[int, int, int], tuple[str, int]] = {}
+    complete_from = suspect.end
     for partition in partitions(log_dir, (suspect.topic,)):
         if (partition.topic, partition.partition) != (suspect.topic, suspect.partition):
             continue
         every = list(segments_of(log_dir, partition))
+        complete_from = every[0].base_offset if every else suspect.end
         for segment, following in zip(every, [*every[1:], None], strict=True):
             past = following is not None and following.base_offset <= suspect.start
             if past or segment.base_offset >= suspect.end:
@@ -74,7 +81,9 @@ def _batches(suspect: Suspect, log_dir: str) -> dict[tuple[int, int, int], tuple
             for part in scan_range(segment, check_crc=False, count_legacy=False):
                 if isinstance(part, Run):
                     _note(part, segment.file, suspect, found)
-    return found
+                elif any(row["damage"] in LOST for row in part if row.get("damage")):
+                    complete_from = suspect.end if following is None else following.base_offset
+    return found, complete_from
 
 
 def _note(run: Run, file: str, suspect: Suspect, found: dict[tuple[int, int, int], tuple[str, int]]) -> None:

@@ -18,10 +18,10 @@ from kafka_tools.spark.plan import is_partition_on_disk
 from kafka_tools.spark.store_copy import partition_copy
 from kafka_tools.spark.summary import AuditFinding
 from kafka_tools.storage import names
-from kafka_tools.storage.check import check_file, limited
+from kafka_tools.storage.check import check_listed, limited
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.layout import PartitionFiles, partition_files
-from kafka_tools.storage.partition_check import PartitionCheck
+from kafka_tools.storage.partition_check import PartitionCheck, orphans, still_says
 from kafka_tools.values import TopicPartition
 
 WALKED_BYTES = 1024 * 1024 * 1024
@@ -90,14 +90,14 @@ def log_dir_findings(log_dir: str) -> Iterator[AuditFinding]:
                 finding = Finding(entry.path, "leftover-directory", text)
                 yield _audit_finding(finding, *parsed.topic_partition)
         elif entry.name in names.OFFSET_CHECKPOINTS or entry.name in _CHECKED or entry.name not in names.LOG_DIR_FILES:
-            for each in check_file(entry.path):
+            for each in check_listed(entry.path):
                 yield _audit_finding(each, None, None)
 
 
 def checkpoint_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
     """Checkpoints that name offsets which the log does not have."""
     end = facts.next_offset
-    if end is None or facts.summary.corrupt:
+    if end is None or facts.summary.corrupt or facts.pieces[-1].lost:
         return  # after damage the end of what was read is not the end of the log
     log_dir = around.log_dir(facts)
     for name, offsets in (
@@ -106,12 +106,15 @@ def checkpoint_findings(facts: PartitionFacts, around: Around) -> Iterator[Audit
         ("replication-offset-checkpoint", log_dir.high_watermarks),
         ("cleaner-offset-checkpoint", log_dir.cleaner_offsets),
     ):
-        offset = offsets.get(TopicPartition(facts.topic, facts.partition))
-        if offset is not None and offset > end:
+        partition = TopicPartition(facts.topic, facts.partition)
+        offset = offsets.get(partition)
+        path = os.path.join(facts.log_dir, name)
+        directory = os.path.join(facts.log_dir, f"{facts.topic}-{facts.partition}")
+        if offset is not None and offset > end and still_says(path, directory, partition, offset):
             # What was below the recovery point had reached the disk: here it is gone.
             severity = ERROR if name == names.OFFSET_CHECKPOINTS[0] else WARNING
             text = f"says offset {offset}, the log ends at {end}"
-            place = facts.topic, facts.partition, os.path.join(facts.log_dir, name), None, None, offset
+            place = facts.topic, facts.partition, path, None, None, offset
             yield AuditFinding(severity, "offset-checkpoint-mismatch", *place, text)
 
 
@@ -133,18 +136,10 @@ def _of_partition(directory: str) -> Iterator[Finding]:
                 yield finding
         return
     for path in (*files.others, *files.checkpoints, *files.snapshots):
-        yield from check_file(path)
-    yield from _by_name(files)
-
-
-def _by_name(files: PartitionFiles) -> Iterator[Finding]:
+        yield from check_listed(path)
     for path in files.leftovers:
         yield Finding(path, "leftover-file", f"is {os.path.splitext(path)[1][1:]}: it was being removed or replaced")
-    for segment in files.segments:
-        if segment.log is None:
-            for index in (segment.offset_index, segment.time_index, segment.txn_index):
-                if index is not None:
-                    yield Finding(index, "orphan-file", "belongs to a segment whose log is not there")
+    yield from orphans(files)
 
 
 def _has_state(files: PartitionFiles) -> bool:

@@ -44,6 +44,8 @@ class Piece(NamedTuple):
     gap_offset: int | None
     written_ms: int | None
     """When the file was last written, None if it is gone."""
+    lost: bool = False
+    """Whether a broker took the file away, or a part of it, before all was read."""
 
 
 class Largest(NamedTuple):
@@ -159,11 +161,13 @@ class BatchMeasures:
         last_offset: int | None,
         gaps: tuple[int, int | None],
         written_ms: int | None,
+        *,
+        lost: bool = False,
     ) -> None:
         """Note the range that was just counted; ``gaps`` are the missing offsets and the first of them."""
         place = range_.base_offset, range_.start, range_.end, range_.size, range_.file, range_.last_segment
         next_offset = None if last_offset is None else last_offset + 1
-        self.pieces.append(Piece(*place, newest_ms, first_offset, next_offset, *gaps, written_ms))
+        self.pieces.append(Piece(*place, newest_ms, first_offset, next_offset, *gaps, written_ms, lost))
 
     def _see_odd(self, odd: OddTimes) -> None:
         key = odd.way, odd.file

@@ -14,7 +14,7 @@ from kafka_tools.spark.measures.groups import InternalMeasures
 from kafka_tools.spark.measures.producers import ProducerPiece, RangeProducers
 from kafka_tools.spark.measures.records import Group, RecordMeasures, windows
 from kafka_tools.spark.scan import Run, reason, scan_range
-from kafka_tools.spark.summary import Seen, Summary, check_range
+from kafka_tools.spark.summary import Seen, Summary, check_range, indexes_before
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +57,7 @@ def measure(range_: Range, depth: Depth) -> PartitionMeasures:
     """Read one range and measure what is in it; every CRC is checked, and every index entry about it."""
     found = PartitionMeasures(range_.log_dir, range_.topic, range_.partition)
     seen = Seen()
+    indexes = indexes_before(range_, found.summary)
     producers = RangeProducers(range_.file)
     newest: int | None = None
     last: int | None = None
@@ -88,11 +89,11 @@ def measure(range_: Range, depth: Depth) -> PartitionMeasures:
                     newest = _most(newest, found.batches.add_row(row, depth.now_ms))
                     last = row["last_offset"]
                     places.append((np.array([row["position"]]), np.array([row["size_bytes"]])))
-    check_range(range_, seen, found.summary)
+    check_range(range_, indexes, seen, found.summary)
     summary = found.summary
     offsets = summary.first_offset, summary.last_offset
-    found.batches.close(range_, newest, *offsets, (gaps, gap_offset), modified_ms(range_.file))
-    found.producers.append(producers.piece(range_.base_offset, range_.start))
+    found.batches.close(range_, newest, *offsets, (gaps, gap_offset), modified_ms(range_.file), lost=seen.lost)
+    found.producers.append(producers.piece(range_.base_offset, range_.start, lost=seen.lost))
     if depth.records:
         _read_records(range_, places, found)
     return found
@@ -120,6 +121,8 @@ def _read_records(
     positions, sizes = (np.concatenate(column) for column in zip(*places, strict=True))
     try:
         with open_file(range_.file) as file:
+            if range_.identity is not None and file.identity != range_.identity:
+                return  # compaction put another segment in its place since its headers were read
             for group in windows(file, positions, sizes):
                 if isinstance(group, Group):
                     counted = found.records.add_group(group, range_.file)

@@ -108,7 +108,7 @@ class Producer(NamedTuple):
 
 
 class ProducerPiece(NamedTuple):
-    """The producers of one range, by where the range lies in the log."""
+    """The producers of one range, by where the range lies in the log; ``lost``: not all of it could be read."""
 
     base_offset: int
     start: int
@@ -117,6 +117,7 @@ class ProducerPiece(NamedTuple):
     anomaly_count: int
     unfollowed: int
     newest_marker_ms: int
+    lost: bool = False
 
 
 class RangeProducers:
@@ -163,7 +164,7 @@ class RangeProducers:
             if len(self.anomalies) < ANOMALIES_KEPT:
                 self.anomalies.append(anomaly)
 
-    def piece(self, base_offset: int, start: int) -> ProducerPiece:
+    def piece(self, base_offset: int, start: int, *, lost: bool = False) -> ProducerPiece:
         """The result for the range at ``start`` of the segment ``base_offset``."""
         return ProducerPiece(
             base_offset,
@@ -173,6 +174,7 @@ class RangeProducers:
             self.anomaly_count,
             self.unfollowed,
             self.newest_marker_ms,
+            lost,
         )
 
 
@@ -265,12 +267,19 @@ def _compare(producer_id: int, before: Mark, after: Mark) -> Anomaly | None:
         return None
     # Half of the circle of sequences is behind, half ahead.
     ahead = (after.first_sequence - expected) % _SEQUENCES < _SEQUENCES // 2
+    if not ahead and after.first_sequence == 0:
+        return None  # brokers before 2.5 forget producers whose records are deleted; these begin anew in their epoch
     return Anomaly(GAP if ahead else DUPLICATE, *place, expected, after.first_sequence)
 
 
 def fold(pieces: Sequence[ProducerPiece]) -> RangeProducers:
-    """The producers of a whole partition directory, from its ranges in any order."""
+    """The producers of a whole partition directory, from its ranges in any order.
+
+    What follows a range that was lost while it was read is compared with nothing before it: batches are missing there
+    that were in the log, and markers that end transactions.
+    """
     whole = RangeProducers("")
+    unsure: set[int] = set()
     for piece in sorted(pieces, key=lambda piece: (piece.base_offset, piece.start)):
         whole.unfollowed += piece.unfollowed
         for producer_id, found in piece.producers.items():
@@ -278,7 +287,9 @@ def fold(pieces: Sequence[ProducerPiece]) -> RangeProducers:
                 found = found._replace(opening=found.opening._replace(time_ms=whole.newest_marker_ms))
             before = whole.producers.get(producer_id)
             if before is not None:
-                whole.note(follows(before, found))
+                if producer_id not in unsure:
+                    whole.note(follows(before, found))
+                unsure.discard(producer_id)
             elif len(whole.producers) >= FOLLOWED_IN_ALL:
                 whole.unfollowed += 1
                 continue
@@ -286,5 +297,9 @@ def fold(pieces: Sequence[ProducerPiece]) -> RangeProducers:
         whole.anomalies += piece.anomalies[: max(0, ANOMALIES_KEPT - len(whole.anomalies))]
         whole.anomaly_count += piece.anomaly_count
         whole.newest_marker_ms = max(whole.newest_marker_ms, piece.newest_marker_ms)
+        if piece.lost:
+            unsure = set(whole.producers)
+            for producer_id, found in whole.producers.items():
+                whole.producers[producer_id] = found._replace(opening=None)
     whole.anomalies.sort(key=lambda anomaly: anomaly.offset)
     return whole

@@ -1,0 +1,93 @@
+"""The audit and the checks of a log directory that a real broker is writing to find no damage in it.
+
+The broker appends, rolls, compacts, retires and deletes as fast as it can meanwhile (``java/BusyLoad.java``).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
+
+from kafka_tools.storage.check import check_log_dir
+from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import ENVIRONMENT, class_path, java
+from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
+from tests.spark.one_process import audit_here
+
+LOAD = Path(__file__).parent / "java" / "BusyLoad.java"
+ROUNDS = 2
+BUSY = (
+    ("log.retention.check.interval.ms", "200"),
+    ("log.cleaner.backoff.ms", "200"),
+    ("log.flush.offset.checkpoint.interval.ms", "200"),
+    ("log.flush.start.offset.checkpoint.interval.ms", "200"),
+    ("replica.high.watermark.checkpoint.interval.ms", "200"),
+    ("log.initial.task.delay.ms", "100"),
+    ("log.segment.delete.delay.ms", "300"),
+    ("metadata.log.max.record.bytes.between.snapshots", "20000"),
+)
+TOPICS = ("index.interval.bytes=100", "segment.index.bytes=4000", "file.delete.delay.ms=300")
+
+
+@contextmanager
+def load(kafka: RealKafka, folder: Path) -> Iterator[None]:
+    """The load beside the ``with`` block, running when it begins."""
+    jars = os.pathsep.join(map(str, class_path(kafka.release)))
+    subprocess.run(
+        [java(compiler=True), "-nowarn", "-proc:none", "-cp", jars, "-d", str(folder), str(LOAD)],
+        check=True, timeout=300, env=ENVIRONMENT,
+    )  # fmt: skip
+    # Kafka 4 takes no segments below 1 MiB: there they are rolled by time.
+    segments = "segment.ms=400" if kafka.release >= "4" else "segment.bytes=6000"
+    command = [java(), *TOOL_OPTIONS, *QUIET, "-cp", os.pathsep.join((str(folder), jars)), "BusyLoad"]
+    with (
+        open(folder / "errors", "wb") as errors,
+        subprocess.Popen(
+            [*command, kafka.bootstrap_servers, *TOPICS, segments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=ENVIRONMENT,
+        ) as process,
+    ):  # fmt: skip
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n", (folder / "errors").read_text()
+            yield
+            assert process.poll() is None
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("release", ["4.3.1", "2.2.2"])
+def test_a_directory_that_a_broker_writes_to_has_no_damage(
+    real_kafka: Callable[[Setup], RealKafka], tmp_path: Path, release: str
+) -> None:
+    kafka = real_kafka(Setup(release, properties=BUSY))
+    (log_dir,) = kafka.log_dirs
+    found: list[str] = []
+    seen: set[str] = set()
+    try:
+        with load(kafka, tmp_path):
+            for number in range(ROUNDS):
+                result = audit_here(log_dir, records=number % 2 == 0)
+                assert any(row.summary.batches for row in result.partitions if row.summary.topic.startswith("busy"))
+                found += [
+                    f"{number} audit {each.severity} {each.kind} {each.file}: {each.detail}"
+                    for each in result.findings
+                    if each.severity != "info"
+                ]
+                seen |= {each.kind for each in result.findings}
+                found += [
+                    f"{number} check {finding.severity} {finding.kind} {finding}"
+                    for finding in check_log_dir(log_dir)
+                    if finding.is_damage
+                ]
+    finally:
+        kafka.stop()
+    assert found == []
+    assert seen & {"vanished", "growing", "leftover-file", "leftover-directory"}, "the broker was at work"

@@ -1,0 +1,162 @@
+"""The audit of a directory that a broker writes to while it is read: each step of the broker between planning and
+reading, and between reading and what is concluded."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
+
+from kafka_tools.records.build import build_batch
+from kafka_tools.spark import audit as audit_module
+from kafka_tools.spark.audit import AuditOptions, audit_with
+from kafka_tools.spark.measures import partition as partition_module
+from kafka_tools.storage import checkpoints
+from kafka_tools.values import TopicPartition
+from tests.spark.one_process import OneProcess
+from tests.storage.test_live import Writer, joined, while_waiting
+
+PARTITION = TopicPartition("orders", 0)
+
+
+class Busy(OneProcess):
+    """An engine beside which a broker does something before the measuring, and again after it."""
+
+    def __init__(self, before: Callable[[], object], after: Callable[[], object] = lambda: None) -> None:
+        self.before, self.after = before, after
+
+    def measure(self, *arguments: Any) -> Any:
+        self.before()
+        found = super().measure(*arguments)
+        self.after()
+        return found
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Writer:
+    found = Writer(tmp_path / "broker" / "orders-0")
+    found.write(60)
+    for segment in found.log.segments:
+        segment.flush_indexes()
+    checkpoint(found)
+    assert findings(found.directory.parent, Busy(lambda: None)) == []
+    return found
+
+
+def checkpoint(writer: Writer) -> None:
+    for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint"):
+        offsets = {PARTITION: writer.log.log_end_offset}
+        checkpoints.write_offset_checkpoint(str(writer.directory.parent / name), offsets)
+
+
+def findings(log_dir: Path, engine: Busy) -> list[str]:
+    result = audit_with(engine, [str(log_dir)], AuditOptions(range_bytes=1000))
+    # What Writer makes is of 2023 and its transaction stays open.
+    expected = ("hanging-transaction",)
+    return [
+        f"{each.kind}: {each.file} {each.detail}"
+        for each in result.findings
+        if each.severity != "info" and each.kind not in expected
+    ]
+
+
+def written(writer: Writer) -> None:
+    writer.write(40)
+    for segment in writer.log.segments:
+        segment.flush_indexes()
+    checkpoint(writer)
+
+
+def test_checkpoints_are_read_before_the_logs(writer: Writer) -> None:
+    """Recovery points and high watermarks move on while the logs are read."""
+    for engine in (Busy(lambda: written(writer)), Busy(lambda: None, lambda: written(writer))):
+        assert findings(writer.directory.parent, engine) == []
+
+
+def test_indexes_are_read_before_the_log(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between planning and reading the active segment and its indexes grow, and in between the two."""
+    scan = partition_module.scan_range
+
+    def growing(range_: Any, **how: Any) -> Any:
+        if range_.last_segment:
+            written(writer)
+        return scan(range_, **how)
+
+    monkeypatch.setattr(partition_module, "scan_range", growing)
+    assert findings(writer.directory.parent, Busy(lambda: written(writer))) == []
+
+
+def removed(writer: Writer, *logs: Path) -> None:
+    for log in logs:
+        for path in writer.directory.glob(f"{log.stem}.*"):
+            path.unlink()
+
+
+def test_segments_that_retention_removes_leave_no_gap_in_sequences(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one was read already when it is removed with the second: what was in that is not known."""
+    first, second, *_ = sorted(writer.directory.glob("*.log"))
+    assert findings(writer.directory.parent, Busy(lambda: removed(writer, first, second))) == []
+    again = Writer(writer.directory.parent.parent / "other" / "orders-0")
+    again.write(60)
+    first, second, *_ = sorted(again.directory.glob("*.log"))
+    read = partition_module.measure
+
+    def late(range_: Any, depth: Any) -> Any:
+        if range_.file == str(second):
+            removed(again, first, second)
+        return read(range_, depth)
+
+    class InOrder(Busy):
+        def measure(self, tasks: Any, *arguments: Any) -> Any:
+            return super().measure(tasks[::-1], *arguments)  # OneProcess goes through them from the last one on
+
+    monkeypatch.setattr(audit_module, "measure", late)
+    assert findings(again.directory.parent, InOrder(lambda: None)) == []
+
+
+def test_the_last_segment_may_be_gone_before_it_is_read(writer: Writer) -> None:
+    *_, last = sorted(writer.directory.glob("*.log"))
+    assert findings(writer.directory.parent, Busy(lambda: removed(writer, last))) == []
+
+
+def test_segments_that_compaction_joins_are_no_damage(writer: Writer) -> None:
+    """The file at the place of the first is another one than was planned: cut ranges of it begin anywhere."""
+    first, second, *_ = sorted(writer.directory.glob("*.log"))
+    assert findings(writer.directory.parent, Busy(lambda: joined(writer, first, second))) == []
+
+
+def test_a_partition_that_is_deleted_meanwhile(writer: Writer) -> None:
+    renamed = writer.directory.with_name(f"orders-0.{'0' * 32}-delete")
+    assert findings(writer.directory.parent, Busy(lambda: writer.directory.rename(renamed))) == []
+
+
+def test_a_batch_that_is_half_written(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = build_batch([(1_700_000_000_000, None, b"v" * 100, ())], base_offset=writer.log.log_end_offset)
+    path = writer.newest(".log")
+    whole = path.read_bytes()
+    path.write_bytes(whole + batch[:-5])
+    while_waiting(monkeypatch, lambda: path.open("ab").write(batch[-5:]))
+    assert findings(writer.directory.parent, Busy(lambda: None)) == []
+
+
+def test_copies_that_differ_only_in_what_retention_left_are_the_same(writer: Writer) -> None:
+    other = writer.directory.parent.parent / "second" / "orders-0"
+    shutil.copytree(writer.directory, other)
+    shutil.copy(writer.directory.parent / "replication-offset-checkpoint", other.parent)
+    first, second, *_ = sorted(writer.directory.glob("*.log"))
+
+    class Later(Busy):
+        def each(self, function: Any, items: Any, per_task: int) -> list[Any]:
+            removed(writer, first, second)
+            return super().each(function, items, per_task)
+
+    engine = Later(lambda: removed(writer, first))
+    result = audit_with(engine, [str(other.parent), str(writer.directory.parent)], AuditOptions())
+    assert [each.detail for each in result.findings if each.kind == "replica-divergence"] == []
