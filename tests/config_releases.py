@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kafka_tools.config_definitions.values import REPLICA_LIST
 from tests.against_kafka.jars import ENVIRONMENT, class_path, java
 
 OUTPUT = Path(__file__).resolve().parent.parent / "kafka_tools" / "config_definitions" / "zookeeper_tables.py"
@@ -89,6 +90,8 @@ def _rule(kind: str, name: str, printed: str) -> str:
     validator, _, text = printed.partition(" ")
     if validator.endswith(("ApiVersionValidator$", "MetadataVersionValidator")):
         return _VERSION_RULE
+    if validator.endswith(("ThrottledReplicaListValidator$", "ThrottledReplicaListValidator")):
+        return REPLICA_LIST
     return text
 
 

@@ -58,8 +58,8 @@ class Judge:
         """Raise InputError, BrokerError unless a topic can have these configs and no others."""
         if target[0].type != "topics":
             return
-        if self._admin is None or not self._ask(target, values):
-            check_together(self.releases, "topic", values)
+        judged = self._admin is not None and self._ask(target, values)
+        check_together(self.releases, values, judged)
 
     def _ask(self, target: Target, values: Mapping[str, str]) -> bool:
         """Let a broker judge; whether it did. Raises its refusal."""

@@ -25,8 +25,7 @@ _RANGE_OR = re.compile(r"\[(-?\d+),\.\.\.,(-?\d+)\] or (-?\d+)")
 _ONE_OF = re.compile(r"(\(case insensitive\) |non-empty )?\[(.*)\]")
 _REPLICAS = re.compile(r"\d+:\d+")
 _DURATION = re.compile(r"P(?=.)(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d{1,9})?S)?)?", re.IGNORECASE)
-_REPLICA_LIST = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
-_REPLICA_LIST_BEFORE_2_3 = "[partitionId],[brokerId]:[partitionId],[brokerId]:..."
+REPLICA_LIST = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
 _OFFSET_RESET = "[latest, earliest, by_duration:PnDTnHnMn.nS]"
 
 
@@ -116,10 +115,8 @@ def _check_valid(name: str, rule: str, value: Value) -> None:
         low, high, other = (int(number) for number in match.groups())
         if not isinstance(value, int) or not (low <= value <= high or value == other):
             raise invalid(name, value, f"Value must be between {low} and {high} or equal to {other}")
-    elif rule == _REPLICA_LIST:
+    elif rule == REPLICA_LIST:
         _check_replicas(name, value)
-    elif rule == _REPLICA_LIST_BEFORE_2_3:
-        _check_replicas(name, ["*"] if isinstance(value, list) and value[:1] == ["*"] else value)
     elif rule == _OFFSET_RESET:
         _check_offset_reset(name, value)
     elif match := _ONE_OF.fullmatch(rule):
@@ -160,11 +157,11 @@ def _check_not_empty(name: str, value: Value) -> None:
 
 
 def _check_replicas(name: str, value: Value) -> None:
-    """As Kafka's ThrottledReplicaListValidator: ``*`` alone, or partition:broker pairs, empty ones passed over."""
+    """As Kafka's ThrottledReplicaListValidator: ``*`` alone, or partition:broker pairs."""
     assert isinstance(value, list)
-    if value != ["*"] and not all(item == "" or _REPLICAS.fullmatch(item) for item in value):
+    if value != ["*"] and not all(_REPLICAS.fullmatch(item) for item in value):
         shown = f"[{', '.join(value)}]"
-        why = f"{name} must be the literal '*' or a list of replicas in the following format: {_REPLICA_LIST}"
+        why = f"{name} must be the literal '*' or a list of replicas in the following format: {REPLICA_LIST}"
         raise invalid(name, shown, why)
 
 

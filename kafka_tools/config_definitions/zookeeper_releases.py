@@ -2,8 +2,8 @@
 
 The checks are those that ``AdminZkClient`` and ``ConfigCommand --zookeeper`` of each release make (``LogConfig``,
 ``DynamicConfig``, ``DynamicBrokerConfig.validateConfigs``), and stricter only where a release stores what its brokers
-cannot load: ``message.format.version`` before 2.1, ``message.timestamp.type`` before 2.0, brokers' defaults of topic
-configs, classes.
+cannot load: ``message.format.version`` before 2.1, ``message.timestamp.type`` before 2.0, lists of throttled replicas
+with gaps or huge numbers, brokers' defaults of topic configs, classes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Literal
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions import zookeeper_tables as tables
 from kafka_tools.config_definitions.topic import BROKER_NAME
-from kafka_tools.config_definitions.values import SENSITIVE_TYPE, check, invalid, parse
+from kafka_tools.config_definitions.values import REPLICA_LIST, SENSITIVE_TYPE, check, invalid, parse
 from kafka_tools.errors import ConfigError, InputError
 
 RELEASES: tuple[str, ...] = tables.RELEASES
@@ -50,6 +50,7 @@ _TOPIC_CONFIGS = {broker: topic for topic, broker in BROKER_NAME.items()} | {
     "log.message.timestamp.difference.max.ms": "message.timestamp.difference.max.ms",
 }
 """Broker config -> the topic config whose default it is: with a value that no topic can have brokers do not start."""
+_LISTS_OF_CLASSES = ("metric.reporters",)
 _LISTENER_CONFIG = re.compile(r"listener\.name\.[^.]*\.(.*)")
 _LAG = ("min.compaction.lag.ms", "max.compaction.lag.ms")
 
@@ -76,11 +77,28 @@ def check_value(releases: Sequence[str], kind: Kind, name: str, value: str) -> N
         raise InputError(f"{first} ({releases_text(list(refused))})", hint=first.hint) from first
 
 
-def check_together(releases: Sequence[str], kind: Kind, values: Mapping[str, str]) -> None:
-    """Raise InputError for configs of a topic that exclude each other, where no broker judges them."""
-    if kind != "topic":
-        return
-    if all(name in values for name in _LAG) and any(row_of(each, kind, _LAG[1]) for each in releases):
+def check_together(releases: Sequence[str], values: Mapping[str, str], judged: bool) -> None:
+    """Raise InputError for configs of a topic that exclude each other; ``judged``: a broker has taken them."""
+    if any(len(row_of(each, "topic", "local.retention.ms") or ()) > 3 for each in releases):
+        # 3.0 to 3.5, where it is internal: brokers take it, and fail when they load the topic
+        _check_local_retention("ms", values)
+        _check_local_retention("bytes", values)
+    if not judged:
+        _check_unjudged(releases, values)
+
+
+def _check_local_retention(unit: str, values: Mapping[str, str]) -> None:
+    name, whole = f"local.retention.{unit}", f"retention.{unit}"
+    default = tables.TOPIC[whole][RELEASES[0]]
+    local = parse(name, "LONG", values.get(name, "-2"))
+    most = parse(whole, "LONG", values.get(whole, (default and default[1]) or "-1"))
+    assert isinstance(local, int) and isinstance(most, int)
+    if local != -2 and (local > most or (local == -1 and most != -1)):
+        raise InputError(f"{name} ({local}) must not be more than {whole} ({most})")
+
+
+def _check_unjudged(releases: Sequence[str], values: Mapping[str, str]) -> None:
+    if all(name in values for name in _LAG) and any(row_of(each, "topic", _LAG[1]) for each in releases):
         least, most = (parse(name, "LONG", values[name]) for name in _LAG)
         if isinstance(least, int) and isinstance(most, int) and least > most:
             raise InputError(f"conflict topic config setting {_LAG[0]} ({least}) > {_LAG[1]} ({most})")
@@ -158,18 +176,27 @@ def _mechanism_row(release: str, base: str) -> Row | None:
 def _check_value(release: str, name: str, row: Row, value: str) -> None:
     if release == RELEASES[0] and not value:
         raise InputError(f"{name}: an empty value cannot be set", hint="--delete-config removes what is set")
-    if row[0] == "CLASS" and value != row[1]:
+    if (row[0] == "CLASS" or name in _LISTS_OF_CLASSES) and value != row[1]:
         raise InputError(
             f"{name}: whether the brokers have a class '{value[:100]}' is for a broker to judge",
             hint="set it with --bootstrap-server, once a broker runs, or in server.properties",
         )
     if row[2] != VERSION_RULE:
-        check(name, row, value, empty_items=True)
+        found = check(name, row, value, empty_items=True)
+        if row[2] == REPLICA_LIST and isinstance(found, list):
+            _check_replica_numbers(name, found)
         return
     # As ApiVersion.apply: 2.2.1 is 2.2, 0.10.2.1 is 0.10.2.
     version = ".".join(value.strip().split(".")[: 3 if value.strip().startswith("0.") else 2])
     if version not in names_in("VERSIONS", release):
         raise invalid(name, value, f"Version `{value}` is not a valid version")
+
+
+def _check_replica_numbers(name: str, replicas: Sequence[str]) -> None:
+    """Brokers read them as two numbers of 32 bits, and do not start with others."""
+    for number in ":".join(replicas).split(":"):
+        if number.isdigit():
+            parse(name, "INT", number)
 
 
 @cache

@@ -51,13 +51,11 @@ TOPIC: Table = {
     },
     "flush.ms": {"1.1": ("LONG", "9223372036854775807", "[0,...]")},
     "follower.replication.throttled.replicas": {
-        "1.1": ("LIST", "", "[partitionId],[brokerId]:[partitionId],[brokerId]:..."),
-        "2.3": ("LIST", "", "[partitionId]:[brokerId],[partitionId]:[brokerId],..."),
+        "1.1": ("LIST", "", "[partitionId]:[brokerId],[partitionId]:[brokerId],...")
     },
     "index.interval.bytes": {"1.1": ("INT", "4096", "[0,...]")},
     "leader.replication.throttled.replicas": {
-        "1.1": ("LIST", "", "[partitionId],[brokerId]:[partitionId],[brokerId]:..."),
-        "2.3": ("LIST", "", "[partitionId]:[brokerId],[partitionId]:[brokerId],..."),
+        "1.1": ("LIST", "", "[partitionId]:[brokerId],[partitionId]:[brokerId],...")
     },
     "local.retention.bytes": {"3.0": ("LONG", "-2", "[-2,...]", "internal"), "3.6": ("LONG", "-2", "[-2,...]")},
     "local.retention.ms": {"3.0": ("LONG", "-2", "[-2,...]", "internal"), "3.6": ("LONG", "-2", "[-2,...]")},

@@ -37,7 +37,10 @@ def span(kind: Kind, name: str, value: str) -> str:
         ("topic", "message.format.version", "0.10.2.1", "Kafka 1.1 to 3.9"),
         ("topic", "remote.storage.enable", "false", "Kafka 3.0 to 3.9"),
         ("topic", "cleanup.policy", "", "Kafka 2.0 to 3.9"),
-        ("topic", "leader.replication.throttled.replicas", "*,x", "Kafka 1.1 to 2.2"),
+        ("topic", "leader.replication.throttled.replicas", "*,x", "Kafka "),
+        ("topic", "leader.replication.throttled.replicas", "0:1,,1:2", "Kafka "),
+        ("topic", "leader.replication.throttled.replicas", "0:99999999999", "Kafka "),
+        ("topic", "leader.replication.throttled.replicas", "*", "Kafka 1.1 to 3.9"),
         ("topic", "leader.replication.throttled.replicas", "0:1,1:2", "Kafka 1.1 to 3.9"),
         ("client", "controller_mutation_rate", "1.5", "Kafka 2.7 to 3.9"),
         ("client", "producer_byte_rate", "1.5", "Kafka "),
@@ -81,3 +84,11 @@ def test_every_default_is_right_in_its_release(release: str) -> None:
                 assert takes(release, kind, name, row[1]), (name, row)
     assert not names_in("STATIC", release) & {name for name in tables.BROKER if row_of(release, "broker", name)}
     assert names_in("PER_BROKER", release) <= {name for name in tables.BROKER if row_of(release, "broker", name)}
+
+
+def test_local_retention_that_brokers_cannot_load_is_refused() -> None:
+    values = {"local.retention.ms": "1000", "retention.ms": "999"}
+    with pytest.raises(InputError, match=r"local.retention.ms \(1000\) must not be more than retention.ms \(999\)"):
+        releases.check_together(["3.0", "3.9"], values, judged=True)
+    releases.check_together(["3.0"], values | {"retention.ms": "1000"}, judged=True)
+    releases.check_together(["3.6", "3.9"], values, judged=True)
