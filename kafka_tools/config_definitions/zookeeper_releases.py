@@ -131,6 +131,8 @@ def _check_broker(release: str, kind: Kind, name: str, value: str) -> None:
     """As ``DynamicBrokerConfig.validateConfigs``; names that Kafka does not define may be those of plugins."""
     match = _LISTENER_CONFIG.fullmatch(name)
     base = match[1] if match else name
+    if release == RELEASES[0] and kind == "all brokers":
+        raise InputError(f"{name}: defaults of all brokers cannot be set through ZooKeeper")
     if name not in THROTTLES:
         if release == RELEASES[0]:
             raise InputError(

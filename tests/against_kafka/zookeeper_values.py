@@ -84,6 +84,10 @@ MAIN_LEVELS = ("1.1.1", "2.2.2", "2.8.2", "3.9.2")
 """The releases whose tools and brokers run here."""
 
 
+NAMES_ON_PURPOSE = ("message.format.version", "message.timestamp.type", "password.encoder.")
+"""Configs whose bad values the tools of 1.1 and 2.0 store, and those that only say how the tool encrypts a secret."""
+
+
 class Case(NamedTuple):
     """A value for a config."""
 
@@ -108,7 +112,8 @@ class Judged(NamedTuple):
     def on_purpose(self) -> bool:
         """Whether we refuse what Kafka's class takes, for a reason that the command's page gives."""
         stricter = bool(self.ours) and not self.theirs
-        return stricter and (any(text in self.ours for text in ON_PURPOSE) or _is_twin(self.case))
+        known = any(text in self.ours for text in ON_PURPOSE)
+        return stricter and (known or _is_twin(self.case) or self.case.name.startswith(NAMES_ON_PURPOSE))
 
 
 def _is_twin(case: Case) -> bool:
@@ -148,7 +153,11 @@ def cases(release: str) -> list[Case]:
 def class_cases(release: str) -> list[Case]:
     """The cases that its classes judge: the tool of 1.1 refuses all but throttles of brokers before it asks them."""
     found = cases(release)
-    return [each for each in found if release > RELEASES[0] or "broker" not in each.kind or each.name in THROTTLES]
+    if release > RELEASES[0]:
+        return found
+    return [
+        each for each in found if "broker" not in each.kind or (each.name in THROTTLES and each.kind != "all brokers")
+    ]
 
 
 def by_us(release: str, case: Case) -> str:

@@ -57,6 +57,7 @@ def span(kind: Kind, name: str, value: str) -> str:
         ("broker", "listener.name.a.plain.sasl.jaas.config", "x", "Kafka "),
         ("broker", "principal.builder.class", "com.example.Ours", "Kafka "),
         ("broker", "of.a.plugin", "1", "Kafka 2.0 to 3.9"),
+        ("all brokers", "leader.replication.throttled.rate", "1", "Kafka 2.0 to 3.9"),
         ("all brokers", "listeners", "PLAINTEXT://:9", "Kafka "),
         ("all brokers", "listener.name.a.max.connections", "1", "Kafka 2.3 to 3.9"),
         ("all brokers", "listener.name.a.ssl.client.auth", "none", "Kafka "),
