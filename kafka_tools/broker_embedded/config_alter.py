@@ -33,6 +33,8 @@ SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 _OPERATION = ("SET", "DELETE", "APPEND", "SUBTRACT")
 _FIXED_WHILE_RUNNING = ("listeners", "listener.security.protocol.map")
 MIN_ISR = "min.insync.replicas"
+_CLEANER_THREADS, _CLEANER_BUFFER = "log.cleaner.threads", "log.cleaner.dedupe.buffer.size"
+_CLEANER_LEAST_BYTES = 1 << 20
 _PER_IP = "max.connections.per.ip.overrides"
 _MATCH_PARAMETERS = (
     "client_instance_id",
@@ -55,6 +57,7 @@ class Change(NamedTuple):
 def incremental(store: ConfigStore, resource_type: int, resource: str, changes: Sequence[Change]) -> list[ConfigRecord]:
     """The records that apply ``changes`` to a resource; BrokerError if they may not be applied."""
     check_operations(changes)
+    _check_node(store, resource_type, resource)
     current = store.dynamic(resource_type, resource)
     wanted = dict(current)
     for change in changes:
@@ -100,6 +103,7 @@ def validate(store: ConfigStore, resource_type: int, resource: str, wanted: Mapp
     if resource_type == TOPIC:
         if not resource:
             raise _bad_request("Default topic resources are not allowed.")
+        check_topic_name(resource)
         validate_topic(store, wanted)
     elif resource_type == BROKER:
         _validate_broker(store, resource, wanted)
@@ -225,10 +229,7 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
     """Broker configs are refused as INVALID_REQUEST, not INVALID_CONFIG (KAFKA-13609)."""
     from kafka_tools.config_definitions import broker, dynamic
 
-    if resource and resource != store.node_name:
-        if not resource.lstrip("+-").isdecimal():
-            raise _bad_request(f"Node id must be an integer, but it is: {resource}")
-        raise _bad_request(f"Unexpected broker id, expected {store.node_name}, but received {resource}")
+    _check_node(store, BROKER, resource)
     changeable = dynamic.PER_BROKER | dynamic.CLUSTER_WIDE
     fixed = [name for name in wanted if name in broker.TABLE and name not in changeable]
     if fixed:
@@ -262,11 +263,21 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
             raise _bad_request(f"Error parsing configuration property '{_PER_IP}': '{entry}' is not host:connections")
     for name in dynamic.THREAD_POOLS & values.keys():
         _check_pool(name, values[name], store.broker.integer(name))
+    _check_cleaner(store, values)
     if resource:
         try:
             store.check_running(wanted)
         except ConfigError as error:
             raise _bad_request(str(error)) from error
+
+
+def _check_node(store: ConfigStore, resource_type: int, resource: str) -> None:
+    """A broker changes its own configs, and those of all."""
+    if resource_type != BROKER or resource in ("", store.node_name):
+        return
+    if not resource.lstrip("+-").isdecimal():
+        raise _bad_request(f"Node id must be an integer, but it is: {resource}")
+    raise _bad_request(f"Unexpected broker id, expected {store.node_name}, but received {resource}")
 
 
 def _is_per_broker_listener(name: str) -> bool:
@@ -284,6 +295,26 @@ def _check_pool(name: str, value: Value, current: int) -> None:
         raise _bad_request(f"{wrong}, value should not be greater than double the current value {current}")
     if value < current // 2:
         raise _bad_request(f"{wrong}, value should not be less than half the current value {current}")
+
+
+def _check_cleaner(store: ConfigStore, values: Mapping[str, Value]) -> None:
+    """The bounds of ``LogCleaner``, and those that ``KafkaConfig`` has between its own configs."""
+    current = store.broker.integer(_CLEANER_THREADS)
+    threads, buffer = values.get(_CLEANER_THREADS, current), values.get(_CLEANER_BUFFER)
+    buffer = store.broker.integer(_CLEANER_BUFFER) if buffer is None else buffer
+    assert isinstance(threads, int) and isinstance(buffer, int)
+    if (
+        threads > 0
+        and buffer // threads <= _CLEANER_LEAST_BYTES
+        and {_CLEANER_THREADS, _CLEANER_BUFFER} & values.keys()
+    ):
+        raise _bad_request(f"requirement failed: {_CLEANER_BUFFER} must be at least 1MB per cleaner thread.")
+    if threads < 1:
+        raise _bad_request("Log cleaner threads should be at least 1")
+    if threads < current // 2:
+        raise _bad_request(f"Log cleaner threads cannot be reduced to less than half the current value {current}")
+    if threads > current * 2:
+        raise _bad_request(f"Log cleaner threads cannot be increased to more than double the current value {current}")
 
 
 def _validate_group(store: ConfigStore, wanted: Mapping[str, str]) -> None:

@@ -63,8 +63,8 @@ def describe(store: ConfigStore, resource_type: int, resource: str, names: Colle
 
 
 def describe_new_topic(store: ConfigStore, given: Mapping[str, str]) -> list[Entry]:
-    """The configs that a topic made with ``given`` would have, sorted by name."""
-    return sorted(_topic(store, given))
+    """The configs that a topic made with ``given`` would have, sorted by name; given ones as they were written."""
+    return sorted(entry._replace(value=given.get(entry.name, entry.value)) for entry in _topic(store, given))
 
 
 def _topic(store: ConfigStore, given: Mapping[str, str]) -> list[Entry]:

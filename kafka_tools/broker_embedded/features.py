@@ -36,8 +36,8 @@ SUPPORTED = {
 }
 """Feature -> lowest and highest level, those of Kafka 4.3.1 (metadata.version 30 is 4.3-IV0)."""
 
-UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
-"""Types of an update on the wire."""
+UPGRADE, UNSAFE_DOWNGRADE = 1, 3
+"""Types of an update on the wire; between them is the safe downgrade."""
 
 
 class Update(NamedTuple):

@@ -97,7 +97,7 @@ class Logs:
         partition = self._partitions.get((topic, number))
         if partition is None:
             raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION)
-        if current_leader_epoch >= 0 and current_leader_epoch != partition.leader_epoch:
+        if current_leader_epoch != -1 and current_leader_epoch != partition.leader_epoch:
             older = current_leader_epoch < partition.leader_epoch
             raise refuse(error_codes.FENCED_LEADER_EPOCH if older else error_codes.UNKNOWN_LEADER_EPOCH)
         if partition.log.offline and not partition.log.waits_for_room:

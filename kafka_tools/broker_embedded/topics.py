@@ -107,7 +107,8 @@ def place(core: Core, partitions: int, replication_factor: int, *, first: int = 
         raise refuse(
             error_codes.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {replication_factor} time(s): The target replication factor of "
-            f"{replication_factor} cannot be reached because only {len(nodes)} broker(s) are registered.",
+            f"{replication_factor} cannot be reached because only {len(nodes)} broker(s) are registered or some "
+            "brokers have all their log directories cordoned.",
         )
     return [
         [nodes[(first + number + copy) % len(nodes)] for copy in range(replication_factor)]

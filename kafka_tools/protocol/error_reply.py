@@ -227,6 +227,16 @@ def _find_coordinator(request: Any, response: Any, version: int, code: int, mess
         ]
 
 
+def _create_topics(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
+    # Counts of the request are not those of the answer, which has -1.
+    Result = type(response).CreatableTopicResult
+    response.topics = [Result(name=topic.name, error_code=code, error_message=message) for topic in request.topics]
+
+
+def _leave_group(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
+    response.error_code = code
+
+
 def _update_features(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
     response.error_code, response.error_message = code, message
 
@@ -245,7 +255,9 @@ _SPECIAL = {
     9: _offset_fetch,
     10: _find_coordinator,
     11: _join_group,
+    13: _leave_group,
     18: _api_versions,
+    19: _create_topics,
     34: _alter_replica_log_dirs,
     48: _describe_client_quotas,
     49: _alter_client_quotas,

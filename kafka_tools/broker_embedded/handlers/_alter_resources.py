@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from kafka_tools.broker_embedded.config_alter import check_given, check_topic_name
+from kafka_tools.broker_embedded.config_alter import check_given
 from kafka_tools.broker_embedded.config_store import BROKER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.dispatch import Call, refuse, refused
 from kafka_tools.errors import BrokerError
@@ -61,8 +61,6 @@ def _wanted(call: Call, resource: Any, changes: Callable[[Any], Sequence[Stored]
         _check_allowed(call, kind, name)
         return wanted
     _check_allowed(call, kind, name)
-    if kind == TOPIC and name:
-        check_topic_name(name)
     wanted = changes(resource)
     if kind == TOPIC and call.broker.cluster.topic(name) is None:
         raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")

@@ -16,7 +16,6 @@ from kafka_tools.broker_embedded.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.config_alter import validate_topic
 from kafka_tools.broker_embedded.config_describe import describe_new_topic
 from kafka_tools.broker_embedded.dispatch import Call, refuse
-from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.broker_embedded.topics import (
     Assignment,
     check_assignment,
@@ -38,7 +37,7 @@ STRICT_MUTATIONS = 6
 Result = CreateTopicsResponse.CreatableTopicResult
 
 
-def handle(call: Call) -> Work[CreateTopicsResponse]:
+def handle(call: Call) -> CreateTopicsResponse:
     times = Counter(topic.name for topic in call.request.topics)
     results: list[CreateTopicsResponse.CreatableTopicResult] = []
     seen: set[str] = set()
@@ -47,9 +46,9 @@ def handle(call: Call) -> Work[CreateTopicsResponse]:
     check_total(
         len(topic.assignments) or (default if topic.num_partitions == -1 else topic.num_partitions)
         for topic in call.request.topics
+        if times[topic.name] == 1 and _may_create(call, topic.name)
     )
     for topic in call.request.topics:
-        yield
         if topic.name in seen:
             continue
         seen.add(topic.name)
@@ -62,13 +61,17 @@ def handle(call: Call) -> Work[CreateTopicsResponse]:
     return CreateTopicsResponse(topics=results)
 
 
+def _may_create(call: Call, name: str) -> bool:
+    return allowed_on_cluster(call, "CREATE") or call.allowed("CREATE", "TOPIC", name)
+
+
 def _create(
     call: Call, topic: CreateTopicsRequest.CreatableTopic, before: Sequence[str]
 ) -> CreateTopicsResponse.CreatableTopicResult:
     """Make one topic. ``before``: the topics that were there before the request, whose names it must not resemble."""
     core = call.broker
     check_not_the_brokers_own(topic.name)
-    if not allowed_on_cluster(call, "CREATE") and not call.allowed("CREATE", "TOPIC", topic.name):
+    if not _may_create(call, topic.name):
         raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
     check_new_name(core, topic.name, before)
     configs = {config.name: config.value for config in topic.configs}

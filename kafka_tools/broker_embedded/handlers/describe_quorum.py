@@ -22,7 +22,7 @@ Topic = DescribeQuorumResponse.TopicData
 
 def handle(call: Call) -> DescribeQuorumResponse:
     asked = [(topic.topic_name, each.partition_index) for topic in call.request.topics for each in topic.partitions]
-    known = asked == [(METADATA_TOPIC, 0)]
+    known = asked == [(METADATA_TOPIC, 0)] and len(call.request.topics) == 1
     response = DescribeQuorumResponse(
         topics=[
             Topic(

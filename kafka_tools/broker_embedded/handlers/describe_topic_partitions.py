@@ -1,18 +1,23 @@
 """DescribeTopicPartitions (75): topics and partitions page by page (KIP-966).
 
 - Topics are answered in the order of their names; no names means all topics.
-- A page ends after response_partition_limit partitions, at most max.request.partition.size.limit; the cursor
-  says where the next one begins.
+- A page ends after response_partition_limit partitions, at least one and at most max.request.partition.size.limit;
+  the cursor says where the next one begins. Topics that may not be described come last.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kafka_tools.broker_embedded.authorization import authorized_operations
-from kafka_tools.broker_embedded.cluster import Topic
+from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, Topic
 from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.broker_embedded.topics import name_problem
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsResponse
+from kafka_tools.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+)
 
 VERSIONS = (0, 0)
 AUTHORIZE = (("DESCRIBE", "TOPIC"),)
@@ -22,43 +27,58 @@ ResponseTopic = DescribeTopicPartitionsResponse.ResponseTopic
 
 def handle(call: Call) -> DescribeTopicPartitionsResponse:
     request, cluster = call.request, call.broker.cluster
-    if request.response_partition_limit <= 0:
-        raise refuse(error_codes.INVALID_REQUEST, "Number of partitions to return must be greater than 0.")
-    limit = min(
-        request.response_partition_limit, call.broker.configs.broker.integer("max.request.partition.size.limit")
-    )
-    cursor = request.cursor
+    most = call.broker.configs.broker.integer("max.request.partition.size.limit")
+    left = max(min(request.response_partition_limit, most), 1)
     all_topics = not request.topics
-    names = sorted(cluster.topics) if all_topics else sorted({topic.name for topic in request.topics})
-    if cursor is not None:
-        if cursor.partition_index < 0:
-            raise refuse(error_codes.INVALID_REQUEST, "DescribeTopicPartitionsRequest cursor partition must be valid.")
-        names = [name for name in names if name >= cursor.topic_name]
-    response = DescribeTopicPartitionsResponse()
+    start = request.cursor.topic_name if request.cursor is not None else ""
+    wanted = cluster.topics if all_topics else {topic.name for topic in request.topics}
+    names = sorted(name for name in wanted if name >= start)
+    if request.cursor is not None:
+        _check_cursor(request.cursor, names, all_topics)
+    response, denied = DescribeTopicPartitionsResponse(), []
     for name in names:
         if not call.allowed("DESCRIBE", "TOPIC", name):
             if not all_topics:
-                response.topics.append(ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name))
+                denied.append(ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name))
             continue
+        if left == 0:
+            response.next_cursor = DescribeTopicPartitionsResponse.Cursor(topic_name=name, partition_index=0)
+            break
         topic = cluster.topic(name)
         if topic is None:
-            invalid = name_problem(name) is not None
-            code = error_codes.INVALID_TOPIC_EXCEPTION if invalid else error_codes.UNKNOWN_TOPIC_OR_PARTITION
-            response.topics.append(ResponseTopic(error_code=code, name=name))
+            response.topics.append(_unknown(call, name))
             continue
-        first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
+        first = request.cursor.partition_index if name == start else 0
         numbers = [number for number in sorted(topic.partitions) if number >= first]
-        if limit <= 0:
-            response.next_cursor = DescribeTopicPartitionsResponse.Cursor(topic_name=name, partition_index=first)
-            break
-        response.topics.append(_describe(call, topic, numbers[:limit]))
-        if len(numbers) > limit:
+        response.topics.append(_describe(call, topic, numbers[:left]))
+        if len(numbers) > left:
             response.next_cursor = DescribeTopicPartitionsResponse.Cursor(
-                topic_name=name, partition_index=numbers[limit]
+                topic_name=name, partition_index=numbers[left]
             )
             break
-        limit -= len(numbers)
+        left -= len(numbers)
+    response.topics += denied
     return response
+
+
+def _check_cursor(cursor: DescribeTopicPartitionsRequest.Cursor, names: Sequence[str], all_topics: bool) -> None:
+    if not all_topics and cursor.topic_name not in names:
+        raise refuse(
+            error_codes.INVALID_REQUEST,
+            f"DescribeTopicPartitionsRequest topic list should contain the cursor topic: {cursor.topic_name}",
+        )
+    if cursor.partition_index < 0:
+        raise refuse(error_codes.INVALID_REQUEST, "DescribeTopicPartitionsRequest cursor partition must be valid.")
+
+
+def _unknown(call: Call, name: str) -> DescribeTopicPartitionsResponse.ResponseTopic:
+    invalid = name_problem(name) is not None
+    return ResponseTopic(
+        error_code=error_codes.INVALID_TOPIC_EXCEPTION if invalid else error_codes.UNKNOWN_TOPIC_OR_PARTITION,
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=authorized_operations(call, "TOPIC", name),
+    )
 
 
 def _describe(call: Call, topic: Topic, numbers: list[int]) -> DescribeTopicPartitionsResponse.ResponseTopic:

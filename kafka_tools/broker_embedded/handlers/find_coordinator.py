@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kafka_tools.broker_embedded.coordinators.group_records import GROUPS_TOPIC
 from kafka_tools.broker_embedded.dispatch import Call, refuse, refused
+from kafka_tools.broker_embedded.error_texts import text_of
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorResponse
@@ -31,6 +32,8 @@ class Found(NamedTuple):
 def handle(call: Call) -> FindCoordinatorResponse:
     request = call.request
     key_type = request.key_type if call.version >= 1 else GROUP
+    if key_type not in (GROUP, TRANSACTION, SHARE):
+        raise refused(error_codes.INVALID_REQUEST)
     if call.version < 4:
         found = _find(call, key_type, request.key)
         return FindCoordinatorResponse(error_message="NONE", **found._asdict())
@@ -47,13 +50,12 @@ def handle(call: Call) -> FindCoordinatorResponse:
 
 
 def _find(call: Call, key_type: int, key: str) -> Found:
-    if key_type not in (GROUP, TRANSACTION, SHARE):
-        raise refused(error_codes.INVALID_REQUEST)
     if key_type != GROUP:
         what = {TRANSACTION: "transactions", SHARE: "share groups"}[key_type]
         raise refuse(error_codes.INVALID_REQUEST, f"this broker does not serve {what}")
     if not call.allowed("DESCRIBE", "GROUP", key):
-        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+        code = error_codes.GROUP_AUTHORIZATION_FAILED
+        raise refuse(code, text_of(code) if call.version < 4 else "")
     try:
         call.broker.ensure_topic(GROUPS_TOPIC)
     except BrokerError as error:  # as where Kafka's has not been made yet: clients ask again

@@ -18,6 +18,7 @@ AUTHORIZE = (("READ", "GROUP"),)
 
 def handle(call: Call) -> JoinGroupResponse | Parked:
     if not call.allowed("READ", "GROUP", call.request.group_id):
+        call.request.member_id = ""  # who may not join is not called by a name either
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
     host = f"/{call.client_host}"  # as Java prints an address
     return call.broker.groups.membership.join(call.request, call.version, call.client_id, host)

@@ -13,7 +13,6 @@ from collections import Counter
 
 from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.broker_embedded.partitions import Partition
-from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
@@ -30,21 +29,21 @@ _NEVER = 1 << 15
 Answer = ListOffsetsResponse.TopicResponse.PartitionResponse
 
 
-def handle(call: Call) -> Work[ListOffsetsResponse]:
+def handle(call: Call) -> ListOffsetsResponse:
     """Each partition is answered once; one that is asked for twice is INVALID_REQUEST."""
     times = Counter(
         (topic.name, wanted.partition_index) for topic in call.request.topics for wanted in topic.partitions
     )
     topics: dict[str, dict[int, ListOffsetsResponse.TopicResponse.PartitionResponse]] = {}
+    denied: list[ListOffsetsResponse.TopicResponse] = []
     for topic in call.request.topics:
+        if not call.allowed("DESCRIBE", "TOPIC", topic.name):
+            denied.append(_denied(topic))
+            continue
         answers = topics.setdefault(topic.name, {})
-        allowed = call.allowed("DESCRIBE", "TOPIC", topic.name)
         for wanted in topic.partitions:
-            yield
             answer = answers[wanted.partition_index] = Answer(partition_index=wanted.partition_index)
             try:
-                if not allowed:
-                    raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
                 if times[topic.name, wanted.partition_index] > 1 and call.version >= 1:
                     raise refuse(error_codes.INVALID_REQUEST)
                 _check_timestamp(wanted.timestamp, call.version)
@@ -59,7 +58,14 @@ def handle(call: Call) -> Work[ListOffsetsResponse]:
             ListOffsetsResponse.TopicResponse(name=name, partitions=list(answers.values()))
             for name, answers in topics.items()
         ]
+        + denied
     )
+
+
+def _denied(topic: ListOffsetsRequest.Topic) -> ListOffsetsResponse.TopicResponse:
+    code = error_codes.TOPIC_AUTHORIZATION_FAILED
+    answers = [Answer(partition_index=wanted.partition_index, error_code=code) for wanted in topic.partitions]
+    return ListOffsetsResponse.TopicResponse(name=topic.name, partitions=answers)
 
 
 def _check_timestamp(timestamp: int, version: int) -> None:

@@ -9,18 +9,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from uuid import UUID
 
 from kafka_tools.broker_embedded.cluster import Topic
 from kafka_tools.broker_embedded.dispatch import NO_REPLY, Call, CloseConnection, NoReply
 from kafka_tools.broker_embedded.error_texts import text_of
-from kafka_tools.broker_embedded.incoming import Refused, TooLong, is_long, take
-from kafka_tools.broker_embedded.partitions import Partition
-from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.broker_embedded.incoming import Refused, take
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafka_tools.protocol.primitives import Buffer
-from kafka_tools.storage.log import LogOffline
 from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
 
 VERSIONS = (0, 13)
@@ -42,7 +40,7 @@ TopicResponse = ProduceResponse.TopicProduceResponse
 PartitionResponse = TopicResponse.PartitionProduceResponse
 
 
-def handle(call: Call) -> Work[ProduceResponse | NoReply]:
+def handle(call: Call) -> ProduceResponse | NoReply:
     request = call.request
     if request.transactional_id is None and _transactional(request):
         code = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -50,7 +48,7 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     response = ProduceResponse()
     failed = False
     cluster = call.broker.cluster
-    for topic_data in request.topic_data:
+    for topic_data in _each_once(request.topic_data):
         if call.version >= 13:
             topic = cluster.topics_by_id.get(topic_data.topic_id)
             unknown = error_codes.UNKNOWN_TOPIC_ID
@@ -61,8 +59,7 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
                 unknown = error_codes.TOPIC_AUTHORIZATION_FAILED
         answers = []
         for data in topic_data.partition_data:
-            yield
-            answer = (yield from _append(call, topic, data)) if topic is not None else _error(data.index, unknown)
+            answer = _append(call, topic, data) if topic is not None else _error(data.index, unknown)
             if answer.error_code == error_codes.KAFKA_STORAGE_ERROR and call.version < 4:
                 answer.error_code = error_codes.NOT_LEADER_OR_FOLLOWER  # what clients knew before v4
             failed = failed or answer.error_code != 0
@@ -75,6 +72,21 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
             raise CloseConnection("a produce request with acks=0 failed")
         return NO_REPLY
     return response
+
+
+def _each_once(topic_data: Sequence[ProduceRequest.TopicProduceData]) -> Sequence[ProduceRequest.TopicProduceData]:
+    """The topics that have partitions; of a partition that is named twice the last records count, as in Kafka's map."""
+    Data = ProduceRequest.TopicProduceData
+    if len(topic_data) == 1 and len(topic_data[0].partition_data) == 1:
+        return topic_data
+    topics: dict[tuple[str, UUID], dict[int, ProduceRequest.TopicProduceData.PartitionProduceData]] = {}
+    for topic in topic_data:
+        for data in topic.partition_data:
+            topics.setdefault((topic.name, topic.topic_id), {})[data.index] = data
+    return [
+        Data(name=name, topic_id=topic_id, partition_data=list(partitions.values()))
+        for (name, topic_id), partitions in topics.items()
+    ]
 
 
 def _transactional(request: ProduceRequest) -> bool:
@@ -104,20 +116,19 @@ def _all_refused(call: Call, code: int, message: str) -> ProduceResponse | NoRep
 
 def _append(
     call: Call, topic: Topic, data: ProduceRequest.TopicProduceData.PartitionProduceData
-) -> Work[ProduceResponse.TopicProduceResponse.PartitionProduceResponse]:
+) -> ProduceResponse.TopicProduceResponse.PartitionProduceResponse:
     core = call.broker
     try:
         if not call.allowed("WRITE", "TOPIC", topic.name):
             return _error(data.index, error_codes.TOPIC_AUTHORIZATION_FAILED)
+        if data.index in topic.partitions and call.request.acks not in (-1, 0, 1):
+            return _error(data.index, error_codes.INVALID_REQUIRED_ACKS)
         if topic.is_internal and call.client_id != _MAY_WRITE_INTERNAL:
             return _error(data.index, error_codes.INVALID_TOPIC_EXCEPTION, f"{topic.name} is an internal topic.")
         partition = core.logs.led(topic.name, data.index)
-        if call.request.acks not in (-1, 0, 1):
-            return _error(data.index, error_codes.INVALID_REQUIRED_ACKS)
         log_start_offset = partition.log.log_start_offset
         now_ms = core.clock.now_ms()
-        buffer = yield from _taken(data.records, call.version, partition, now_ms)
-        partition = core.logs.led(topic.name, data.index)  # it may be another one by now
+        buffer = take(data.records, call.version, partition.limits, now_ms, partition.id)
         if not buffer:
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
         appended = partition.log.append(
@@ -136,10 +147,7 @@ def _append(
         return _error(data.index, code, str(error), log_start_offset=log_start_offset)
     except BrokerError as error:
         return _error(data.index, error.code.code, error.broker_message)
-    except (LogOffline, OSError) as error:  # the log has told it once, and does not with each request
-        log.debug("append to %s-%d failed: %s", topic.name, data.index, error)
-        return _error(data.index, error_codes.KAFKA_STORAGE_ERROR)
-    except LogError as error:
+    except (LogError, OSError) as error:
         log.error("append to %s-%d failed: %s", topic.name, data.index, error)
         return _error(data.index, error_codes.KAFKA_STORAGE_ERROR)
     if not appended.duplicate:
@@ -151,19 +159,6 @@ def _append(
         log_append_time_ms=appended.append_time_ms,
         log_start_offset=partition.log.log_start_offset,
     )
-
-
-def _taken(records: Buffer | None, version: int, partition: Partition, now_ms: int) -> Work[bytearray]:
-    """``take``, where nobody waits for it if it takes long."""
-    limits, id = partition.limits, partition.id
-    if not is_long(records):
-        try:
-            return take(records, version, limits, now_ms, id)
-        except TooLong:
-            pass
-    patient = limits.patient()
-    taken: bytearray = yield Elsewhere(lambda: take(records, version, patient, now_ms, id))
-    return taken
 
 
 def _error(

@@ -1,13 +1,14 @@
 """UpdateFeatures (57): raise or lower finalized levels, all of them or none (KIP-584).
 
-- v0: allow_downgrade stands for a safe downgrade. v1: the type of the update, and validate_only.
+- v0: every update is an upgrade, since Kafka 4.3.1 does not look at allow_downgrade. v1: the type of the update, and
+  validate_only.
 - v2: no results per feature, since one error is everybody's.
 """
 
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.dispatch import Call
-from kafka_tools.broker_embedded.features import SAFE_DOWNGRADE, UPGRADE, Update
+from kafka_tools.broker_embedded.features import Update
 from kafka_tools.protocol.messages.update_features import UpdateFeaturesResponse
 
 VERSIONS = (0, 2)
@@ -18,13 +19,8 @@ Result = UpdateFeaturesResponse.UpdatableFeatureResult
 
 def handle(call: Call) -> UpdateFeaturesResponse:
     request = call.request
-
-    def type_of(wanted: object) -> int:
-        if call.version >= 1:
-            return wanted.upgrade_type  # type: ignore[attr-defined, no-any-return]
-        return SAFE_DOWNGRADE if wanted.allow_downgrade else UPGRADE  # type: ignore[attr-defined]
-
-    updates = [Update(each.feature, each.max_version_level, type_of(each)) for each in request.feature_updates]
+    # upgrade_type is UPGRADE where the version does not have it.
+    updates = [Update(each.feature, each.max_version_level, each.upgrade_type) for each in request.feature_updates]
     records = call.broker.features.changes(updates)
     if records and not (call.version >= 1 and request.validate_only):
         call.broker.commit(records)
