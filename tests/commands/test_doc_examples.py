@@ -46,8 +46,7 @@ def examples(page: str) -> list[tuple[str, str]]:
     for block in re.findall(r"```console\n(.*?)```", before + rest.partition(HELP_ENDS)[2], re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             line, _, output = part.partition("\n")
-            if "--zookeeper" not in line:  # ZooKeeper is for the tests against real Kafka
-                found.append((line, output))
+            found.append((line, output))
     return found
 
 

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
+from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.schema import Field, Struct
 from tests.against_kafka.compare_answers.brokers import Known, resolved
 from tests.against_kafka.compare_answers.cases import INVALID_NAMES
@@ -29,7 +30,8 @@ def made_wrong(request: Struct, version: int, rng: random.Random) -> Struct:
         places = list(_places(changed, version))
         if places:
             holder, field = rng.choice(places)
-            setattr(holder, field.name, _another(field, getattr(holder, field.name), version, rng))
+            known = [] if isinstance(request, DeleteTopicsRequest) else [Known("topic t1")]
+            setattr(holder, field.name, _another(field, getattr(holder, field.name), version, rng, known))
     return changed  # type: ignore[no-any-return]
 
 
@@ -51,7 +53,7 @@ def _places(value: Struct, version: int) -> Iterator[tuple[Struct, Field]]:
                 yield from _places(item, version)
 
 
-def _another(field: Field, value: Any, version: int, rng: random.Random) -> Any:
+def _another(field: Field, value: Any, version: int, rng: random.Random, ids: list[Known]) -> Any:
     choices: list[Any] = [None] if version in field.nullable else []
     if field.kind == "boolean":
         choices.append(not value)
@@ -67,7 +69,7 @@ def _another(field: Field, value: Any, version: int, rng: random.Random) -> Any:
     elif field.kind == "bytes":
         choices += [b"", b"\0", b"garbage"]
     elif field.kind == "uuid":
-        choices += [uuid.UUID(int=0), uuid.UUID(int=1), Known("topic t1"), uuid.UUID(int=(1 << 128) - 1)]
+        choices += [uuid.UUID(int=0), uuid.UUID(int=1), *ids, uuid.UUID(int=(1 << 128) - 1)]
     elif field.kind == "array":
         choices.append([])
         if value:
