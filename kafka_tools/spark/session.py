@@ -20,7 +20,7 @@ import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.spark.java import Java, find_java
@@ -77,7 +77,9 @@ def spark_session(
     except ImportError as error:
         raise KafkaToolsError(f"Spark is not installed: {error}", hint=INSTALL_HINT) from error
     if SparkContext._active_spark_context is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
-        yield SparkSession.builder.getOrCreate()
+        running = SparkSession.builder.getOrCreate()
+        with _py4j_quiet(), _signals_raise(), _failures_as_one_line():
+            yield running
         return
     settings = _settings(master, app_name, conf)
     with tempfile.TemporaryDirectory(prefix="kafka-tools-spark-", ignore_cleanup_errors=True) as folder:
@@ -87,12 +89,12 @@ def spark_session(
         process = _start_jvm(find_java(), settings, memory_mb, folder)
         session = None
         try:
-            with _py4j_quiet():
-                session = _connect(process, settings, folder)
+            with _py4j_quiet(), _signals_raise():
                 with _failures_as_one_line():
+                    session = _connect(process, settings, folder)
                     yield session
                 _disconnect(session)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):
             # The call that was interrupted still waits for its answer, and would get it in the place of the next.
             process.terminate()
             _forget_gateway()
@@ -113,20 +115,27 @@ def _failures_as_one_line() -> Iterator[None]:
 
     try:
         yield
-    except (Py4JError, PySparkException) as error:
-        if _was_interrupted(error):
-            raise KeyboardInterrupt from None
-        raise KafkaToolsError(f"the Spark job failed: {_reason(str(error))}") from error
+    except Exception as error:
+        ended = _behind(error)
+        if ended is not None:
+            raise ended from None
+        if isinstance(error, Py4JError | PySparkException):
+            raise KafkaToolsError(f"the Spark job failed: {_reason(str(error))}") from error
+        raise
 
 
-def _was_interrupted(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an error: Py4J takes one that comes while it waits for a failure of its connection."""
+def _behind(error: BaseException) -> KeyboardInterrupt | SystemExit | None:
+    """The signal that is behind an error: Py4J takes one that comes while it waits for a failure of its connection,
+    and what it and PySpark do next fails in ways of its own.
+    """
     chain: BaseException | None = error
     while chain is not None:
         if isinstance(chain, KeyboardInterrupt):
-            return True
+            return KeyboardInterrupt()
+        if isinstance(chain, SystemExit):
+            return SystemExit(chain.code)
         chain = chain.__cause__ or chain.__context__
-    return False
+    return None
 
 
 def _reason(text: str) -> str:
@@ -333,6 +342,32 @@ def _py4j_quiet() -> Iterator[None]:
         yield
     finally:
         root.removeHandler(silence)
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the block as exceptions, so that what was started and written is taken away again.
+
+    PySpark's own handler of Ctrl-C talks to the JVM in the middle of whatever call is interrupted. A handler for
+    SIGTERM that the program has itself stays.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers
+        return
+
+    def terminated(number: int, frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    interrupt, terminate = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    if interrupt not in (signal.SIG_IGN, signal.SIG_DFL, None):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if terminate == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, interrupt)
+        signal.signal(signal.SIGTERM, terminate)
 
 
 @contextmanager

@@ -226,3 +226,24 @@ def test_an_interrupt_that_py4j_wraps_is_still_an_interrupt(chained: str) -> Non
         except Py4JNetworkError as error:
             raise Py4JError("An error occurred while calling o1.collect") from error
     assert caught.value.__suppress_context__
+
+
+def test_sigterm_ends_the_block_as_an_exception_and_the_handlers_come_back() -> None:
+    """So that the JVM is stopped and the temporary directory removed, whatever call Py4J is in."""
+    from py4j.protocol import Py4JError
+
+    from kafka_tools.spark.session import _failures_as_one_line, _signals_raise
+
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as caught, _signals_raise(), _failures_as_one_line():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except SystemExit as ended:
+            raise Py4JError("An error occurred while calling o1.collect") from ended
+    assert caught.value.code == 143
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    with pytest.raises(KeyboardInterrupt), _signals_raise(), _failures_as_one_line():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise AttributeError("'NoneType' object has no attribute '_jvm'")  # noqa: B904  # as PySpark may go on
