@@ -117,12 +117,21 @@ def faults() -> dict[Path, str]:
     return {ROOT / "docs" / "faults.md": page()}
 
 
+def requirements() -> dict[Path, str]:
+    """``docs/requirements.md``: where each requirement stands."""
+    sys.path.insert(0, str(ROOT))
+    from tests.requirements import PAGE, page
+
+    return {PAGE: page()}
+
+
 TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "index": protocol_index,
     "completions": completions,
     "help": command_help,
     "kinds": kinds_of_rows,
     "faults": faults,
+    "requirements": requirements,
 }
 
 
