@@ -31,6 +31,7 @@ from kafka_tools.errors import (
 )
 from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.connection import ClosedAtFirstRequest, NodeVersions, Pending
+from kafka_tools.net.rights import name_what_is_missing
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
@@ -288,6 +289,7 @@ class _Run(Generic[K, V]):
         for key, value in progress.completed.items():
             self._finish(key, Outcome(value))
         for key, error in progress.failed.items():
+            name_what_is_missing(error, pending.name)
             self._fail(key, error)
         if any(
             isinstance(e, BrokerError) and e.code.code == error_codes.NOT_CONTROLLER for e in progress.again.values()

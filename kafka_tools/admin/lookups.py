@@ -15,6 +15,7 @@ from kafka_tools.errors import ConnectFailed, InvalidRequest, KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, error_of, has_code
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.rights import name_what_is_missing
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.values import Node, TopicPartition
@@ -154,6 +155,7 @@ class PartitionLeader:
             elif error.code.retriable:
                 found.later[key] = _named(error.code.code, key)
             else:
+                name_what_is_missing(error, "Metadata")
                 found.failed[key] = error
         return found
 
@@ -244,6 +246,7 @@ class Coordinator:
             found.nodes[key] = Node(item.node_id, item.host, item.port)
             return
         error = broker_error(item.error_code, item.error_message or None)
+        name_what_is_missing(error, "FindCoordinator")
         retriable = error.code.retriable or item.error_code == error_codes.COORDINATOR_NOT_AVAILABLE
         (found.later if retriable else found.failed)[key] = error
 

@@ -74,6 +74,8 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
+            if isinstance(error, click.NoSuchOption):
+                self._explain(error, ctx)
             # click repeats the word; a password whose quotes are missing falls into several.
             if isinstance(error, click.NoSuchOption):
                 strange = not error.possibilities  # what is nearly an option is a misspelt one
@@ -83,6 +85,14 @@ class Command(click.Command):
                 text = "a word belongs to no option (not shown, it may be a secret): are quotes missing around a value?"
                 raise click.UsageError(text, ctx=ctx) from None
             raise
+
+    def _explain(self, error: click.NoSuchOption, ctx: click.Context) -> None:
+        """Raise what tells more than that there is no such option, if anything does."""
+        from kafka_tools.commands._removed_options import explanation
+
+        text = explanation(self.name or "", error.option_name)
+        if text is not None:
+            raise click.UsageError(text, ctx=ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -134,6 +144,18 @@ class Group(Command, click.Group):
         if at and not own.intersection(args[:at]):
             args = [args[at], *args[:at], *args[at + 1 :]]
         return super().parse_args(ctx, args)
+
+    def _explain(self, error: click.NoSuchOption, ctx: click.Context) -> None:
+        from kafka_tools.commands._removed_options import explanation
+
+        # Where the command is missing, any of its words may be an option that stood in its place once.
+        for word in (error.option_name, *ctx.meta[ARGUMENTS]):
+            text = explanation(self.name or "", word.partition("=")[0])
+            if text is not None:
+                raise click.UsageError(text, ctx=ctx) from None
+        words = (name for each in self.commands.values() for parameter in each.params for name in parameter.opts)
+        if error.option_name in words:
+            raise click.UsageError(f"Missing command: give one of {', '.join(self.commands)}.", ctx=ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         Command.format_options(self, ctx, formatter)

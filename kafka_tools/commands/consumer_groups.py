@@ -190,6 +190,10 @@ def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) 
     if output_format is None:
         text = kafka_group_text.listing(result.rows, given["type"] is not None, given["state"] is not None)
         _run.emit(text)
+    if not result.rows and not result.errors:
+        from kafka_tools.commands import _rights
+
+        _rights.note_if_limited(admin, "groups", "Describe on a group, or on the cluster for all of them")
     return _run.finish(result, output_format, "could not list the groups of")
 
 

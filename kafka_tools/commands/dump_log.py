@@ -185,7 +185,7 @@ _MIB = 1 << 20
     default=1,
     metavar="N",
     section=OUTPUT,
-    help="Read so many files at once, each in a process of its own; the output is the same.  [1<=x<=64]",
+    help="Read so many files at once, each in a process of its own; the output is the same.",
 )
 @option("--debug", is_flag=True, hidden=True)
 def command(jobs: int, show_position: bool, debug: bool, **options: Any) -> int:

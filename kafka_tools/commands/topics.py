@@ -118,6 +118,11 @@ _ALLOWED: dict[str, Sequence[str]] = {
 def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
     """Create, list, describe, alter and delete topics."""
     action = one_of(context, *ACTIONS)
+    if action == "alter" and given["config"]:
+        raise click.UsageError(
+            "--config only goes with --create: write kafka-configs --alter --topic NAME --add-config KEY=VALUE.",
+            ctx=context,
+        )
     only_with(context, action, _ALLOWED)
     if given["delete_config"]:
         _run.note("--delete-config does nothing since Kafka 4.0: use kafka-configs --alter --delete-config")
@@ -141,6 +146,10 @@ def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) 
     names = _select(admin, given)
     if output_format is None:
         _run.emit(kafka_text.topic_list(names))
+    if not names and not given["topic"]:
+        from kafka_tools.commands import _rights
+
+        _rights.note_if_limited(admin, "topics", "Describe on a topic")
     return _run.finish(Rows("topic-names", [{"topic": name} for name in names]), output_format)
 
 

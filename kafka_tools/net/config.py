@@ -146,9 +146,10 @@ class ClientConfig:
         """User and password of ``sasl.jaas.config``; ConfigError, without any value, when they are not there."""
         text = self["sasl.jaas.config"]
         if not text.strip():
+            module = "plain.PlainLoginModule" if self.sasl_mechanism == "PLAIN" else "scram.ScramLoginModule"
             raise ConfigError(
                 f"sasl.mechanism is {self.sasl_mechanism}, but sasl.jaas.config is not set",
-                hint="for example sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required "
+                hint=f"for example sasl.jaas.config=org.apache.kafka.common.security.{module} required "
                 'username="..." password="...";',
             )
         entry = self._login_module(text)

@@ -91,6 +91,10 @@ def test_missing_jaas_line_shows_the_form():
     with pytest.raises(ConfigError, match=r"sasl\.jaas\.config is not set") as caught:
         sasl(sasl_jaas_config="")
     assert "ScramLoginModule required" in caught.value.hint
+    with pytest.raises(ConfigError, match=r"sasl\.jaas\.config is not set") as caught:
+        sasl(sasl_jaas_config="", sasl_mechanism="PLAIN")
+    assert "org.apache.kafka.common.security.plain.PlainLoginModule required" in caught.value.hint
+    assert "Scram" not in caught.value.hint
 
 
 def test_java_classes_are_refused_only_where_they_would_be_used():

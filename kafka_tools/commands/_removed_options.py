@@ -1,0 +1,68 @@
+"""Options that a Kafka tool of 1.1 to 4.2 had and 4.3's has no more, with what to do in their place.
+
+Loaded only when a command meets an option that it does not know. From the tools' own sources, release by release.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Removed(NamedTuple):
+    """``since``: the first release without the option."""
+
+    since: str
+    instead: str
+
+
+_BROKER = "give --bootstrap-server HOST:PORT of a broker"
+_NEEDLESS = "leave it out"
+_ACLS_OF_BROKERS = "give --bootstrap-server HOST:PORT: brokers change the ACLs of their authorizer themselves"
+
+REMOVED: dict[str, dict[str, Removed]] = {
+    "kafka-topics": {
+        "--zookeeper": Removed("3.0", _BROKER),
+        "--force": Removed("3.0", f"{_NEEDLESS}: nothing is asked"),
+        "--disable-rack-aware": Removed(
+            "3.5", "give --replica-assignment to place replicas without regard to the brokers' racks"
+        ),
+    },
+    "kafka-consumer-groups": {
+        "--zookeeper": Removed("2.0", f"groups are kept by brokers: {_BROKER}"),
+        "--new-consumer": Removed("2.0", f"{_NEEDLESS}: groups are those of brokers, there are no others"),
+    },
+    "kafka-acls": {
+        "--authorizer": Removed("4.0", _ACLS_OF_BROKERS),
+        "--authorizer-properties": Removed("4.0", _ACLS_OF_BROKERS),
+        "--zk-tls-config-file": Removed("4.0", _ACLS_OF_BROKERS),
+    },
+    "kafka-features": {
+        "--describe": Removed("3.3", "write kafka-features describe"),
+        "--upgrade-all": Removed("3.3", "write kafka-features upgrade --release-version VERSION"),
+        "--downgrade-all": Removed("3.3", "write kafka-features downgrade --release-version VERSION"),
+    },
+    "kafka-console-producer": {
+        "--old-producer": Removed("2.0", f"{_NEEDLESS}: there is one producer"),
+        "--key-serializer": Removed("2.0", f"{_NEEDLESS}: keys are sent byte by byte as they are read"),
+        "--value-serializer": Removed("2.0", f"{_NEEDLESS}: values are sent byte by byte as they are read"),
+        "--queue-size": Removed("2.0", "give --batch-size BYTES or --max-memory-bytes BYTES"),
+        "--queue-enqueuetimeout-ms": Removed("2.0", "give --max-block-ms MS"),
+    },
+    "kafka-console-consumer": {
+        "--zookeeper": Removed("2.0", _BROKER),
+        "--new-consumer": Removed("2.0", f"{_NEEDLESS}: there is one consumer"),
+        "--blacklist": Removed("2.0", "give --include REGEX with what is wanted"),
+        "--delete-consumer-offsets": Removed(
+            "2.0", "write kafka-consumer-groups --delete --group GROUP, or give --from-beginning with a new group"
+        ),
+        "--csv-reporter-enabled": Removed("2.0", f"{_NEEDLESS}: no metrics are written"),
+        "--metrics-dir": Removed("2.0", f"{_NEEDLESS}: no metrics are written"),
+    },
+}
+"""Command -> option -> what became of it."""
+
+
+def explanation(command: str, option: str) -> str | None:
+    """The sentence about an option that was removed; None for one that never was there. ``command``: kafka-topics."""
+    found = REMOVED.get(command, {}).get(option)
+    return found and f"{option} is gone since Kafka {found.since}: {found.instead}."

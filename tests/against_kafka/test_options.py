@@ -1,0 +1,80 @@
+"""No option of Kafka's tools is unknown here: it works, or the command says what took its place.
+
+What the tools' own help pages list, release by release.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import click
+import pytest
+
+from kafka_tools import cli
+from kafka_tools.commands._removed_options import REMOVED
+from tests.against_kafka.tool_server import run_tool
+
+OURS, SCALA, SCALA_TOOLS = "org.apache.kafka.tools.", "kafka.admin.", "kafka.tools."
+TOOLS = {
+    "topics": (f"{OURS}TopicCommand", f"{SCALA}TopicCommand"),
+    "configs": (f"{SCALA}ConfigCommand",),
+    "consumer-groups": (f"{OURS}consumer.group.ConsumerGroupCommand", f"{SCALA}ConsumerGroupCommand"),
+    "delete-records": (f"{OURS}DeleteRecordsCommand", f"{SCALA}DeleteRecordsCommand"),
+    "broker-api-versions": (f"{OURS}BrokerApiVersionsCommand", f"{SCALA}BrokerApiVersionsCommand"),
+    "acls": (f"{OURS}AclCommand", f"{SCALA}AclCommand"),
+    "delegation-tokens": (f"{OURS}DelegationTokenCommand", f"{SCALA}DelegationTokenCommand"),
+    "features": (f"{OURS}FeatureCommand", f"{SCALA}FeatureCommand"),
+    "cluster": (f"{OURS}ClusterTool", f"{SCALA_TOOLS}ClusterTool"),
+    "metadata-quorum": (f"{OURS}MetadataQuorumCommand", f"{SCALA}MetadataQuorumCommand"),
+    "client-metrics": (f"{OURS}ClientMetricsCommand",),
+    "console-producer": (f"{OURS}ConsoleProducer", f"{SCALA_TOOLS}ConsoleProducer"),
+    "console-consumer": (f"{OURS}consumer.ConsoleConsumer", f"{SCALA_TOOLS}ConsoleConsumer"),
+    "dump-log": (f"{OURS}DumpLogSegments", f"{SCALA_TOOLS}DumpLogSegments"),
+}
+NOT_HERE = {("4.3.1", "consumer-groups", "--validate-regex")}
+"""Options of Kafka's that are still to come."""
+_OPTION = r"--?[a-zA-Z][\w.-]*"
+_LISTED = re.compile(rf"^(?:  )?({_OPTION}(?:, *{_OPTION})*)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("release", ["1.1.1", "2.2.2", "2.8.2", "3.9.2", "4.3.1"])
+def test_every_option_of_kafkas_tools_is_there_or_explained(release: str) -> None:
+    found = 0
+    unknown = []
+    for command, mains in TOOLS.items():
+        options = _listed(release, mains)
+        found += len(options)
+        gone = REMOVED.get(f"kafka-{command}", {})
+        unknown += [(release, command, each) for each in sorted(options - _known(command) - gone.keys())]
+    assert set(unknown) == {each for each in NOT_HERE if each[0] == release}
+    assert found > 100
+
+
+def _listed(release: str, mains: tuple[str, ...]) -> set[str]:
+    """The options on the help pages of a tool and of its subcommands; none where the release lacks the tool."""
+    for main in mains:
+        page = _help(run_tool(release, main, "--help"))
+        if page is not None and "UnrecognizedOptionException" in page:  # tools of 1.1 without that option
+            page = _help(run_tool(release, main))
+        if page is not None:
+            commands = re.search(r"^usage: .*?\{([a-z,-]+)\}", page, re.MULTILINE | re.DOTALL)
+            pages = (
+                [_help(run_tool(release, main, each, "--help")) for each in commands[1].split(",")] if commands else []
+            )
+            lists = [each for text in (page, *pages) for each in _LISTED.findall(text or "")]
+            return {option for each in lists for option in re.findall(_OPTION, each)}
+    return set()
+
+
+def _help(ended: subprocess.CompletedProcess[str]) -> str | None:
+    text = ended.stdout + ended.stderr
+    absent = ("ClassNotFound", "NoClassDefFound", "Could not find or load", "could not find")
+    return None if any(each in text for each in absent) else text
+
+
+def _known(command: str) -> set[str]:
+    loaded = cli.load(command)
+    parts = [loaded, *(loaded.commands.values() if isinstance(loaded, click.Group) else ())]
+    own = {name for part in parts for parameter in part.params for name in parameter.opts}
+    return own | {"-h", "--help", "--version"}
