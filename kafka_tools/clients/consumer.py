@@ -29,6 +29,7 @@ from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.errors import BrokerError, DeadlineExceeded, InputError, KafkaToolsError, LoginWanted, NetworkError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
 from kafka_tools.values import Node, TopicPartition
 
@@ -434,7 +435,7 @@ class Consumer:
         topic = self._metadata.topics.get(name)
         if topic is not None and topic.error in _FATAL_TOPIC_ERRORS:
             row = error_codes.error(topic.error)
-            raise BrokerError(row, f"topic '{name}': {row.text}")
+            raise BrokerError(row, f"topic '{name}': {with_right(row.text, 'Metadata', topic.error)}")
 
     def _any_node(self) -> Node:
         return self._metadata.any_node(self.settings.request_timeout_ms / 1000)

@@ -16,6 +16,7 @@ from kafka_tools.clients.metadata import ClusterMetadata
 from kafka_tools.clients.positions import Position, Positions
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import BrokerError, CorruptBatch, KafkaToolsError
+from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.records.batches import BatchView, batches
@@ -226,7 +227,7 @@ class Fetcher:
             return
         row = error_codes.error(code)
         if not row.retriable:
-            raise BrokerError(row, f"{row.text} (partition {topic_partition})")
+            raise BrokerError(row, f"{with_right(row.text, 'Fetch', code)} (partition {topic_partition})")
         if row.refresh_metadata or code == error_codes.UNKNOWN_LEADER_EPOCH:
             self._metadata.request_update()
         self._back_off([topic_partition], now_s)

@@ -15,6 +15,7 @@ from kafka_tools.clients.membership import NO_GENERATION, Membership
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clock import Clock
 from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError
+from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest
@@ -137,7 +138,8 @@ class GroupClient:
             self.coordinator = Node(answer.node_id, answer.host, answer.port)
             return
         row = error_codes.error(answer.error_code)
-        error = BrokerError(row, f"{answer.error_message or row.text} (coordinator of group '{self.group_id}')")
+        text = with_right(answer.error_message or row.text, "FindCoordinator", row.code)
+        error = BrokerError(row, f"{text} (coordinator of group '{self.group_id}')")
         if not row.retriable:
             raise error
         self.failure = error

@@ -15,6 +15,7 @@ from typing import TypeAlias, TypeVar
 from kafka_tools.clients.assignors import ASSIGNORS, Member
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import BrokerError, DecodeError, KafkaToolsError
+from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode_prefix, encode_versioned
 from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -306,7 +307,7 @@ class Membership:
     def _retry_or_raise(self, code: int, now_s: float) -> None:
         row = error_codes.error(code)
         if not row.retriable:
-            raise BrokerError(row, f"{row.text} (group '{self.group_id}')")
+            raise BrokerError(row, f"{with_right(row.text, 'JoinGroup', code)} (group '{self.group_id}')")
         if code in _MOVED:
             self.coordinator_lost = True
         self._back_off(now_s)

@@ -17,6 +17,7 @@ from kafka_tools.errors import BrokerError, DeadlineExceeded, NetworkError
 from kafka_tools.net.connection import ClosedAtFirstRequest
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.freshness import Freshness
+from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.schema import Request
@@ -180,9 +181,8 @@ class ClusterMetadata:
                 return topic
             if topic is not None and not error_codes.error(topic.error).retriable and topic.error:
                 self.request_update()
-                raise BrokerError(
-                    error_codes.error(topic.error), f"topic '{name}': {error_codes.error(topic.error).text}"
-                )
+                row = error_codes.error(topic.error)
+                raise BrokerError(row, f"topic '{name}': {with_right(row.text, 'Metadata', row.code)}")
             if deadline.expired:
                 raise DeadlineExceeded(
                     f"Topic {name} not present in metadata after {round(deadline.timeout_s * 1000)} ms.",

@@ -17,6 +17,7 @@ from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import BrokerError, DeadlineExceeded, KafkaToolsError, NetworkError
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -190,7 +191,8 @@ class Sender:
                 assert self._identity.epoch <= MAX_EPOCH
                 return self._identity
             if not row.retriable or deadline.expired:
-                raise BrokerError(row, f"{row.text} (asking for a producer id)", hint=_IDEMPOTENT_HINTS.get(row.code))
+                text = with_right(row.text, "InitProducerId", row.code)
+                raise BrokerError(row, f"{text} (asking for a producer id)", hint=_IDEMPOTENT_HINTS.get(row.code))
             self._clock.sleep(min(self.settings.retry_backoff_ms / 1000, deadline.left_s()))
 
     def _request(self, batches: list[ProducerBatch]) -> ProduceRequest:
@@ -274,7 +276,8 @@ class Sender:
         known = error_codes.error(code)
         if known.refresh_metadata:
             self._metadata.request_update()
-        text = f"{row.error_message or known.text} (partition {batch.topic_partition})"
+        told = with_right(row.error_message or known.text, "Produce", code)
+        text = f"{told} (partition {batch.topic_partition})"
         error = BrokerError(known, text, hint=self._hint(code, batch))
         lost = code in _SEQUENCE_LOST and batch.identity is not None
         if known.retriable or (lost and self._accumulator.has_earlier(batch)):

@@ -87,9 +87,13 @@ def needed(api: str, code: int) -> str | None:
     return found if " on " in found else f"{found} on the {kind}"
 
 
+def with_right(text: str, api: str, code: int) -> str:
+    """The text of a refusal with the right that the request takes, where one is missing."""
+    right = needed(api, code)
+    return text if right is None or right in text else f"{text} (it takes {right})"
+
+
 def name_what_is_missing(error: Exception, api: str) -> None:
     """Add to a refusal for want of rights which right the request takes; leaves other errors alone."""
     if isinstance(error, AuthorizationFailed):
-        right = needed(api, error.code.code)
-        if right is not None and right not in str(error):
-            error.args = (f"{error} (it takes {right})",)
+        error.args = (with_right(str(error), api, error.code.code),)

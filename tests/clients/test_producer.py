@@ -235,6 +235,12 @@ def test_a_topic_of_an_old_format_is_told_with_what_to_do(make: Callable[..., Pr
     assert "takes no headers" in caught.value.hint
 
 
+def test_a_refusal_names_the_right_that_is_missing(make: Callable[..., Producer], log: Log) -> None:
+    log.codes = [error_codes.TOPIC_AUTHORIZATION_FAILED]
+    with pytest.raises(BrokerError, match=r"\(it takes Write on the topic\) \(partition t-0\)$"):
+        make().send("t", b"v").result()
+
+
 def test_duplicate_of_an_earlier_attempt_counts_as_delivered(make: Callable[..., Producer], log: Log) -> None:
     log.codes = [Disconnected("gone"), error_codes.DUPLICATE_SEQUENCE_NUMBER]
     assert make().send("t", b"1").result().offset == -1
