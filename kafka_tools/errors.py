@@ -106,6 +106,10 @@ class DecodeError(WireError):
     """Foreign bytes are no valid message; always has position and field."""
 
 
+class TooManyElements(DecodeError):
+    """A message that may be valid, but has more elements than its reader wants to hold at once."""
+
+
 class EncodeError(WireError):
     """A message cannot be written in the version asked for."""
 
@@ -160,6 +164,10 @@ class LogError(KafkaToolsError):
 
 class CorruptBatch(LogError):
     """A batch's length, CRC, counts or contents are impossible."""
+
+
+class DecompressesToMore(CorruptBatch):
+    """The records of a batch are more bytes, once decompressed, than their reader takes."""
 
 
 class CorruptIndex(LogError):

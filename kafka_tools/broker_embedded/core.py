@@ -25,6 +25,7 @@ from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.fetch_sessions import FetchSessions
 from kafka_tools.broker_embedded.partitions import Logs
 from kafka_tools.broker_embedded.purgatory import Purgatory
+from kafka_tools.broker_embedded.slices import Slices
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError
@@ -85,6 +86,7 @@ class Core:
         """Asked, by all configs as they would be, before a broker config is changed; ConfigError refuses."""
         self.timers = Timers(clock)
         self.purgatory = Purgatory(self.timers)
+        self.slices = Slices(self.timers)
         self._appliers: dict[type[Stored], list[Callable[[Any], None]]] = {}
         node = Node(node_id_of(properties), "", -1, properties.get("broker.rack") or None)
         self.cluster = Cluster(self, dirs.cluster_id, node)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from inspect import isgeneratorfunction
 from pkgutil import iter_modules
 from struct import Struct as Layout
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.broker_embedded.error_texts import text_of
-from kafka_tools.broker_embedded.purgatory import Parked
-from kafka_tools.errors import AuthenticationFailed, BrokerError, DecodeError, EncodeError, LogError, WireError
+from kafka_tools.errors import AuthenticationFailed, BrokerError, DecodeError, LogError, TooManyElements, WireError
 from kafka_tools.protocol import error_codes, registry
-from kafka_tools.protocol.codec import decode_prefix
+from kafka_tools.protocol.codec import decode_counted, decode_prefix
 from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.headers import decode_request_header, encode_response
 from kafka_tools.protocol.messages.api_versions import ApiVersionsResponse
@@ -27,12 +27,22 @@ from kafka_tools.values import Node
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.authentication import Login
     from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.purgatory import Parked
+    from kafka_tools.broker_embedded.sending import Payload
 
 log = logging.getLogger(__name__)
 
 API_VERSIONS_KEY = 18
 BEFORE_LOGIN = frozenset({API_VERSIONS_KEY, 17, 36})
 """What a connection may send before its SASL login is done: ApiVersions, SaslHandshake, SaslAuthenticate."""
+
+_PLAIN_BYTES = 8 * 1024
+_ELEMENTS_AT_ONCE = 2_000
+"""What is decoded at once: a request of so many bytes, a larger one if it has no more elements of arrays than this.
+Anything else is long work (``slices``)."""
+
+Request = bytes | memoryview
+Answer = Callable[["Payload | None"], None]
 
 _PEEK = Layout(">hhi")  # api key, api version, correlation id: the same in every request header
 
@@ -73,6 +83,8 @@ class Connection:
         self.login: Login | None = None
         """The SASL stage, on listeners that have one."""
         self.close_after_reply = False
+        self.login_failed = False
+        """Whether a login was refused: the answer, if there is one, and the end come after a delay."""
         self.muted_until_s = 0.0
         """Until then, on the monotonic clock, nothing more of this connection is served (quotas)."""
         self.local_host = client_host
@@ -82,7 +94,7 @@ class Connection:
 class Call:
     """One request with everything a handler may ask for. ``broker`` is the Core."""
 
-    __slots__ = ("api", "broker", "client_id", "connection", "request", "throttle_ms", "version")
+    __slots__ = ("api", "broker", "client_id", "connection", "request", "sends_files", "throttle_ms", "version")
 
     def __init__(
         self, broker: Core, connection: Connection, api: registry.Api, version: int, client_id: str | None, request: Any
@@ -95,6 +107,8 @@ class Call:
         self.request = request
         self.throttle_ms = 0
         """For how long the handler wants this client held back (controller mutations)."""
+        self.sends_files = False
+        """Whether the answer holds ranges of files (Fetch)."""
 
     @property
     def principal(self) -> str:
@@ -137,6 +151,8 @@ class Handler(NamedTuple):
     max_version: int
     authorize: tuple[Resource, ...]
     handle: Callable[[Call], Any]
+    in_slices: bool
+    """Whether ``handle`` is a generator (``slices``), and so may have much to do."""
 
 
 def refuse(code: int, message: str | None = None) -> BrokerError:
@@ -153,12 +169,13 @@ class Dispatcher:
     """Holds the handlers; ``handle_frame`` is the only way in."""
 
     def __init__(self, core: Core, release_versions: Mapping[int, tuple[int, int]] | None = None) -> None:
+        from kafka_tools.broker_embedded.serving import Served
+
         self._core = core
+        self._served = Served
         self.handlers = load_handlers(release_versions)
 
-    def handle_frame(
-        self, connection: Connection, frame: bytes | memoryview, answer: Callable[[bytes | None], None]
-    ) -> Parked | None:
+    def handle_frame(self, connection: Connection, frame: Request, answer: Answer) -> Parked | None:
         """Serve one request. ``answer`` gets the response frame's payload, or None when none is wanted.
 
         It is called before this returns, unless a Parked is returned: then it is called later.
@@ -174,6 +191,7 @@ class Dispatcher:
         key, version, correlation_id = _PEEK.unpack_from(frame)
         handler = self.handlers.get(key)
         if login is not None and not login.done and key not in BEFORE_LOGIN:
+            connection.login_failed = True
             raise CloseConnection(f"api key {key} before the SASL login")
         if login is not None and login.done and login.expired() and key not in (17, 36):
             raise CloseConnection("the login has ended, and the client did not log in again in time")
@@ -191,48 +209,26 @@ class Dispatcher:
                 position=2,
             )
         header, position = decode_request_header(frame)
+        served = self._served(
+            self._core, handler, connection, version, correlation_id, header.client_id, len(frame), answer
+        )
         # What follows the request is ignored, as Kafka does: librdkafka's Metadata v12 has three bytes too many.
-        request, _ = decode_prefix(handler.api.request, version, frame, position)
-        call = Call(self._core, connection, handler.api, version, header.client_id, request)
-        began_s = self._core.clock.monotonic_s()
-        result = self._run(handler, call)
-        spent_s = self._core.clock.monotonic_s() - began_s
+        if len(frame) <= _PLAIN_BYTES:
+            request, _ = decode_prefix(handler.api.request, version, frame, position)
+        else:
+            try:
+                request, _ = decode_counted(handler.api.request, version, frame, position, most=_ELEMENTS_AT_ONCE)
+            except TooManyElements:
+                return served.begin_large(frame, position)
+        return served.begin(request)
 
-        def finish(response: Response | None) -> None:
-            response = self._core.throttling.finish(call, response, len(frame), spent_s)
-            answer(None if response is None else _encode(response, call, correlation_id))
-
-        if isinstance(result, Parked):
-            self._core.purgatory.park(result, finish)
-            return None if result.done else result
-        finish(None if isinstance(result, NoReply) else result)
-        return None
-
-    def _bare_token(
-        self, connection: Connection, login: Login, frame: bytes | memoryview, answer: Callable[[bytes | None], None]
-    ) -> None:
+    def _bare_token(self, connection: Connection, login: Login, frame: Request, answer: Answer) -> None:
         try:
             answer(login.step(bytes(frame)))
         except AuthenticationFailed as error:
+            connection.login_failed = True
             raise CloseConnection(str(error)) from error
         login.tell(connection)
-
-    def _run(self, handler: Handler, call: Call) -> Response | Parked | NoReply:
-        try:
-            for operation, resource_type in handler.authorize:
-                if resource_type == "CLUSTER" and not call.allowed(operation, resource_type, "kafka-cluster"):
-                    raise refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)
-            return handler.handle(call)  # type: ignore[no-any-return]
-        except CloseConnection:
-            raise
-        except BrokerError as error:
-            return error_reply(call.request, call.version, error.code.code, error.broker_message)
-        except (LogError, OSError) as error:
-            log.error("%s from %s: %s", call.api.name, call.connection_id, error)
-            return error_reply(call.request, call.version, error_codes.KAFKA_STORAGE_ERROR, None)
-        except Exception:  # one request's bug must not stop the broker; the client gets UNKNOWN_SERVER_ERROR
-            log.exception("%s v%d from %s failed", call.api.name, call.version, call.connection_id)
-            return error_reply(call.request, call.version, error_codes.UNKNOWN_SERVER_ERROR, None)
 
     def _unknown_api_versions(self) -> Response:
         """KIP-511: an unknown version of ApiVersions is answered in v0 with the range of ApiVersions itself."""
@@ -243,13 +239,28 @@ class Dispatcher:
         return ApiVersionsResponse(error_code=error_codes.UNSUPPORTED_VERSION, api_keys=[entry])
 
 
-def _encode(response: Response, call: Call, correlation_id: int) -> bytes:
+def run(handler: Handler, call: Call) -> Any:
+    """What the handler says: a response, NO_REPLY, a Parked, or work in slices. Its errors are responses."""
     try:
-        return encode_response(response, call.version, correlation_id)
-    except EncodeError:  # a handler's mistake; the client must not take it for its own
-        log.exception("the response to %s v%d cannot be written", call.api.name, call.version)
-        failed = error_reply(call.request, call.version, error_codes.UNKNOWN_SERVER_ERROR)
-        return encode_response(failed, call.version, correlation_id)
+        for operation, resource_type in handler.authorize:
+            if resource_type == "CLUSTER" and not call.allowed(operation, resource_type, "kafka-cluster"):
+                raise refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+        return handler.handle(call)
+    except CloseConnection:
+        raise
+    except Exception as error:  # noqa: BLE001 - one request's bug must not stop the broker
+        return failure(call, error)
+
+
+def failure(call: Call, error: BaseException) -> Response:
+    """The response to a request that a handler did not serve."""
+    if isinstance(error, BrokerError):
+        return error_reply(call.request, call.version, error.code.code, error.broker_message)
+    if isinstance(error, LogError | OSError):
+        log.error("%s from %s: %s", call.api.name, call.connection_id, error)
+        return error_reply(call.request, call.version, error_codes.KAFKA_STORAGE_ERROR, None)
+    log.error("%s v%d from %s failed", call.api.name, call.version, call.connection_id, exc_info=error)
+    return error_reply(call.request, call.version, error_codes.UNKNOWN_SERVER_ERROR, None)
 
 
 def load_handlers(release_versions: Mapping[int, tuple[int, int]] | None = None) -> dict[int, Handler]:
@@ -278,5 +289,5 @@ def load_handlers(release_versions: Mapping[int, tuple[int, int]] | None = None)
             low, high = max(low, release_low), min(high, release_high)
         if low <= high:
             authorize = tuple(Resource(*entry) for entry in module.AUTHORIZE)
-            table[api.key] = Handler(api, low, high, authorize, module.handle)
+            table[api.key] = Handler(api, low, high, authorize, module.handle, isgeneratorfunction(module.handle))
     return table

@@ -7,7 +7,7 @@ session, -1 ends it, any other must be the next one; an incremental answer holds
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ NO_SESSION = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 _LAST_EPOCH = 2**31 - 1
+
+_MOST_PARTITIONS = 100_000
+"""What all sessions may remember: slots alone do not bound memory, since clients say how much is in one."""
 
 SESSION_NOT_FOUND, BAD_EPOCH, TOPIC_ID_MISMATCH = 70, 71, 106
 
@@ -65,13 +68,13 @@ class Session:
         self.epoch = 1
         self.asked: dict[Key, Asked] = {}
 
-    def update(self, wanted: Iterable[tuple[Key, Any]], forgotten: Iterable[Key]) -> None:
-        for key, partition in wanted:
+    def update(self, wanted: Mapping[Key, Asked], forgotten: Iterable[Key]) -> None:
+        for key, asked in wanted.items():
             known = self.asked.get(key)
             if known is None:
-                self.asked[key] = Asked(partition)
+                self.asked[key] = asked
             else:
-                known.wanted = partition
+                known.wanted = asked.wanted
         for key in forgotten:
             self.asked.pop(key, None)
 
@@ -101,23 +104,21 @@ class FetchSessions:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._sessions: dict[int, Session] = {}
+        self.partitions = 0
+        """What the sessions remember, all of them together."""
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def context(
-        self, session_id: int, epoch: int, uses_topic_ids: bool, wanted: list[tuple[Key, Any]], forgotten: list[Key]
+        self, session_id: int, epoch: int, uses_topic_ids: bool, wanted: dict[Key, Asked], forgotten: list[Key]
     ) -> Context:
         """What a request of this session id and epoch asks for."""
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            self._sessions.pop(session_id, None)
-            asked = {key: Asked(partition) for key, partition in wanted}
-            if epoch == FINAL_EPOCH or not asked:
-                return Context(0, None, asked, True)
-            session = self._begin(uses_topic_ids)
-            if session is not None:
-                session.asked = asked
-            return Context(0, session, asked, True)
+            self._forget(session_id)
+            if epoch == FINAL_EPOCH or not wanted:
+                return Context(0, None, wanted, True)
+            return Context(0, self._begin(uses_topic_ids, wanted), wanted, True)
         known = self._sessions.get(session_id)
         if known is None:
             return Context(SESSION_NOT_FOUND, None, {}, False)
@@ -126,21 +127,36 @@ class FetchSessions:
         if known.uses_topic_ids != uses_topic_ids:
             return Context(TOPIC_ID_MISMATCH, None, {}, False)
         self._sessions[session_id] = self._sessions.pop(session_id)
+        before = len(known.asked)
         known.update(wanted, forgotten)
+        self.partitions += len(known.asked) - before
         if not known.asked:
-            del self._sessions[session_id]
+            self._forget(session_id)
             return Context(0, None, {}, True)
+        self._make_room(len(self._sessions), 0)
         known.epoch = 1 if known.epoch == _LAST_EPOCH else known.epoch + 1
         return Context(0, known, known.asked, False)
 
-    def _begin(self, uses_topic_ids: bool) -> Session | None:
+    def _begin(self, uses_topic_ids: bool, asked: dict[Key, Asked]) -> Session | None:
+        """A new session; None if there is no room for it: the client goes on without one."""
         slots = self._core.configs.broker.integer("max.incremental.fetch.session.cache.slots")
-        if slots <= 0:
+        if slots <= 0 or len(asked) > _MOST_PARTITIONS:
             return None
-        while len(self._sessions) >= slots:
-            del self._sessions[next(iter(self._sessions))]
+        self._make_room(slots - 1, len(asked))
         id = random.randrange(1, 2**31)
         while id in self._sessions:
             id = random.randrange(1, 2**31)
         session = self._sessions[id] = Session(id, uses_topic_ids)
+        session.asked = asked
+        self.partitions += len(asked)
         return session
+
+    def _make_room(self, sessions: int, partitions: int) -> None:
+        """Forget the oldest until there are no more than ``sessions``, and room for ``partitions``."""
+        while self._sessions and (len(self._sessions) > sessions or self.partitions + partitions > _MOST_PARTITIONS):
+            self._forget(next(iter(self._sessions)))
+
+    def _forget(self, session_id: int) -> None:
+        gone = self._sessions.pop(session_id, None)
+        if gone is not None:
+            self.partitions -= len(gone.asked)

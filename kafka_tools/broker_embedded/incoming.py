@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kafka_tools.errors import CorruptBatch, UnsupportedCodec
+from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCodec
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records.batches import BatchView, batches
@@ -26,8 +26,10 @@ _NEVER_MS = 2**63 - 1
 _INT64 = 1 << 63
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _ZSTD = 4
-_LARGEST_BODY_BYTES = 512 * 1024 * 1024
-"""What a batch may hold once decompressed: far beyond any real one, and far below what would end the process."""
+_BODY_BYTES = 2 * 1024 * 1024
+_LARGEST_BODY_BYTES = 32 * 1024 * 1024
+"""What a batch may hold once decompressed: ordinary ones, and any. Producers fill batches of ``batch.size`` and
+``max.request.size`` bytes, a mebibyte as a rule, before they compress them: more is a bomb."""
 _MOST_TOLD = 1000
 """So many records at fault are named in an answer: a batch of millions must not make an answer of gigabytes."""
 
@@ -45,6 +47,12 @@ class Limits(NamedTuple):
     before_max_ms: int = _NEVER_MS
     after_max_ms: int = 3600000
     needs_keys: bool = False
+    body_bytes: int = _BODY_BYTES
+    """What is decompressed of a batch at most."""
+
+    def patient(self) -> Limits:
+        """The same for batches that take long, and are judged where nobody waits for it."""
+        return self._replace(body_bytes=_LARGEST_BODY_BYTES)
 
 
 class Refused(Exception):
@@ -57,10 +65,26 @@ class Refused(Exception):
         self.records = records or []
 
 
+class TooLong(Refused):
+    """A batch that decompresses to more than ``Limits.body_bytes``: ``patient`` limits may take it."""
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__(
+            error_codes.MESSAGE_TOO_LARGE,
+            f"The record batch holds more than {limits.body_bytes} bytes once it is decompressed.",
+        )
+
+
+def is_long(data: Buffer | None) -> bool:
+    """Whether the batches are so large that judging them takes a while, compressed or not."""
+    return data is not None and len(data) > _BODY_BYTES
+
+
 def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partition: TopicPartition) -> bytearray:
     """The batches for one partition of a produce request of ``version``, as they are to be stored.
 
-    Empty for a request of an old producer without records. Raises Refused.
+    Empty for a request of an old producer without records. Raises Refused, and TooLong for a batch that patient
+    limits may take. Touches nothing but its arguments, so it may run on another thread.
     """
     if not data:
         if version >= 3:
@@ -79,6 +103,8 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
             taken = _taken_messages(views, limits, now_ms, partition)
     except UnsupportedCodec as error:
         raise Refused(error_codes.UNSUPPORTED_COMPRESSION_TYPE, str(error)) from error
+    except DecompressesToMore as error:
+        raise TooLong(limits) from error
     except CorruptBatch as error:
         raise Refused(error_codes.CORRUPT_MESSAGE, str(error)) from error
     if len(taken) > limits.segment_bytes:
@@ -150,7 +176,7 @@ def _check_together(views: Sequence[BatchView]) -> None:
 
 def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicPartition) -> bytearray:
     _check_header(view)
-    body = view.body(limit_bytes=_LARGEST_BODY_BYTES)
+    body = view.body(limit_bytes=limits.body_bytes)
     found = ordinary(body, view.record_count)
     codec = _stored_codec(view.codec, limits)
     other_codec = codec != _CODECS[view.codec]
@@ -169,7 +195,7 @@ def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicP
             limits.log_append_time or (_in_time(seen_oldest, limits, now_ms) and _in_time(seen_newest, limits, now_ms))
         )
     ):
-        _check_records(view.records(limit_bytes=_LARGEST_BODY_BYTES), by_broker, limits, now_ms, partition)
+        _check_records(view.records(limit_bytes=limits.body_bytes), by_broker, limits, now_ms, partition)
     if wrong and view.is_compressed and not other_codec:  # Kafka counts anew only where it takes a batch apart
         raise Refused(
             error_codes.INVALID_RECORD, "The offsets of the records in the batch do not count from 0 on.", wrong
@@ -229,7 +255,7 @@ def _written_anew(view: BatchView, codec: str, limits: Limits, partition: TopicP
     taken = build_batch(
         (
             (record.timestamp, record.key, record.value, record.headers)
-            for record in view.records(limit_bytes=_LARGEST_BODY_BYTES)
+            for record in view.records(limit_bytes=limits.body_bytes)
         ),
         codec=codec,
         producer_id=view.producer_id,
@@ -249,7 +275,9 @@ def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, par
     records: list[Record] = []
     try:
         for view in views:
-            records += view.records(limit_bytes=_LARGEST_BODY_BYTES)
+            records += view.records(limit_bytes=limits.body_bytes)
+    except DecompressesToMore:
+        raise
     except CorruptBatch as error:
         raise Refused(error_codes.INVALID_RECORD, f"The messages cannot be read: {error}") from error
     if any(record.crc_ok is False for record in records):

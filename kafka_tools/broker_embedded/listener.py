@@ -1,222 +1,45 @@
 """The rim: asyncio sockets on one side, the core's plain calls on the other.
 
-Each connection is served one request at a time and in order, as Kafka does by muting a channel: while a
-call is parked its connection's later requests wait, and reading stops when too many do. Bytes that are
-no request close that connection only.
+Here listeners are opened and connections accepted; what happens on a connection is ``client_connection``'s.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import select
 import socket
-from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection
+from kafka_tools.broker_embedded.accepting import Acceptor
+from kafka_tools.broker_embedded.client_connection import ClientConnection
 from kafka_tools.broker_embedded.doorkeeper import Doorkeeper
 from kafka_tools.broker_embedded.endpoints import listen_failure
 from kafka_tools.broker_embedded.listener_settings import ListenerSettings
-from kafka_tools.errors import InputError, WireError
-from kafka_tools.protocol.frames import FrameReader
+from kafka_tools.broker_embedded.receiving import SMALL_BYTES
+from kafka_tools.broker_embedded.request_memory import AnswerMemory, RequestMemory
+from kafka_tools.broker_embedded.turns import Turns
+from kafka_tools.errors import InputError
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.endpoints import Endpoint
     from kafka_tools.broker_embedded.listener_tls import ListenerTls
-    from kafka_tools.broker_embedded.purgatory import Parked
 
 log = logging.getLogger(__name__)
 
-_WAITING_REQUESTS = 64
-"""Requests of one connection that may wait; beyond that it is not read from until they are served."""
-
 _IDLE_CHECK_MS = 10_000
 _STORE_CHECK_MS = 10_000
+_END_CHECK_MS = 1_000
+_HANDSHAKE_S = 60.0
+"""How long a TLS handshake may take; less if ``connections.max.idle.ms`` is. Kafka knows that limit alone."""
 
 _DRAIN_STEPS, _DRAIN_STEP_S = 100, 0.01
 """How long a stop waits for clients to take the answers that are already written: a second at most."""
-
-
-class ClientConnection(asyncio.Protocol):
-    """One accepted socket."""
-
-    def __init__(self, server: Server, endpoint: Endpoint, *, was_let_in: bool = False) -> None:
-        """``was_let_in``: the doorkeeper has seen to it before the TLS handshake."""
-        self._server = server
-        self._endpoint = endpoint
-        self._was_let_in = was_let_in
-        self._core = server.core
-        self._reader = FrameReader(server.max_frame_bytes)
-        self._frames: deque[bytes] = deque()
-        self._out: list[bytes] = []
-        self._parked: Parked | None = None
-        self._serving = False
-        self._blocked = False
-        self._muted = False
-        self._reading = True
-        self._counted = False
-        self._transport: Any = None
-        self._early = b""
-        """What came before the connection was let in: a client may speak right behind its TLS handshake."""
-        self.certificate_principal = "User:ANONYMOUS"
-        """Who the client's certificate names, on listeners with TLS alone."""
-        self.connection: Connection | None = None
-        self.last_used_s = 0.0
-
-    def connection_made(self, transport: Any) -> None:
-        self._transport = transport
-        peer = transport.get_extra_info("peername") or ("", 0)
-        local = transport.get_extra_info("sockname") or ("", 0)
-        number = next(self._server.numbers)
-        self.connection = Connection(
-            f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{number}", self._endpoint.name, peer[0], peer[1]
-        )
-        self.connection.local_host = local[0]
-        self.connection.protocol = self._endpoint.protocol
-        security = self._server.settings.security.get(self._endpoint.name)
-        if security is not None:
-            self.connection.login = security.login()
-        else:
-            self.connection.principal = self.certificate_principal
-        self.last_used_s = self._core.clock.monotonic_s()
-        self._server.connections.add(self)
-        if self._was_let_in:
-            self.let_in()
-        else:
-            self._server.doorkeeper.arrived(self)
-
-    @property
-    def listener(self) -> str:
-        return self._endpoint.name
-
-    @property
-    def ip(self) -> str:
-        assert self.connection is not None
-        return self.connection.client_host
-
-    @property
-    def is_open(self) -> bool:
-        return self.connection is not None and not self._transport.is_closing()
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether it was let in, and so counts towards the limits."""
-        return self._counted
-
-    def hold(self) -> None:
-        """Read nothing until ``let_in``."""
-        if self._reading:
-            self._reading = False
-            self._transport.pause_reading()
-
-    def let_in(self) -> None:
-        self._counted = True
-        if not self._reading:
-            self._reading = True
-            self._transport.resume_reading()
-        early, self._early = self._early, b""
-        if early:
-            self.data_received(early)
-
-    def data_received(self, data: bytes) -> None:
-        if not self._counted:
-            self._early += data
-            return
-        self.last_used_s = self._core.clock.monotonic_s()
-        try:
-            self._frames.extend(self._reader.feed(data))
-        except WireError as error:
-            self._reject(error)
-            return
-        self._serve()
-        if len(self._frames) > _WAITING_REQUESTS and self._reading:
-            self._reading = False
-            self._transport.pause_reading()
-
-    def _serve(self) -> None:
-        """Serve what waits, until a call is parked or the client does not take its answers."""
-        if self._serving or self.connection is None:
-            return
-        self._serving = True
-        frames, dispatcher = self._frames, self._core.dispatcher
-        try:
-            while frames and self._may_serve():
-                self._parked = dispatcher.handle_frame(self.connection, frames.popleft(), self._answer)
-        except (WireError, CloseConnection) as error:
-            self._flush()
-            self._reject(error)
-        finally:
-            self._serving = False
-        self._flush()
-        if self.connection is not None and self.connection.close_after_reply:
-            self._frames.clear()
-            self._transport.close()
-        if not self._reading and len(frames) < _WAITING_REQUESTS // 2:
-            self._reading = True
-            self._transport.resume_reading()
-
-    def _may_serve(self) -> bool:
-        """Whether the next request may be served; a connection over its quota is looked at again in time."""
-        if self._muted or self._parked is not None or self._blocked or self._transport.is_closing():
-            return False
-        assert self.connection is not None
-        left_s = self.connection.muted_until_s - self._core.clock.monotonic_s()
-        if left_s > 0:
-            self._muted = True
-            self._core.timers.call_later(left_s * 1000, self._unmute)
-        return not self._muted
-
-    def _unmute(self) -> None:
-        self._muted = False
-        self._serve()
-
-    def _answer(self, payload: bytes | None) -> None:
-        if payload is not None:
-            self._out.append(len(payload).to_bytes(4, "big"))
-            self._out.append(payload)
-        if not self._serving:  # the answer of a parked call
-            self._parked = None
-            self._flush()
-            self._server.loop.call_soon(self._serve)
-
-    def _flush(self) -> None:
-        if self._out and not self._transport.is_closing():
-            self._transport.writelines(self._out)
-        self._out.clear()
-
-    def _reject(self, error: Exception) -> None:
-        log.warning("closing the connection from %s: %s", self._transport.get_extra_info("peername"), error)
-        self._frames.clear()
-        self._transport.close()
-
-    def pause_writing(self) -> None:
-        self._blocked = True
-
-    def resume_writing(self) -> None:
-        self._blocked = False
-        self._serve()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self._server.connections.discard(self)
-        if self._counted:
-            self._server.doorkeeper.left(self)
-        self._frames.clear()
-        if self._parked is not None:
-            self._parked.cancel()
-            self._parked = None
-        self.connection = None
-
-    def close(self, *, abort: bool = False) -> None:
-        if abort:
-            self._transport.abort()
-        else:
-            self._transport.close()
-
-    @property
-    def idle(self) -> bool:
-        return self._parked is None and not self._frames
 
 
 class TlsArrival(asyncio.Protocol):
@@ -268,7 +91,11 @@ class TlsArrival(asyncio.Protocol):
         peer = self._transport.get_extra_info("peername")
         try:
             secured = await self._server.loop.start_tls(
-                self._transport, connection, self._tls.context, server_side=True
+                self._transport,
+                connection,
+                self._tls.context,
+                server_side=True,
+                ssl_handshake_timeout=self._server.handshake_s(),
             )
         except OSError as error:
             log.warning("TLS handshake with %s failed: %s", peer, getattr(error, "reason", None) or error)
@@ -294,14 +121,23 @@ class Server:
         self.loop = asyncio.get_running_loop()
         self.connections: set[ClientConnection] = set()
         self.numbers = count()
-        self.max_frame_bytes = core.configs.broker.integer("socket.request.max.bytes")
+        broker = core.configs.broker
+        self.max_frame_bytes = broker.integer("socket.request.max.bytes")
+        self.max_login_frame_bytes = min(self.max_frame_bytes, broker.integer("sasl.server.max.receive.size"))
+        """What a client may send at once before its SASL login is done."""
+        self.requests = RequestMemory(broker.integer("queued.max.request.bytes"), core.timers)
+        self.answers = AnswerMemory()
+        self.turns = Turns(core.clock, self.loop.call_soon)
+        self.scratch = memoryview(bytearray(SMALL_BYTES))
+        """Where bytes come in, for all connections: what is kept of them is copied at once."""
         self.settings = ListenerSettings(core, endpoints)
         self.handshakes: set[asyncio.Task[None]] = set()
         self._settings_due = False
         self.bound: list[Endpoint] = []
         """The endpoints with the ports that they got."""
-        self._servers: list[asyncio.Server] = []
+        self._acceptors: list[Acceptor] = []
         self._alarm: asyncio.TimerHandle | None = None
+        self._worker: ThreadPoolExecutor | None = None
         self.doorkeeper = Doorkeeper(self)
 
     async def start(self) -> None:
@@ -313,29 +149,39 @@ class Server:
                     endpoint.host or None,
                     endpoint.port,
                     family=socket.AF_INET if endpoint.host == "localhost" else socket.AF_UNSPEC,
-                    backlog=512,
-                    start_serving=False,
+                    start_serving=False,  # asyncio binds; accepting is ours
                 )
             except (OSError, UnicodeError) as error:
                 await self.stop()
                 raise listen_failure(endpoint, error) from error
-            self._servers.append(server)
             port = server.sockets[0].getsockname()[1]
+            for bound in server.sockets:
+                self._acceptors.append(
+                    Acceptor(
+                        self.loop,
+                        socket.socket(fileno=os.dup(bound.fileno())),
+                        lambda endpoint=endpoint: self._arrival(endpoint),  # type: ignore[misc]
+                        endpoint.name,
+                    )
+                )
+            server.close()
             self.bound.append(endpoint._replace(port=port))
             self.core.cluster.endpoints[endpoint.name] = (
                 endpoint.advertised_host or endpoint.host,
                 endpoint.advertised_port or port,
             )
-        for server in self._servers:
-            await server.start_serving()
+        for acceptor in self._acceptors:
+            acceptor.start()
+        self.core.slices.offload = self._offload
         self.core.timers.on_earlier = self._arm
         self.core.on_broker_config = self._config_changed
         self.core.check_broker_config = self.settings.check
         self._close_idle()
+        self._close_ended()
         self._check_stores()
         self._arm()
 
-    def _arrival(self, endpoint: Endpoint) -> asyncio.Protocol:
+    def _arrival(self, endpoint: Endpoint) -> ClientConnection | TlsArrival:
         tls = self.settings.tls.get(endpoint.name)
         return ClientConnection(self, endpoint) if tls is None else TlsArrival(self, endpoint, tls)
 
@@ -361,8 +207,8 @@ class Server:
         self.core.timers.on_earlier = self.core.on_broker_config = self.core.check_broker_config = None
         if self._alarm:
             self._alarm.cancel()
-        for server in self._servers:
-            server.close()
+        for acceptor in self._acceptors:
+            acceptor.close()
         for handshake in list(self.handshakes):
             handshake.cancel()
         for connection in list(self.connections):
@@ -374,6 +220,21 @@ class Server:
         for connection in list(self.connections):
             connection.close(abort=True)
         await asyncio.sleep(0)
+        if self._worker is not None:
+            self._worker.shutdown(wait=False, cancel_futures=True)
+
+    def _offload(self, function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        """Long work on bytes goes to one thread, made when it is first needed."""
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, "long work")
+
+        def finished(future: Future[Any]) -> None:
+            if not future.cancelled() and not self.loop.is_closed():
+                error = future.exception()
+                result = None if error is not None else future.result()
+                self.loop.call_soon_threadsafe(done, result, error)
+
+        self._worker.submit(function).add_done_callback(finished)
 
     def bootstrap_servers(self) -> str:
         """The addresses of the first listener as clients want them."""
@@ -394,6 +255,24 @@ class Server:
         self._alarm = None
         self.core.step()
         self._arm()
+
+    def handshake_s(self) -> float:
+        """How long a TLS handshake may take."""
+        idle_ms = self.core.configs.broker.integer("connections.max.idle.ms")
+        return min(_HANDSHAKE_S, idle_ms / 1000) if idle_ms > 0 else _HANDSHAKE_S
+
+    def _close_ended(self) -> None:
+        """Close connections that are not read from and whose client has ended them: nothing else would tell."""
+        if hasattr(select, "POLLRDHUP"):
+            deaf = {connection.fileno: connection for connection in self.connections if connection.is_deaf}
+            poll = select.poll()
+            for fd in deaf:
+                if fd >= 0:
+                    poll.register(fd, select.POLLRDHUP)
+            for fd, _ in poll.poll(0):
+                if deaf[fd].is_waiting:
+                    deaf[fd].close(abort=True)
+        self.core.timers.call_later(_END_CHECK_MS, self._close_ended)
 
     def _close_idle(self) -> None:
         idle_ms = self.core.configs.broker.integer("connections.max.idle.ms")

@@ -1,7 +1,7 @@
 """Stored batches in the form that an old consumer can read.
 
-Fetch v0 and v1 know magic 0, v2 and v3 magic 1, v4 and later every magic; zstd is for v10 and later
-(``KafkaApis.maybeConvertFetchedData``). How records are converted is ``records.convert``'s knowledge.
+Fetch v0 and v1 know magic 0, v2 and v3 magic 1, v4 and later get what is stored, whatever it is. How records are
+converted is ``records.convert``'s knowledge.
 """
 
 from __future__ import annotations
@@ -22,17 +22,13 @@ class NotConvertible(Exception):
 
 
 def for_version(data: bytes, version: int, fetch_offset: int) -> bytes:
-    """The batches, fetched from ``fetch_offset``, as a Fetch of ``version`` may carry them.
+    """The batches, fetched from ``fetch_offset``, as a Fetch of ``version``, 0 to 3, may carry them.
 
     Raises NotConvertible, or CorruptBatch.
     """
-    if version >= 10:
-        return data
     views = list(batches(data))
     if any(view.codec == _ZSTD for view in views):
         raise NotConvertible(error_codes.UNSUPPORTED_COMPRESSION_TYPE)
-    if version >= 4:
-        return data
     magic = 1 if version >= 2 else 0
     if all(view.magic <= magic for view in views):
         return data

@@ -12,14 +12,22 @@ from kafka_tools.broker_embedded.timers import Timer, Timers
 from kafka_tools.protocol.schema import Response
 
 
+class Later:
+    """What ``try_complete`` returns when the response is being made: ``complete`` will be called with it."""
+
+
+LATER = Later()
+
+
 class Parked:
     """What a handler returns instead of a response when the response comes later.
 
-    ``try_complete(expired)`` returns the response, or None to stay parked; with ``expired`` true (the
-    wait of ``wait_ms`` milliseconds is over) it must return a response. It runs when one of ``keys``
+    ``try_complete(expired)`` returns the response, LATER, or None to stay parked; with ``expired`` true (the
+    wait of ``wait_ms`` milliseconds is over) it must not return None. It runs when one of ``keys``
     is woken (``Purgatory.wake``) and when the time is over. Whoever keeps the object may also call
     ``complete(response)`` directly (a join that waits for its group), with ``wait_ms=None`` for no timer.
-    ``on_cancel`` runs if the connection closes first.
+    ``on_cancel`` runs if the connection closes first. ``holds_request`` tells that the bytes of the request are
+    still needed; ``on_release`` is called when they no longer are.
     """
 
     __slots__ = (
@@ -30,14 +38,16 @@ class Parked:
         "_timer",
         "_try_complete",
         "done",
+        "holds_request",
         "keys",
+        "on_release",
         "wait_ms",
     )
 
     def __init__(
         self,
         wait_ms: float | None = None,
-        try_complete: Callable[[bool], Response | None] | None = None,
+        try_complete: Callable[[bool], Response | Later | None] | None = None,
         *,
         keys: Iterable[Hashable] = (),
         on_cancel: Callable[[], None] | None = None,
@@ -45,6 +55,8 @@ class Parked:
         self.wait_ms = wait_ms
         self.keys = tuple(keys)
         self.done = False
+        self.holds_request = False
+        self.on_release: Callable[[], None] | None = None
         self._try_complete = try_complete
         self._on_cancel = on_cancel
         self._answer: Callable[[Response], None] | None = None
@@ -68,6 +80,9 @@ class Parked:
         if self.done:
             return True
         response = self._try_complete(expired) if self._try_complete else None
+        if isinstance(response, Later):
+            self._stop_waiting()
+            return True
         return self.complete(response) if response is not None else False
 
     def cancel(self) -> None:
@@ -77,8 +92,21 @@ class Parked:
             if self._on_cancel:
                 self._on_cancel()
 
+    def on_cancel(self, run: Callable[[], None]) -> None:
+        """What runs from now on if the connection closes first."""
+        self._on_cancel = run
+
+    def release_request(self) -> None:
+        """The bytes of the request are not needed any more."""
+        self.holds_request = False
+        if self.on_release is not None:
+            self.on_release()
+
     def _finish(self) -> None:
         self.done = True
+        self._stop_waiting()
+
+    def _stop_waiting(self) -> None:
         if self._timer:
             self._timer.cancel()
         if self._purgatory:

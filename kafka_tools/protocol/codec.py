@@ -10,12 +10,13 @@ pays nothing for exact error messages. Generated sources read like hand-written 
 from __future__ import annotations
 
 import struct as _struct
+import threading
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar, cast
 
-from kafka_tools.errors import DecodeError, EncodeError, UnsupportedVersion, WireError
-from kafka_tools.protocol.codec_source import Malformed, Run, Source, decoder_source, encoder_source
+from kafka_tools.errors import DecodeError, EncodeError, TooManyElements, UnsupportedVersion, WireError
+from kafka_tools.protocol.codec_source import Malformed, Run, Source, TooMany, decoder_source, encoder_source
 from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint, write_unsigned_varint
 from kafka_tools.protocol.schema import Field, Message, Stored, Struct
 
@@ -72,6 +73,32 @@ def decode_prefix(
         _raise_located(fault, DecodeError, cls, version)
 
 
+_elements = threading.local()
+"""How many elements the decoding that runs on this thread may still make."""
+
+
+def decode_counted(cls: type[M], version: int, buffer: Buffer, position: int = 0, *, most: int) -> tuple[M, int]:
+    """As ``decode_prefix``, but no more than ``most`` elements of arrays are made: for what strangers send.
+
+    A byte of a message may cost a hundred in memory. Raises TooManyElements, before they are made.
+    """
+    check_version(cls, version)
+    decode = decoder(cls, version, version in cls.FLEXIBLE, counted=True)
+    _elements.left = most
+    try:
+        return cast("tuple[M, int]", decode(buffer, position, len(buffer)))
+    except TooMany as fault:
+        _raise_located(fault, TooManyElements, cls, version)
+    except _FAULTS as fault:
+        _raise_located(fault, DecodeError, cls, version)
+
+
+def _spend(elements: int) -> None:
+    _elements.left -= elements
+    if _elements.left < 0:
+        raise TooMany(f"with its {elements} elements the message has more than are wanted")
+
+
 def encode_versioned(message: Stored, version: int) -> bytes:
     """The stored form of the internal topics: an int16, then the message in ``version``.
 
@@ -111,13 +138,14 @@ def encoder(cls: type[Struct], version: int, flexible: bool) -> Callable[[Any, b
 
 
 def decoder(
-    cls: type[Struct], version: int, flexible: bool, text_errors: str = "strict"
+    cls: type[Struct], version: int, flexible: bool, text_errors: str = "strict", *, counted: bool = False
 ) -> Callable[[Buffer, int, int], tuple[Any, int]]:
     """The compiled ``decode(buffer, position, end)`` of a struct in one version."""
-    key = ("decode" if text_errors == "strict" else f"decode {text_errors}", version, flexible)
+    verb = "decode counted" if counted else "decode"
+    key = (verb if text_errors == "strict" else f"{verb} {text_errors}", version, flexible)
     found = cls.CODECS.get(key)
     if found is None:
-        source = decoder_source(cls, version, flexible, text_errors)
+        source = decoder_source(cls, version, flexible, text_errors, counted=counted)
         found = cls.CODECS[key] = _compile(cls, source, "decode", version, flexible)
     return found
 
@@ -130,10 +158,12 @@ def source_of(cls: type[Message], version: int) -> str:
 
 
 def _compile(cls: type[Struct], source: Source, verb: str, version: int, flexible: bool) -> Callable[..., Any]:
-    filename = f"{_FILE_PREFIX}{verb} {cls.__module__}.{cls.__qualname__} v{version}{' flexible' if flexible else ''}>"
+    kind = f"{verb} counted" if source.counted else verb
+    filename = f"{_FILE_PREFIX}{kind} {cls.__module__}.{cls.__qualname__} v{version}{' flexible' if flexible else ''}>"
     scope: dict[str, Any] = {
         "Malformed": Malformed,
         "read_unsigned_varint": read_unsigned_varint,
+        "spend": _spend,
         "write_unsigned_varint": write_unsigned_varint,
         **source.scope,
     }
@@ -141,7 +171,7 @@ def _compile(cls: type[Struct], source: Source, verb: str, version: int, flexibl
         if verb == "encode":
             scope[name] = encoder(nested, version, flexible)
         else:
-            scope[name] = decoder(nested, version, flexible, source.text_errors)
+            scope[name] = decoder(nested, version, flexible, source.text_errors, counted=source.counted)
     code = compile("\n".join(line for line, _ in source.lines), filename, "exec")
     exec(code, scope)
     _LINES[filename] = {number: path for number, (_, path) in enumerate(source.lines, 1) if path}
@@ -224,7 +254,7 @@ def _raise_located(fault: Exception, kind: type[WireError], cls: type[Message], 
     if not path:  # a fault of our own code, outside generated sources, is a bug and stays one
         raise fault
     field = ".".join(part for part in path if part)
-    if isinstance(fault, (IndexError, _struct.error)) and kind is DecodeError:
+    if isinstance(fault, (IndexError, _struct.error)) and kind is not EncodeError:
         what = f"needs more than the {max(0, end - (position or 0))} bytes left"
     elif isinstance(fault, UnicodeDecodeError):
         what = f"is not UTF-8: {fault.reason}"
@@ -235,6 +265,6 @@ def _raise_located(fault: Exception, kind: type[WireError], cls: type[Message], 
         f"{cls.__name__} v{version}: field {field or '(end)'}{at}: {what}",
         api=cls.__name__,
         version=version,
-        position=position if kind is DecodeError else None,
+        position=position if kind is not EncodeError else None,
         field=field,
     ) from fault

@@ -30,6 +30,10 @@ class Malformed(Exception):
     """Bytes, or a value to be written, that a generated function refuses; becomes Decode- or EncodeError."""
 
 
+class TooMany(Malformed):
+    """More elements than whoever decodes wants to hold at once."""
+
+
 class Run(tuple[tuple[str, int], ...]):
     """The (field, size) pairs that one unpack reads; tells which of them did not fit."""
 
@@ -48,9 +52,10 @@ class Run(tuple[tuple[str, int], ...]):
 class Source:
     """Lines with field paths, the constants they use, and the nested structs they call."""
 
-    def __init__(self, text_errors: str = "strict") -> None:
+    def __init__(self, text_errors: str = "strict", *, counted: bool = False) -> None:
         self.lines: list[tuple[str, str | Run]] = []
         self.text_errors = text_errors
+        self.counted = counted
         self.scope: dict[str, Any] = {}
         self.nested: dict[str, type[Struct]] = {}
 
@@ -233,9 +238,14 @@ def _encode_tags(source: Source, cls: type[Struct], version: int) -> None:
 # -- decoding ---------------------------------------------------------------------------------------
 
 
-def decoder_source(cls: type[Struct], version: int, flexible: bool, text_errors: str = "strict") -> Source:
-    """``decode(buf, pos, end)``: the struct at ``pos``, and the position after it."""
-    source = Source(text_errors)
+def decoder_source(
+    cls: type[Struct], version: int, flexible: bool, text_errors: str = "strict", *, counted: bool = False
+) -> Source:
+    """``decode(buf, pos, end)``: the struct at ``pos``, and the position after it.
+
+    ``counted``: every array, and every run of unknown tags, tells ``spend`` its length before it is made.
+    """
+    source = Source(text_errors, counted=counted)
     source.scope.update(new=cls.__new__, Cls=cls)
     source.add(0, "def decode(buf, pos, end):")
     source.add(1, "m = new(Cls)")
@@ -326,6 +336,8 @@ def _decode_value(
             indent + 1, "raise Malformed('claims %d items, more than the %d bytes left hold' % (n, end - pos))", path
         )
         source.add(indent, "else:", path)
+        if source.counted:
+            source.add(indent + 1, "spend(n)", path)
         _decode_items(source, indent + 1, field.item, target, path, version, flexible)
         return
     source.add(indent, "elif n > end - pos:", path)
@@ -385,6 +397,8 @@ def _decode_tags(source: Source, cls: type[Struct], version: int) -> None:
         "if n > (end - pos) // 2: raise Malformed('claims %d fields, but %d bytes are left' % (n, end - pos))",
         "tags",
     )
+    if source.counted:
+        source.add(2, "spend(n)", "tags")
     source.add(2, "previous = -1", "tags")
     source.add(2, "for tag_index in range(n):", "tags")
     source.add(3, "tag, pos = read_unsigned_varint(buf, pos)", "tags")

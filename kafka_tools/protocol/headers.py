@@ -83,10 +83,15 @@ def decode_request_header(buffer: Buffer) -> tuple[RequestHeader, int]:
 def encode_response(response: Response, version: int, correlation_id: int) -> bytes:
     """Header and body of a response, without the frame's length. Raises EncodeError, UnsupportedVersion."""
     out = bytearray()
+    encode_response_into(response, version, correlation_id, out)
+    return bytes(out)
+
+
+def encode_response_into(response: Response, version: int, correlation_id: int, out: bytearray) -> None:
+    """Append header and body of a response to ``out``; errors as ``encode_response``."""
     header = ResponseHeader(correlation_id=correlation_id)
     encode_into(header, response_header_version(type(response), version), out)
     encode_into(response, version, out)
-    return bytes(out)
 
 
 def decode_response(cls: type[R], version: int, buffer: Buffer) -> tuple[int, R]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from kafka_tools.errors import CorruptBatch, UnsupportedCodec
+from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCodec
 
 NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 """Codec names; the index is the id in a batch's attributes."""
@@ -94,8 +94,8 @@ def _compress_lz4(cramjam: Any, data: bytes, level: int | None) -> bytes:
 def decompress(codec: int | str, data: bytes | bytearray | memoryview, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
     """What was compressed, at most ``limit_bytes``.
 
-    Raises CorruptBatch for data that are not of the codec, are cut short or give more than the limit;
-    UnsupportedCodec for an unknown codec.
+    Raises CorruptBatch for data that are not of the codec or are cut short, DecompressesToMore for those that give
+    more than the limit; UnsupportedCodec for an unknown codec.
     """
     number = codec_id(codec)
     packed = data if type(data) is bytes else bytes(data)
@@ -148,8 +148,8 @@ def _standard_lz4(packed: bytes) -> bytes:
     return with_standard_checksum(packed)
 
 
-def _too_large(name: str, limit_bytes: int) -> CorruptBatch:
-    return CorruptBatch(f"the {name} data of a batch give more than the {limit_bytes} bytes that are allowed")
+def _too_large(name: str, limit_bytes: int) -> DecompressesToMore:
+    return DecompressesToMore(f"the {name} data of a batch give more than the {limit_bytes} bytes that are allowed")
 
 
 def _decompress_gzip(data: bytes, limit_bytes: int) -> bytes:

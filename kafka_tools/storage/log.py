@@ -21,6 +21,7 @@ from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import patch_batch
 from kafka_tools.storage import log_recovery
+from kafka_tools.storage.file_range import FileRange
 from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log_segment import LogSegment
 from kafka_tools.storage.producer_files import append_aborted, end_transaction, read_aborted, write_snapshot
@@ -321,6 +322,27 @@ class PartitionLog:
             if data or segment is self.active or (limit is not None and segment.base_offset >= limit):
                 return data
         return b""
+
+    def range(self, offset: int, max_bytes: int, *, limit_offset: int | None = None) -> FileRange | None:
+        """As ``read`` without ``whole_first``, but where the bytes are: they are read when they are needed.
+
+        None if there is nothing to give, or no batch that fits.
+        """
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRange(
+                f"offset {offset} of {self.name} is not within {self.log_start_offset} to {self.log_end_offset}"
+            )
+        end = self.log_end_offset if limit_offset is None else min(limit_offset, self.log_end_offset)
+        if offset >= end:
+            return None
+        limit = end if end < self.log_end_offset else None
+        for segment in self.segments[max(bisect_right(self._bases, offset) - 1, 0) :]:
+            if limit is not None and segment.base_offset >= limit:
+                return None
+            position = segment.position_of(offset)
+            if position < segment.size:
+                return segment.range(position, max_bytes, limit)
+        return None
 
     def walk(self, offset: int | None = None) -> Iterator[BatchView]:
         """Every batch from ``offset`` (default: the log start) to the end, bodies included.

@@ -21,6 +21,7 @@ from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
 from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, BatchView, batches
 from kafka_tools.records.v2 import HEADER_BYTES
 from kafka_tools.storage.checkpoints import file_mode
+from kafka_tools.storage.file_range import FileRange, OpenFile
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, append_entries, read_packed
 from kafka_tools.storage.names import file_name
 
@@ -59,7 +60,7 @@ class LogSegment:
         self.torn = False
         """Whether part of a batch may lie behind ``size``, since a failed write could not be undone."""
         self._preallocated = False
-        self._fd = -1
+        self._file: OpenFile | None = None
         try:
             self.size = os.stat(self.path).st_size
         except FileNotFoundError:
@@ -95,9 +96,12 @@ class LogSegment:
     @property
     def fd(self) -> int:
         """The descriptor of the log file, opened on first use."""
-        if self._fd < 0:
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
-        return self._fd
+        return self._opened().fd
+
+    def _opened(self) -> OpenFile:
+        if self._file is None:
+            self._file = OpenFile(self.path)
+        return self._file
 
     # Appending
 
@@ -243,8 +247,7 @@ class LogSegment:
         hint = self._hints.get(offset)
         if hint is not None:
             return hint
-        at = bisect_right(self._index_offsets, offset - self.base_offset) - 1
-        return self._scan(self._index_positions[at] if at >= 0 else 0, offset)
+        return self._scan(self._indexed_position(offset), offset)
 
     @property
     def last_indexed_position(self) -> int:
@@ -300,6 +303,38 @@ class LogSegment:
             self._hint(next_offset, position + at)
         return (data if at == len(data) else data[:at]), next_offset
 
+    def range(self, position: int, max_bytes: int, limit_offset: int | None) -> FileRange | None:
+        """What ``read`` would give, to be read later: as many whole batches as fit. None if not even one does.
+
+        The end is found through the index: of a large range only the last few batches are looked at.
+        """
+        most = position + min(max_bytes, self.size - position)
+        at, next_offset = max(position, self.indexed_position_before(most)), -1
+        if limit_offset is not None:
+            at = min(at, max(position, self._indexed_position(limit_offset)))
+        while at + _SMALLEST_BYTES <= most:
+            data = os.pread(self.fd, min(_SCAN_BYTES, self.size - at), at)
+            inside = 0
+            while inside + _MAGIC_2_HEAD.size <= len(data) or (inside == 0 and len(data) >= _SMALLEST_BYTES):
+                last, size_bytes = _head(data, inside, self.path, at)
+                hidden = limit_offset is not None and _HEAD.unpack_from(data, inside)[0] >= limit_offset
+                if hidden or at + inside + size_bytes > most:
+                    most = 0
+                    break
+                inside += size_bytes
+                next_offset = last + 1
+            if not inside:
+                break
+            at += inside
+        if next_offset >= 0:
+            self._hint(next_offset, at)
+        return FileRange(self._opened(), position, at - position) if at > position else None
+
+    def _indexed_position(self, offset: int) -> int:
+        """The start of a batch at or before the one with ``offset``."""
+        at = bisect_right(self._index_offsets, offset - self.base_offset) - 1
+        return self._index_positions[at] if at >= 0 else 0
+
     def _hint(self, offset: int, position: int) -> None:
         """Readers come back for what follows: remember where that is."""
         hints = self._hints
@@ -354,10 +389,8 @@ class LogSegment:
         return self._index_positions[index] if index >= 0 else 0
 
     def close(self) -> None:
-        """Let go of the file, which stays as it is."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        """Let go of the file, which stays as it is; whoever still sends a range of it keeps it open."""
+        self._file = None
 
     def files(self) -> list[str]:
         """Every file that goes when the segment goes."""

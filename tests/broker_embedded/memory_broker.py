@@ -23,6 +23,7 @@ from kafka_tools.broker_embedded.dispatch import Connection, Dispatcher
 from kafka_tools.broker_embedded.features import Features
 from kafka_tools.broker_embedded.purgatory import Purgatory
 from kafka_tools.broker_embedded.quotas import Quotas
+from kafka_tools.broker_embedded.slices import Slices
 from kafka_tools.broker_embedded.throttling import Throttling
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
@@ -56,6 +57,7 @@ class MemoryCore(Core):
         self.check_broker_config = None
         self.timers = Timers(clock)
         self.purgatory = Purgatory(self.timers)
+        self.slices = Slices(self.timers)
         self._appliers = {}
         self.cluster = Cluster(self, "cluster", node)
         self.configs = ConfigStore(self)

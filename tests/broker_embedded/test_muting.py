@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.listener import ClientConnection
+from kafka_tools.broker_embedded.client_connection import ClientConnection
+from kafka_tools.broker_embedded.receiving import SMALL_BYTES
+from kafka_tools.broker_embedded.request_memory import AnswerMemory
+from kafka_tools.broker_embedded.turns import Turns
 from kafka_tools.clock import ManualClock
-from kafka_tools.protocol.frames import framed
+from kafka_tools.protocol.frames import FrameReader, framed
 
 
 class Wire:
@@ -34,11 +37,13 @@ class Wire:
         server: Any = SimpleNamespace(
             core=core,
             max_frame_bytes=1000,
+            scratch=memoryview(bytearray(SMALL_BYTES)),
+            answers=AnswerMemory(),
+            turns=Turns(self.clock, lambda fn: fn()),
             numbers=itertools.count(),
             settings=SimpleNamespace(security={}),
             connections=set(),
             doorkeeper=SimpleNamespace(arrived=lambda connection: connection.let_in()),
-            loop=SimpleNamespace(call_soon=lambda fn: fn()),
         )
         endpoint: Any = SimpleNamespace(name="PLAINTEXT", protocol="PLAINTEXT")
         self.connection = ClientConnection(server, endpoint)
@@ -46,9 +51,13 @@ class Wire:
             SimpleNamespace(
                 get_extra_info=lambda name: ("127.0.0.1", 9092),
                 is_closing=lambda: False,
-                writelines=self.written.extend,
+                set_write_buffer_limits=lambda high, low: None,
+                write=self._write,
             )
         )
+
+    def _write(self, data: bytes) -> None:
+        self.written += FrameReader().feed(data)
 
     def _now(self) -> float:
         return self.clock.monotonic_s()
@@ -58,7 +67,7 @@ class Wire:
         self.served.append(frame)
         self.answers[frame] = answer
         if frame in self.parks:
-            return SimpleNamespace(cancel=lambda: None)
+            return SimpleNamespace(cancel=lambda: None, holds_request=False)
         self.finish(frame)
         return None
 
@@ -70,7 +79,9 @@ class Wire:
         self.answers[frame](None if frame in self.silent else b"answer to " + frame)
 
     def send(self, *frames: bytes) -> None:
-        self.connection.data_received(b"".join(framed(frame) for frame in frames))
+        data = b"".join(framed(frame) for frame in frames)
+        self.connection.get_buffer(-1)[: len(data)] = data
+        self.connection.buffer_updated(len(data))
 
     def wait_until(self, at_s: float) -> None:
         self.clock.advance(at_s - self._now())

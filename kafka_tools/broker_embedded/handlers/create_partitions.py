@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.broker_embedded.topics import add_partitions, check_assignment, check_total, place
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -18,10 +19,11 @@ AUTHORIZE = (("ALTER", "TOPIC"),)
 STRICT_MUTATIONS = 3
 
 
-def handle(call: Call) -> CreatePartitionsResponse:
+def handle(call: Call) -> Work[CreatePartitionsResponse]:
     times = Counter(topic.name for topic in call.request.topics)
     results = []
     for name, topic in {topic.name: topic for topic in call.request.topics}.items():
+        yield
         result = CreatePartitionsResponse.TopicResult(name=name, error_message=None)
         try:
             if times[name] > 1:

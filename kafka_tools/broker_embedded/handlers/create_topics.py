@@ -16,6 +16,7 @@ from kafka_tools.broker_embedded.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.config_alter import validate_topic
 from kafka_tools.broker_embedded.config_describe import describe_new_topic
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.broker_embedded.topics import (
     Assignment,
     check_assignment,
@@ -37,7 +38,7 @@ STRICT_MUTATIONS = 6
 Result = CreateTopicsResponse.CreatableTopicResult
 
 
-def handle(call: Call) -> CreateTopicsResponse:
+def handle(call: Call) -> Work[CreateTopicsResponse]:
     times = Counter(topic.name for topic in call.request.topics)
     results: list[CreateTopicsResponse.CreatableTopicResult] = []
     seen: set[str] = set()
@@ -49,6 +50,7 @@ def handle(call: Call) -> CreateTopicsResponse:
         if times[topic.name] == 1 and _may_create(call, topic.name)
     )
     for topic in call.request.topics:
+        yield
         if topic.name in seen:
             continue
         seen.add(topic.name)

@@ -10,6 +10,7 @@ import logging
 from typing import Any
 
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsResponse
@@ -22,7 +23,7 @@ log = logging.getLogger(__name__)
 HIGH_WATERMARK = -1
 
 
-def handle(call: Call) -> DeleteRecordsResponse:
+def handle(call: Call) -> Work[DeleteRecordsResponse]:
     response = DeleteRecordsResponse()
     # A partition that is named twice is answered once, and the last offset holds, as in the map that Kafka makes.
     topics: dict[str, dict[int, Any]] = {}
@@ -32,6 +33,7 @@ def handle(call: Call) -> DeleteRecordsResponse:
     for name, partitions in topics.items():
         results = []
         for wanted in partitions.values():
+            yield
             result = DeleteRecordsResponse.TopicResult.PartitionResult(
                 partition_index=wanted.partition_index, low_watermark=-1
             )

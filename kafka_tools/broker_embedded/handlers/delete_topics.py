@@ -16,6 +16,7 @@ from uuid import UUID
 from kafka_tools.broker_embedded.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.cluster import Topic
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.broker_embedded.topics import delete_topic
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -30,14 +31,15 @@ Result = DeleteTopicsResponse.DeletableTopicResult
 _DENIED = "Topic authorization failed."
 
 
-def handle(call: Call) -> DeleteTopicsResponse:
+def handle(call: Call) -> Work[DeleteTopicsResponse]:
     if not call.broker.configs.broker.get("delete.topic.enable"):
         raise refuse(error_codes.TOPIC_DELETION_DISABLED if call.version >= 3 else error_codes.INVALID_REQUEST)
     if call.version < 6:
-        return DeleteTopicsResponse(responses=_by_name(call, Counter(call.request.topic_names), {}))
+        return DeleteTopicsResponse(responses=(yield from _by_name(call, Counter(call.request.topic_names), {})))
     results, names, ids = _sorted_out(call.request.topics)
-    by_id, twice = _by_id(call, ids, names)
-    return DeleteTopicsResponse(responses=[*results, *by_id, *_by_name(call, names, twice)])
+    by_id, twice = yield from _by_id(call, ids, names)
+    by_name = yield from _by_name(call, names, twice)
+    return DeleteTopicsResponse(responses=[*results, *by_id, *by_name])
 
 
 def _sorted_out(states: Sequence[Any]) -> tuple[list[Result], Counter[str], Counter[UUID]]:
@@ -57,11 +59,12 @@ def _sorted_out(states: Sequence[Any]) -> tuple[list[Result], Counter[str], Coun
     return wrong, names, ids
 
 
-def _by_id(call: Call, ids: Counter[UUID], names: Counter[str]) -> tuple[list[Result], dict[str, UUID]]:
+def _by_id(call: Call, ids: Counter[UUID], names: Counter[str]) -> Work[tuple[list[Result], dict[str, UUID]]]:
     """Delete topics by id; the answers, and those that are meant by name too, which are left alone."""
     results: list[Result] = []
     twice: dict[str, UUID] = {}
     for topic_id, times in ids.items():
+        yield
         topic = call.broker.cluster.topics_by_id.get(topic_id)
         if times > 1:
             results.append(_refused(None, topic_id, "Duplicate topic id."))
@@ -78,9 +81,10 @@ def _by_id(call: Call, ids: Counter[UUID], names: Counter[str]) -> tuple[list[Re
     return results, twice
 
 
-def _by_name(call: Call, names: Counter[str], twice: Mapping[str, UUID]) -> list[Result]:
+def _by_name(call: Call, names: Counter[str], twice: Mapping[str, UUID]) -> Work[list[Result]]:
     results = []
     for name, times in names.items():
+        yield
         topic = call.broker.cluster.topic(name)
         if times > 1:
             results.append(_refused(name, ZERO_UUID, "Duplicate topic name."))

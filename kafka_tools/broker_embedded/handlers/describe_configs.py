@@ -14,6 +14,7 @@ from kafka_tools.broker_embedded.config_alter import check_topic_name
 from kafka_tools.broker_embedded.config_describe import DEFAULT, describe
 from kafka_tools.broker_embedded.config_store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.dispatch import Call, refuse, refused
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_configs import DescribeConfigsResponse
@@ -29,10 +30,14 @@ KINDS = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 Result = DescribeConfigsResponse.Result
 
 
-def handle(call: Call) -> DescribeConfigsResponse:
+def handle(call: Call) -> Work[DescribeConfigsResponse]:
     if any(resource.resource_type not in KINDS for resource in call.request.resources):
         raise refused(error_codes.INVALID_REQUEST)  # one type that nobody knows spoils the whole request
-    return DescribeConfigsResponse(results=[_result(call, resource) for resource in call.request.resources])
+    results = []
+    for resource in call.request.resources:
+        yield
+        results.append(_result(call, resource))
+    return DescribeConfigsResponse(results=results)
 
 
 def _result(call: Call, resource: Any) -> DescribeConfigsResponse.Result:

@@ -2,7 +2,8 @@
 
 - Waits up to max_wait_ms until min_bytes can be read; an error or a changed session answers at once.
 - max_bytes and partition_max_bytes are soft: the first batch of the answer comes whole (v3 and later).
-- v0 to v3 get magic 0 or 1, written anew; zstd needs v10.
+- What is more than a little is not read here: the answer holds ranges of files, which are read as they are sent.
+- v0 to v3 get magic 0 or 1, written anew, which zstd cannot be.
 - v4: isolation level 1 ends at the last stable offset and lists aborted transactions.
 - v7: fetch sessions (KIP-227). v9: leader epochs are checked. v12: divergence by epoch. v13: topic ids.
 """
@@ -12,15 +13,17 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.dispatch import Call, failure, refuse
 from kafka_tools.broker_embedded.fetch_sessions import Asked, Context, Key
 from kafka_tools.broker_embedded.outgoing import NotConvertible, for_version
 from kafka_tools.broker_embedded.partitions import Partition
-from kafka_tools.broker_embedded.purgatory import Parked
+from kafka_tools.broker_embedded.purgatory import LATER, Later, Parked
+from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
-from kafka_tools.storage.log import OffsetOutOfRange
+from kafka_tools.storage.file_range import FileRange
+from kafka_tools.storage.log import OffsetOutOfRange, PartitionLog
 from kafka_tools.values import ZERO_UUID, TopicPartition
 
 VERSIONS = (0, 18)
@@ -31,7 +34,14 @@ log = logging.getLogger(__name__)
 TopicAnswer = FetchResponse.FetchableTopicResponse
 Answer = TopicAnswer.PartitionData
 
+_NO_EPOCH = Answer.EpochEndOffset()
+_NO_LEADER = Answer.LeaderIdAndEpoch()
+_NO_SNAPSHOT = Answer.SnapshotId()
+"""What is in no answer with an error, once for all of them: a request may name hundreds of thousands."""
+
 READ_COMMITTED = 1
+_STORED_AS_IS = 4
+"""From this version on records are sent as they are stored."""
 
 _BEFORE_READING = (
     error_codes.UNKNOWN_TOPIC_OR_PARTITION,
@@ -40,9 +50,19 @@ _BEFORE_READING = (
 )
 
 
-def handle(call: Call) -> FetchResponse | Parked:
+_AT_ONCE = 1000
+"""Partitions that are read again in one go when a parked fetch ends; more of them are read in slices."""
+_STEP = 200
+"""Partitions that are looked at between one ``yield`` and the next where that takes no more than a moment."""
+_IN_MEMORY_BYTES = 64 * 1024
+"""What of an answer is read at once. The rest is sent from its files (``FileRange``), as Kafka does."""
+_CONVERTED_BYTES = 4 * 1024 * 1024
+"""What is read for an old client, whose records are written anew: it gets less than it asked for, and asks again."""
+
+
+def handle(call: Call) -> Work[FetchResponse | Parked]:
     request = call.request
-    wanted, forgotten = _named(call)
+    wanted, forgotten = yield from _named(call)
     uses_ids = call.version >= 13
     epoch = request.session_epoch if call.version >= 7 else -1
     session_id = request.session_id if call.version >= 7 else 0
@@ -50,12 +70,13 @@ def handle(call: Call) -> FetchResponse | Parked:
     if context.error:
         return FetchResponse(error_code=context.error)
     fetch = _Fetch(call, context)
-    if fetch.enough(fetch.read()):
-        return fetch.respond()
-    return Parked(request.max_wait_ms, fetch.try_complete, keys=fetch.watched())
+    if fetch.enough((yield from fetch.read())):
+        return (yield from fetch.respond())
+    fetch.parked = Parked(request.max_wait_ms, fetch.try_complete, keys=fetch.watched())
+    return fetch.parked
 
 
-def _named(call: Call) -> tuple[list[tuple[Key, Any]], list[Key]]:
+def _named(call: Call) -> Work[tuple[dict[Key, Asked], list[Key]]]:
     """The request's partitions by topic name and id, whichever of both the version carries."""
     cluster = call.broker.cluster
     by_id = call.version >= 13
@@ -66,14 +87,19 @@ def _named(call: Call) -> tuple[list[tuple[Key, Any]], list[Key]]:
         found = cluster.topics_by_id.get(topic.topic_id)
         return (found.name if found else ""), topic.topic_id
 
-    wanted = []
+    wanted: dict[Key, Asked] = {}
     for topic in call.request.topics:
         name, topic_id = names(topic)
-        wanted += [(Key(name, topic_id, partition.partition), partition) for partition in topic.partitions]
+        for partition in topic.partitions:
+            wanted[Key(name, topic_id, partition.partition)] = Asked(partition)
+            if not len(wanted) % _STEP:
+                yield
+        yield
     forgotten = []
     for topic in call.request.forgotten_topics_data:
         name, topic_id = names(topic)
         forgotten += [Key(name, topic_id, number) for number in topic.partitions]
+        yield
     return wanted, forgotten
 
 
@@ -88,12 +114,19 @@ class _Fetch:
         self._baseline: dict[TopicPartition, int] = {}
         configs = call.broker.configs.broker
         self._max_bytes = min(call.request.max_bytes, configs.integer("fetch.max.bytes"))
+        if call.version < _STORED_AS_IS:
+            self._max_bytes = min(self._max_bytes, _CONVERTED_BYTES)
+        self._in_memory_bytes = 0
+        self.parked: Parked | None = None
 
-    def read(self) -> int:
+    def read(self) -> Work[int]:
         """Read every partition once; returns the bytes found."""
         self.answers.clear()
+        self._in_memory_bytes = 0
         left, total = self._max_bytes, 0
-        for key, asked in self.context.asked.items():
+        # A session's partitions may change between slices: these are the ones that were asked for.
+        for key, asked in list(self.context.asked.items()):
+            yield
             answer = self._partition(key, asked.wanted, left, first=total == 0)
             size = len(answer.records or b"")
             total += size
@@ -118,15 +151,26 @@ class _Fetch:
                 watched.append(partition.id)
         return watched
 
-    def try_complete(self, expired: bool) -> FetchResponse | None:
+    def try_complete(self, expired: bool) -> FetchResponse | Later | None:
         if not expired and self._arrived() + self._read_bytes < self.call.request.min_bytes:
             return None
-        if not self.enough(self.read()) and not expired:
+        if len(self.context.asked) > _AT_ONCE:
+            self.call.broker.slices.later(self._again(), self._made)
+            return LATER
+        if not self.enough(whole(self.read())) and not expired:
             for id in self._baseline:
                 partition = self.call.broker.logs.partition(*id)
                 self._baseline[id] = partition.appended_bytes if partition else 0
             return None
-        return self.respond()
+        return whole(self.respond())
+
+    def _again(self) -> Work[FetchResponse]:
+        yield from self.read()
+        return (yield from self.respond())
+
+    def _made(self, response: FetchResponse | None, error: BaseException | None) -> None:
+        assert self.parked is not None
+        self.parked.complete(response if response is not None else failure(self.call, error or AssertionError()))
 
     def _arrived(self) -> int:
         """Bytes appended to the watched partitions since they were read; a deleted one counts as enough."""
@@ -138,12 +182,14 @@ class _Fetch:
             total += partition.appended_bytes - before
         return total
 
-    def respond(self) -> FetchResponse:
+    def respond(self) -> Work[FetchResponse]:
         context, version = self.context, self.call.version
         response = FetchResponse(session_id=context.session.id if context.session else 0)
         by_topic: dict[Any, FetchResponse.FetchableTopicResponse] = {}
         with_data = []
-        for key, asked, answer in self.answers:
+        for number, (key, asked, answer) in enumerate(self.answers):
+            if not number % _STEP:
+                yield
             changed = asked.changed(answer)
             if not changed and not context.full:
                 continue
@@ -206,14 +252,32 @@ class _Fetch:
         if size <= 0 and not whole_first:
             opened.read(wanted.fetch_offset, 0, whole_first=False)  # an offset out of range is told all the same
             return answer
-        data = opened.read(wanted.fetch_offset, max(size, 0), limit_offset=limit, whole_first=whole_first)
+        data = self._data(opened, wanted.fetch_offset, max(size, 0), limit, whole_first)
         if data and request.isolation_level == READ_COMMITTED:
             answer.aborted_transactions = [
                 Answer.AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
                 for producer_id, first_offset in opened.aborted_transactions(wanted.fetch_offset, stable)
             ]
-        answer.records = for_version(data, version, wanted.fetch_offset) if data else b""
+        answer.records = data  # type: ignore[assignment]  # a range of a file is written by sending.encode_with_files
         return answer
+
+    def _data(
+        self, opened: PartitionLog, offset: int, size: int, limit: int | None, whole_first: bool
+    ) -> bytes | FileRange:
+        version = self.call.version
+        if version < _STORED_AS_IS:
+            data = opened.read(offset, size, limit_offset=limit, whole_first=whole_first)
+            return for_version(data, version, offset) if data else b""
+        if size > _IN_MEMORY_BYTES - self._in_memory_bytes:
+            found = opened.range(offset, size, limit_offset=limit)
+            if found is not None and len(found) > _IN_MEMORY_BYTES - self._in_memory_bytes:
+                self.call.sends_files = True
+                return found
+            if found is not None:
+                size = len(found)
+        data = opened.read(offset, size, limit_offset=limit, whole_first=whole_first)
+        self._in_memory_bytes += len(data)
+        return data
 
 
 def _known_code(code: int, version: int) -> int:
@@ -229,4 +293,7 @@ def _error(number: int, code: int) -> FetchResponse.FetchableTopicResponse.Parti
         # Kafka leaves the list out where reading failed, and has an empty one where it did not get that far.
         aborted_transactions=[] if code in _BEFORE_READING else None,
         records=b"",
+        diverging_epoch=_NO_EPOCH,
+        current_leader=_NO_LEADER,
+        snapshot_id=_NO_SNAPSHOT,
     )

@@ -13,6 +13,7 @@ from collections import Counter
 
 from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.broker_embedded.partitions import Partition
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
@@ -29,7 +30,7 @@ _NEVER = 1 << 15
 Answer = ListOffsetsResponse.TopicResponse.PartitionResponse
 
 
-def handle(call: Call) -> ListOffsetsResponse:
+def handle(call: Call) -> Work[ListOffsetsResponse]:
     """Each partition is answered once; one that is asked for twice is INVALID_REQUEST."""
     times = Counter(
         (topic.name, wanted.partition_index) for topic in call.request.topics for wanted in topic.partitions
@@ -42,6 +43,7 @@ def handle(call: Call) -> ListOffsetsResponse:
             continue
         answers = topics.setdefault(topic.name, {})
         for wanted in topic.partitions:
+            yield
             answer = answers[wanted.partition_index] = Answer(partition_index=wanted.partition_index)
             try:
                 if times[topic.name, wanted.partition_index] > 1 and call.version >= 1:

@@ -14,6 +14,7 @@ from uuid import UUID
 from kafka_tools.broker_embedded.authorization import allowed_on_cluster, authorized_operations, cluster_operations
 from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, METADATA_TOPIC, Topic
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.broker_embedded.topics import auto_create, name_problem
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -26,15 +27,17 @@ AUTHORIZE = (("DESCRIBE", "TOPIC"),)
 ResponseTopic = MetadataResponse.ResponseTopic
 
 
-def handle(call: Call) -> MetadataResponse:
+def handle(call: Call) -> Work[MetadataResponse]:
     request, cluster = call.request, call.broker.cluster
     wanted = request.topics
     if wanted is None or (call.version == 0 and not wanted):
-        topics = [
-            _describe(call, topic) for topic in cluster.topics.values() if call.allowed("DESCRIBE", "TOPIC", topic.name)
-        ]
+        topics = []
+        for topic in list(cluster.topics.values()):
+            yield
+            if call.allowed("DESCRIBE", "TOPIC", topic.name):
+                topics.append(_describe(call, topic))
     else:
-        topics = _named(call, wanted)
+        topics = yield from _named(call, wanted)
     response = MetadataResponse(
         brokers=[
             MetadataResponse.ResponseBroker(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
@@ -49,16 +52,23 @@ def handle(call: Call) -> MetadataResponse:
     return response
 
 
-def _named(call: Call, wanted: Sequence[MetadataRequest.RequestTopic]) -> list[MetadataResponse.ResponseTopic]:
+def _named(call: Call, wanted: Sequence[MetadataRequest.RequestTopic]) -> Work[list[MetadataResponse.ResponseTopic]]:
     """The topics asked for, each once. One id among them means that only ids are meant."""
     ids = dict.fromkeys(entry.topic_id for entry in wanted if entry.topic_id != ZERO_UUID) if call.version >= 10 else {}
     names = dict.fromkeys(entry.name for entry in wanted)
     if call.version < 12 and (ids or None in names):
         raise refuse(error_codes.INVALID_REQUEST)  # v10 and v11 have ids in the layout, and may not use them
-    if ids:
-        return [_by_id(call, topic_id) for topic_id in ids]
-    neither = ResponseTopic(error_code=error_codes.INVALID_REQUEST, name=None)
-    return [neither if name is None else _by_name(call, name) for name in names]
+    found = []
+    for topic_id in ids:
+        yield
+        found.append(_by_id(call, topic_id))
+    for name in names if not ids else ():
+        yield
+        if name is None:
+            found.append(ResponseTopic(error_code=error_codes.INVALID_REQUEST, name=None))
+        else:
+            found.append(_by_name(call, name))
+    return found
 
 
 def _by_id(call: Call, topic_id: UUID) -> MetadataResponse.ResponseTopic:

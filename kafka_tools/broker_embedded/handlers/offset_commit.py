@@ -11,6 +11,7 @@ from typing import Any
 
 from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitResponse
@@ -20,14 +21,18 @@ VERSIONS = (0, 10)
 AUTHORIZE = (("READ", "GROUP"),)
 
 
-def handle(call: Call) -> OffsetCommitResponse:
+def handle(call: Call) -> Work[OffsetCommitResponse]:
     request = call.request
     if not call.allowed("READ", "GROUP", request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
-    known = [_known_topic(call, topic) for topic in request.topics]
+    known = []
+    for topic in request.topics:
+        yield
+        known.append(_known_topic(call, topic))
     wanted: dict[TopicPartition, CommittedOffset] = {}
     for topic, (name, code) in zip(request.topics, known, strict=True):
         for partition in topic.partitions if not code else ():
+            yield
             if call.broker.cluster.partition(name, partition.partition_index) is not None:
                 at = TopicPartition(name, partition.partition_index)
                 wanted[at] = _committed(call, name, partition)
@@ -38,6 +43,7 @@ def handle(call: Call) -> OffsetCommitResponse:
     for topic, (name, code) in zip(request.topics, known, strict=True):
         answered = response.ResponseTopic(name=topic.name, topic_id=topic.topic_id)
         for partition in topic.partitions:
+            yield
             at = TopicPartition(name, partition.partition_index)
             answered.partitions.append(
                 answered.ResponsePartition(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchResponse
@@ -34,10 +35,13 @@ class _Partition(NamedTuple):
     error_code: int
 
 
-def handle(call: Call) -> OffsetFetchResponse:
+def handle(call: Call) -> Work[OffsetFetchResponse]:
     request = call.request
     if call.version >= 8:
-        return OffsetFetchResponse(groups=[_group(call, group) for group in request.groups])
+        groups = []
+        for group in request.groups:
+            groups.append((yield from _group(call, group)))
+        return OffsetFetchResponse(groups=groups)
     if not call.allowed("DESCRIBE", "GROUP", request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
     committed = call.broker.groups.offsets.committed(request.group_id)
@@ -48,7 +52,8 @@ def handle(call: Call) -> OffsetFetchResponse:
         wanted = [(topic.name, topic.partition_indexes, _code(call, topic.name)) for topic in request.topics]
     for name, numbers, code in wanted:
         topic = response.ResponseTopic(name=name)
-        for found in _partitions(committed, name, numbers, code):
+        for found in (yield from _partitions(committed, name, numbers, code)):
+            yield
             missing = call.version == 0 and found.committed_offset == -1 and not found.error_code
             if missing:
                 found = found._replace(error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION)
@@ -57,7 +62,8 @@ def handle(call: Call) -> OffsetFetchResponse:
     return response
 
 
-def _group(call: Call, wanted: Any) -> OffsetFetchResponse.ResponseGroup:
+def _group(call: Call, wanted: Any) -> Work[OffsetFetchResponse.ResponseGroup]:
+    yield
     response = ResponseGroup(group_id=wanted.group_id)
     if not call.allowed("DESCRIBE", "GROUP", wanted.group_id):
         response.error_code = error_codes.GROUP_AUTHORIZATION_FAILED
@@ -75,7 +81,7 @@ def _group(call: Call, wanted: Any) -> OffsetFetchResponse.ResponseGroup:
                 topic = ResponseGroup.ResponseTopics(name=name)
                 if known is not None:
                     topic.topic_id = known.id
-                _fill(topic, _partitions(committed, name, numbers, error_codes.NONE))
+                yield from _fill(topic, (yield from _partitions(committed, name, numbers, error_codes.NONE)))
                 response.topics.append(topic)
         return response
     for entry in wanted.topics:
@@ -84,13 +90,16 @@ def _group(call: Call, wanted: Any) -> OffsetFetchResponse.ResponseGroup:
             by_id = cluster.topics_by_id.get(entry.topic_id)
             name, code = (by_id.name, code) if by_id else ("", error_codes.UNKNOWN_TOPIC_ID)
         topic = ResponseGroup.ResponseTopics(name=name, topic_id=entry.topic_id)
-        _fill(topic, _partitions(committed, name, entry.partition_indexes, code or _code(call, name)))
+        found = yield from _partitions(committed, name, entry.partition_indexes, code or _code(call, name))
+        yield from _fill(topic, found)
         response.topics.append(topic)
     return response
 
 
-def _fill(topic: OffsetFetchResponse.ResponseGroup.ResponseTopics, partitions: list[_Partition]) -> None:
-    topic.partitions = [topic.ResponsePartitions(**found._asdict()) for found in partitions]
+def _fill(topic: OffsetFetchResponse.ResponseGroup.ResponseTopics, partitions: list[_Partition]) -> Work[None]:
+    for found in partitions:
+        yield
+        topic.partitions.append(topic.ResponsePartitions(**found._asdict()))
 
 
 def _code(call: Call, topic: str) -> int:
@@ -108,9 +117,10 @@ def _all_topics(call: Call, committed: Mapping[TopicPartition, CommittedOffset])
 
 def _partitions(
     committed: Mapping[TopicPartition, CommittedOffset], topic: str, numbers: list[int], code: int
-) -> list[_Partition]:
+) -> Work[list[_Partition]]:
     found = []
     for number in numbers:
+        yield
         offset = _NOTHING if code else committed.get(TopicPartition(topic, number), _NOTHING)
         found.append(_Partition(number, offset.offset, offset.leader_epoch, offset.metadata, code))
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
@@ -18,12 +19,13 @@ AUTHORIZE = (("DESCRIBE", "TOPIC"),)
 Result = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
 
 
-def handle(call: Call) -> OffsetForLeaderEpochResponse:
+def handle(call: Call) -> Work[OffsetForLeaderEpochResponse]:
     response = OffsetForLeaderEpochResponse()
     sees_all = allowed_on_cluster(call, "CLUSTER_ACTION")
     for topic in call.request.topics:
         results = []
         for wanted in topic.partitions:
+            yield
             result = Result.EpochEndOffset(partition=wanted.partition)
             try:
                 if not sees_all and not call.allowed("DESCRIBE", "TOPIC", topic.topic):

@@ -15,10 +15,13 @@ from uuid import UUID
 from kafka_tools.broker_embedded.cluster import Topic
 from kafka_tools.broker_embedded.dispatch import NO_REPLY, Call, CloseConnection, NoReply
 from kafka_tools.broker_embedded.error_texts import text_of
-from kafka_tools.broker_embedded.incoming import Refused, take
+from kafka_tools.broker_embedded.incoming import Refused, TooLong, is_long, take
+from kafka_tools.broker_embedded.partitions import Partition
+from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
 
 VERSIONS = (0, 13)
@@ -40,7 +43,7 @@ TopicResponse = ProduceResponse.TopicProduceResponse
 PartitionResponse = TopicResponse.PartitionProduceResponse
 
 
-def handle(call: Call) -> ProduceResponse | NoReply:
+def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     request = call.request
     if request.transactional_id is None and _transactional(request):
         code = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -59,7 +62,8 @@ def handle(call: Call) -> ProduceResponse | NoReply:
                 unknown = error_codes.TOPIC_AUTHORIZATION_FAILED
         answers = []
         for data in topic_data.partition_data:
-            answer = _append(call, topic, data) if topic is not None else _error(data.index, unknown)
+            yield
+            answer = (yield from _append(call, topic, data)) if topic is not None else _error(data.index, unknown)
             if answer.error_code == error_codes.KAFKA_STORAGE_ERROR and call.version < 4:
                 answer.error_code = error_codes.NOT_LEADER_OR_FOLLOWER  # what clients knew before v4
             failed = failed or answer.error_code != 0
@@ -116,7 +120,7 @@ def _all_refused(call: Call, code: int, message: str) -> ProduceResponse | NoRep
 
 def _append(
     call: Call, topic: Topic, data: ProduceRequest.TopicProduceData.PartitionProduceData
-) -> ProduceResponse.TopicProduceResponse.PartitionProduceResponse:
+) -> Work[ProduceResponse.TopicProduceResponse.PartitionProduceResponse]:
     core = call.broker
     try:
         if not call.allowed("WRITE", "TOPIC", topic.name):
@@ -128,7 +132,8 @@ def _append(
         partition = core.logs.led(topic.name, data.index)
         log_start_offset = partition.log.log_start_offset
         now_ms = core.clock.now_ms()
-        buffer = take(data.records, call.version, partition.limits, now_ms, partition.id)
+        buffer = yield from _taken(data.records, call.version, partition, now_ms)
+        partition = core.logs.led(topic.name, data.index)  # it may be another one by now
         if not buffer:
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
         appended = partition.log.append(
@@ -159,6 +164,19 @@ def _append(
         log_append_time_ms=appended.append_time_ms,
         log_start_offset=partition.log.log_start_offset,
     )
+
+
+def _taken(records: Buffer | None, version: int, partition: Partition, now_ms: int) -> Work[bytearray]:
+    """``take``, where nobody waits for it if it takes long."""
+    limits, id = partition.limits, partition.id
+    if not is_long(records):
+        try:
+            return take(records, version, limits, now_ms, id)
+        except TooLong:
+            pass
+    patient = limits.patient()
+    taken: bytearray = yield Elsewhere(lambda: take(records, version, patient, now_ms, id))
+    return taken
 
 
 def _error(

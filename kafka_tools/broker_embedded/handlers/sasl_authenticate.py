@@ -1,7 +1,7 @@
 """SaslAuthenticate (36): one step of the SASL exchange.
 
 - A wrong login is SASL_AUTHENTICATION_FAILED with a text that does not tell users from passwords; the
-  connection is closed once the answer is sent.
+  answer comes after connection.failed.authentication.delay.ms, and closes the connection.
 - On a listener without SASL, or after the login, it is ILLEGAL_SASL_STATE.
 - v1: session_lifetime_ms: when the client must log in again (KIP-368), 0 for never.
 """
@@ -32,7 +32,7 @@ def handle(call: Call) -> SaslAuthenticateResponse:
     try:
         answer = login.step(call.request.auth_bytes)
     except AuthenticationFailed as error:
-        connection.close_after_reply = True
+        connection.login_failed = connection.close_after_reply = True
         log.info("Failed authentication with %s on listener %s (%s)", connection.id, connection.listener, error)
         return SaslAuthenticateResponse(error_code=error_codes.SASL_AUTHENTICATION_FAILED, error_message=str(error))
     if login.done:

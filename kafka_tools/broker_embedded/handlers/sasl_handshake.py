@@ -1,6 +1,7 @@
 """SaslHandshake (17): choose the SASL mechanism of a connection.
 
-- A mechanism that the listener does not offer is UNSUPPORTED_SASL_MECHANISM, with those it does.
+- A mechanism that the listener does not offer is UNSUPPORTED_SASL_MECHANISM, with those it does; the connection is
+  closed, as after any failed login.
 - On a listener without SASL it is ILLEGAL_SASL_STATE; after the login too, unless the login ends (KIP-368): then it
   begins the next one, with the same mechanism.
 - v0: the tokens that follow are not wrapped in requests.
@@ -21,6 +22,8 @@ def handle(call: Call) -> SaslHandshakeResponse:
     if login is None or (login.done and not login.may_begin_again):
         return SaslHandshakeResponse(error_code=error_codes.ILLEGAL_SASL_STATE)
     known = login.choose(call.request.mechanism, bare_tokens=call.version == 0)
+    if not known:
+        call.connection.login_failed = call.connection.close_after_reply = True
     return SaslHandshakeResponse(
         error_code=0 if known else error_codes.UNSUPPORTED_SASL_MECHANISM, mechanisms=list(login.security.mechanisms)
     )

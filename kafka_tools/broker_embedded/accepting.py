@@ -1,0 +1,100 @@
+"""Taking connections from a listening socket, also when the process has no descriptor left for one.
+
+asyncio's own accepting logs a traceback per waiting connection then; here it is one line, and another one when
+connections are taken again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+_BACKLOG = 512
+_AT_ONCE = 64
+_AGAIN_S = 0.5
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+class Acceptor:
+    """Accepts what connects to ``listening`` (bound, not listening yet) and gives it to ``make``'s protocols."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        listening: socket.socket,
+        make: Callable[[], asyncio.BaseProtocol],
+        where: str,
+    ) -> None:
+        """``where``: the listener, for messages. Takes over the socket."""
+        self._loop = loop
+        self._socket = listening
+        self._make = make
+        self._where = where
+        self._short = False
+        self._again: asyncio.TimerHandle | None = None
+        self._arriving: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """Listen from now on."""
+        self._socket.setblocking(False)
+        self._socket.listen(_BACKLOG)
+        self._loop.add_reader(self._socket, self._ready)
+
+    def close(self) -> None:
+        """Take no more connections; nothing happens if that was so."""
+        if self._socket.fileno() < 0:
+            return
+        if self._again is not None:
+            self._again.cancel()
+        self._loop.remove_reader(self._socket)
+        self._socket.close()
+        for task in self._arriving:
+            task.cancel()
+
+    def _ready(self) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                accepted, _ = self._socket.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in _EXHAUSTED:
+                    log.warning("listener %s: a connection could not be accepted: %s", self._where, error.strerror)
+                    return
+                self._wait(error)
+                return
+            if self._short:
+                self._short = False
+                log.warning("listener %s accepts connections again", self._where)
+            task = self._loop.create_task(self._arrive(accepted))
+            self._arriving.add(task)
+            task.add_done_callback(self._arriving.discard)
+
+    async def _arrive(self, accepted: socket.socket) -> None:
+        try:
+            await self._loop.connect_accepted_socket(self._make, accepted)
+        except OSError as error:
+            log.warning("listener %s: a connection could not be taken: %s", self._where, error)
+            accepted.close()
+
+    def _wait(self, error: OSError) -> None:
+        """The process has no descriptor or memory for a connection: those who come wait in the system's line."""
+        if not self._short:
+            self._short = True
+            log.error(
+                "listener %s accepts no connections for now: %s; raise the limit of open files (ulimit -n) or set "
+                "max.connections",
+                self._where,
+                error.strerror,
+            )
+        self._loop.remove_reader(self._socket)
+        self._again = self._loop.call_later(_AGAIN_S, self._listen_again)
+
+    def _listen_again(self) -> None:
+        self._again = None
+        self._loop.add_reader(self._socket, self._ready)

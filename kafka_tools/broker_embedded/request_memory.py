@@ -1,0 +1,135 @@
+"""What clients make the broker hold: bytes of large requests while they come in, bytes of answers that nobody takes.
+
+Both are counted over all connections, and both counts have a limit that no number of connections changes. Small
+things are bounded per connection and not counted: ``receiving.SMALL_BYTES`` of requests, a piece of an answer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.timers import Timers
+
+REQUEST_BYTES = 32 * 1024 * 1024
+"""What large requests may hold where ``queued.max.request.bytes`` is -1: Kafka has no limit then, its heap is one."""
+
+ANSWER_BYTES = 32 * 1024 * 1024
+"""What answers may hold that were made and not taken; what is sent from files is not in memory and does not count."""
+
+_TURN_MS = 2000
+_TURN_BYTES = 1024 * 1024
+"""Whoever goes on alone while others wait must bring a mebibyte in every two seconds."""
+
+
+class Sender(Protocol):
+    """A connection whose client sends a large request."""
+
+    @property
+    def received_bytes(self) -> int: ...
+
+    @property
+    def is_receiving(self) -> bool: ...
+
+    def hold(self) -> None: ...
+
+    def go_on(self) -> None: ...
+
+    def give_up(self, reason: str) -> None: ...
+
+
+class RequestMemory:
+    """The bytes of large requests, from the first one received to the answer.
+
+    As Kafka's memory pool, beyond whose end one request may still go: when the limit is reached everybody stops
+    reading but for one connection at a time, which goes on until its request is served. Kafka reserves what a request
+    claims to have, so that a claim alone costs others their turn; here what has come counts.
+    """
+
+    def __init__(self, limit_bytes: int, timers: Timers) -> None:
+        """``limit_bytes``: ``queued.max.request.bytes``."""
+        self.limit_bytes = limit_bytes if limit_bytes > 0 else REQUEST_BYTES
+        self.held_bytes = 0
+        self._timers = timers
+        self._waiting: deque[Sender] = deque()
+        self._alone: Sender | None = None
+        self._seen_bytes = 0
+        self._watching = False
+
+    def grew(self, sender: Sender, size_bytes: int) -> None:
+        """More of ``sender``'s request has come."""
+        self.held_bytes += size_bytes
+        if self.held_bytes <= self.limit_bytes or sender is self._alone:
+            return
+        if self._alone is None:
+            self._begin_turn(sender)
+        else:
+            sender.hold()
+            self._waiting.append(sender)
+            self._watch()
+
+    def freed(self, sender: Sender, size_bytes: int) -> None:
+        """``sender``'s request is served, or its connection has ended."""
+        self.held_bytes -= size_bytes
+        if sender is self._alone:
+            self._alone = None
+        elif sender in self._waiting:
+            self._waiting.remove(sender)
+        while self._waiting and (self._alone is None or self.held_bytes < self.limit_bytes):
+            following = self._waiting.popleft()
+            if self.held_bytes >= self.limit_bytes:
+                self._begin_turn(following)
+            following.go_on()
+
+    def _begin_turn(self, sender: Sender) -> None:
+        self._alone = sender
+        self._seen_bytes = sender.received_bytes
+
+    def _watch(self) -> None:
+        if not self._watching:
+            self._watching = True
+            self._timers.call_later(_TURN_MS, self._look)
+
+    def _look(self) -> None:
+        """End the turn of a client that holds everybody up."""
+        self._watching = False
+        if not self._waiting or self._alone is None:
+            return
+        alone, before = self._alone, self._seen_bytes
+        self._seen_bytes = alone.received_bytes
+        self._watch()
+        if alone.is_receiving and self._seen_bytes - before < _TURN_BYTES:
+            alone.give_up("it sends a large request too slowly while others wait for the memory")
+
+
+class Receiver(Protocol):
+    """A connection with answers that its client has not taken."""
+
+    @property
+    def unsent_bytes(self) -> int: ...
+
+    @property
+    def took_s(self) -> float: ...
+
+    def give_up(self, reason: str) -> None: ...
+
+
+class AnswerMemory:
+    """The bytes of answers that are made and not taken. Beyond the limit who took nothing for longest is cut off."""
+
+    def __init__(self, limit_bytes: int = ANSWER_BYTES) -> None:
+        self.limit_bytes = limit_bytes
+        self.held_bytes = 0
+        self._holders: dict[Receiver, None] = {}
+
+    def changed(self, receiver: Receiver, difference_bytes: int) -> None:
+        """``receiver`` holds so many bytes more, or fewer, than before."""
+        self.held_bytes += difference_bytes
+        if not receiver.unsent_bytes:
+            self._holders.pop(receiver, None)
+            return
+        self._holders[receiver] = None
+        while self.held_bytes > self.limit_bytes and len(self._holders) > 1:
+            slowest = min(self._holders, key=lambda holder: holder.took_s)
+            slowest.give_up("it does not take its answers, and others need the memory")

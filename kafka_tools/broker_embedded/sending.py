@@ -1,0 +1,99 @@
+"""Answers on their way to one client: in pieces, and the next piece only when the client has taken the one before.
+
+An answer is bytes, or parts of which some are ranges of a log's file (Kafka's ``FileRecords``): those are read when
+their turn comes, so an answer of a gigabyte holds no more memory than a piece.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from kafka_tools.protocol.headers import encode_response_into
+from kafka_tools.protocol.schema import Response
+from kafka_tools.storage.file_range import FileRange
+
+PIECE_BYTES = 128 * 1024
+
+Part = bytes | memoryview | FileRange
+Payload = bytes | Sequence[Part]
+"""An answer as the dispatcher gives it, without the length before it."""
+
+
+class _Parts(bytearray):
+    """What an encoder writes to; ranges of files stay what they are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ranges: list[tuple[int, FileRange]] = []
+
+    def __iadd__(self, value: object) -> _Parts:
+        if type(value) is FileRange:
+            self.ranges.append((len(self), value))
+        else:
+            self.extend(value)  # type: ignore[arg-type]
+        return self
+
+
+def encode_with_files(response: Response, version: int, correlation_id: int) -> list[Part]:
+    """Header and body of a response whose records may be ranges of files. Raises EncodeError."""
+    out = _Parts()
+    encode_response_into(response, version, correlation_id, out)
+    parts: list[Part] = []
+    view, start = memoryview(bytes(out)), 0
+    for position, found in out.ranges:
+        parts.append(view[start:position])
+        parts.append(found)
+        start = position
+    parts.append(view[start:])
+    return [part for part in parts if len(part)]
+
+
+class Outgoing:
+    """The parts of answers that were not handed to the system yet, in order."""
+
+    def __init__(self) -> None:
+        self._parts: deque[Part] = deque()
+        self.held_bytes = 0
+        """Those of them that are in memory."""
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    def add(self, payload: Payload) -> None:
+        """Append an answer, with its length before it."""
+        parts: Sequence[Part] = (payload,) if isinstance(payload, bytes) else payload
+        size = sum(len(part) for part in parts)
+        self._parts.append(size.to_bytes(4, "big"))
+        self._parts.extend(parts)
+        self.held_bytes += 4 + sum(len(part) for part in parts if not isinstance(part, FileRange))
+
+    def piece(self) -> bytes:
+        """The next bytes to send, about ``PIECE_BYTES``; empty if there are none.
+
+        Raises OSError or LogError when a file does not give what it must: the answer cannot be completed.
+        """
+        pieces: list[bytes | memoryview] = []
+        left = PIECE_BYTES
+        while self._parts and left > 0:
+            part = self._parts.popleft()
+            size = len(part)
+            if isinstance(part, FileRange):
+                pieces.append(part.read(min(size, left)))
+                if size > left:
+                    self._parts.appendleft(part.after(left))
+            else:
+                self.held_bytes -= min(size, left)
+                if size > left:
+                    view = memoryview(part)
+                    pieces.append(view[:left])
+                    self._parts.appendleft(view[left:])
+                else:
+                    pieces.append(part)
+            left -= size
+        return pieces[0] if len(pieces) == 1 and type(pieces[0]) is bytes else b"".join(pieces)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._parts.clear()
+        self.held_bytes = 0

@@ -1,0 +1,197 @@
+"""One request from its decoding to its answer: at once, parked, or in slices when it is long."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.broker_embedded import dispatch
+from kafka_tools.broker_embedded.purgatory import Parked
+from kafka_tools.broker_embedded.sending import Payload, encode_with_files
+from kafka_tools.broker_embedded.slices import Elsewhere, Sliced, Work
+from kafka_tools.errors import EncodeError, WireError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.codec import decode_counted
+from kafka_tools.protocol.error_reply import error_reply
+from kafka_tools.protocol.headers import encode_response
+from kafka_tools.protocol.schema import Response
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+log = logging.getLogger(__name__)
+
+_PRODUCE = 0
+MOST_ELEMENTS = 400_000
+"""Elements of arrays in one request: one with more closes its connection, as one that is too long does."""
+MOST_ELEMENTS_AT_ONCE = 20_000
+"""The same for APIs whose handler does not work in slices: those that are asked about little."""
+
+
+class Served:
+    """One request. ``begin`` or ``begin_large`` is called once, and ``answer`` at most once."""
+
+    __slots__ = (
+        "_answer",
+        "_client_id",
+        "_connection",
+        "_core",
+        "_correlation_id",
+        "_handler",
+        "_request_bytes",
+        "_sliced",
+        "_underway",
+        "_version",
+        "call",
+    )
+
+    def __init__(
+        self,
+        core: Core,
+        handler: dispatch.Handler,
+        connection: dispatch.Connection,
+        version: int,
+        correlation_id: int,
+        client_id: str | None,
+        request_bytes: int,
+        answer: dispatch.Answer,
+    ) -> None:
+        self._core = core
+        self._handler = handler
+        self._connection = connection
+        self._version = version
+        self._correlation_id = correlation_id
+        self._client_id = client_id
+        self._request_bytes = request_bytes
+        self._answer = answer
+        self._underway: Parked | None = None
+        self._sliced: Sliced | None = None
+        self.call: Any = None
+
+    def begin(self, request: Any) -> Parked | None:
+        """Serve it; what is returned if the answer comes later. Raises CloseConnection."""
+        call = self._call(request)
+        clock = self._core.clock
+        began_s = clock.monotonic_s()
+        result = dispatch.run(self._handler, call)
+        if not isinstance(result, Generator):
+            return self._take(result, clock.monotonic_s() - began_s)
+        outcome: list[Any] = []
+        sliced = self._core.slices.begin(self._work(result), lambda value, error: self._done(outcome, value, error))
+        if sliced is not None:
+            return self._wait(sliced)
+        value, error = outcome
+        if isinstance(error, dispatch.CloseConnection):
+            raise error
+        if error is not None:
+            value = dispatch.failure(call, error)
+        return self._take(value, clock.monotonic_s() - began_s)
+
+    def begin_large(self, frame: dispatch.Request, position: int) -> Parked:
+        """Serve a request of many elements, when it is its turn."""
+        most = MOST_ELEMENTS if self._handler.in_slices else MOST_ELEMENTS_AT_ONCE
+        kind = self._handler.api.request
+        decoding = Elsewhere(lambda: decode_counted(kind, self._version, frame, position, most=most)[0])
+        return self._wait(self._core.slices.later(self._large_work(decoding), self._finished))
+
+    def _call(self, request: Any) -> dispatch.Call:
+        self.call = dispatch.Call(
+            self._core, self._connection, self._handler.api, self._version, self._client_id, request
+        )
+        return self.call  # type: ignore[no-any-return]
+
+    def _take(self, result: Any, spent_s: float) -> Parked | None:
+        """Answer with what the handler said, now or when it is there."""
+        if isinstance(result, Parked):
+            self._core.purgatory.park(result, lambda response: self._finish(response, spent_s))
+            return None if result.done else result
+        self._finish(None if isinstance(result, dispatch.NoReply) else result, spent_s)
+        return None
+
+    def _finish(self, response: Response | None, spent_s: float) -> None:
+        response = self._core.throttling.finish(self.call, response, self._request_bytes, spent_s)
+        self._answer(None if response is None else self._encode(response))
+
+    def _encode(self, response: Response) -> Payload:
+        try:
+            if self.call.sends_files:
+                return encode_with_files(response, self._version, self._correlation_id)
+            return encode_response(response, self._version, self._correlation_id)
+        except EncodeError:  # a handler's mistake; the client must not take it for its own
+            log.exception("the response to %s v%d cannot be written", self.call.api.name, self._version)
+            failed = error_reply(self.call.request, self._version, error_codes.UNKNOWN_SERVER_ERROR)
+            return encode_response(failed, self._version, self._correlation_id)
+
+    # In slices
+
+    def _wait(self, sliced: Sliced) -> Parked:
+        self._sliced = sliced
+        self._underway = Parked(None, on_cancel=lambda: self._core.slices.cancel(sliced))
+        self._underway.holds_request = True
+        return self._underway
+
+    def _large_work(self, decoding: Elsewhere[Any]) -> Work[Any]:
+        request = yield decoding
+        del decoding  # and with it the bytes of the request
+        if self._underway is not None and self._handler.api.key != _PRODUCE:  # whose records are still in it
+            self._underway.release_request()
+        result = dispatch.run(self._handler, self._call(request))
+        if isinstance(result, Generator):
+            try:
+                return (yield from self._work(result))
+            except (dispatch.CloseConnection, GeneratorExit):
+                raise
+            except Exception as error:  # noqa: BLE001 - one request's bug must not stop the broker
+                result = dispatch.failure(self.call, error)
+        return (yield from self._encoded(result))
+
+    def _work(self, work: Work[Any]) -> Work[Any]:
+        """The handler's work; if it was not over at once its answer is encoded elsewhere."""
+        return (yield from self._encoded((yield from work)))
+
+    def _encoded(self, result: Any) -> Work[Any]:
+        if self._underway is None or not isinstance(result, Response):
+            return result
+        spent_s = self._sliced.spent_s if self._sliced else 0.0
+        response = self._core.throttling.finish(self.call, result, self._request_bytes, spent_s)
+        if response is None:
+            return dispatch.NO_REPLY
+        return _Encoded((yield Elsewhere(lambda: self._encode(response))))
+
+    def _done(self, outcome: list[Any], value: Any, error: BaseException | None) -> None:
+        """The end of work that began at once: still within ``begin``, or later."""
+        if self._underway is None:
+            outcome += (value, error)
+        else:
+            self._finished(value, error)
+
+    def _finished(self, value: Any, error: BaseException | None) -> None:
+        """The end of work that took more than a slice."""
+        underway = self._underway
+        assert underway is not None
+        underway.done = True
+        if isinstance(error, dispatch.CloseConnection | WireError):
+            log.warning("closing the connection %s: %s", self._connection.id, error)
+            self._connection.close_after_reply = True
+            self._answer(None)
+            return
+        if error is not None:
+            value = dispatch.failure(self.call, error)
+        if isinstance(value, _Encoded):
+            self._answer(value.payload)
+            return
+        if isinstance(value, Parked):
+            underway.done = False
+            underway.on_cancel(value.cancel)
+            underway.release_request()
+        self._take(value, self._sliced.spent_s if self._sliced else 0.0)
+
+
+class _Encoded:
+    """An answer that is bytes already."""
+
+    __slots__ = ("payload",)
+
+    def __init__(self, payload: Payload) -> None:
+        self.payload = payload

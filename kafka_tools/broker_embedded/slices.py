@@ -1,0 +1,153 @@
+"""Long work in slices, between which everybody else is served: the broker has one thread for its state.
+
+A handler that may have much to do is a generator: it yields between one thing and the next, and what it returns is
+the answer. It yields ``Elsewhere(function)`` to have plain work on bytes done on another thread (decompressing,
+decoding: nothing that touches state) and gets back what the function returned. Ordinary requests are over within
+their first slice and never notice. What is not over then waits in one line: one such request is worked on at a time,
+so that no more than one of them is in memory with all its elements.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Any, Generic, TypeVar
+
+from kafka_tools.broker_embedded.timers import Timers
+
+SLICE_S = 0.004
+
+T = TypeVar("T")
+Work = Generator[Any, Any, T]
+"""What a handler in slices is: ``Work[ProduceResponse]`` yields nothing or ``Elsewhere`` and returns the response."""
+
+
+class Elsewhere(Generic[T]):
+    """Work for another thread: ``run`` must touch no state of the broker."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: Callable[[], T]) -> None:
+        self.run = run
+
+
+Offload = Callable[[Callable[[], Any], Callable[[Any, BaseException | None], None]], None]
+"""(function, done): calls ``function`` on another thread, then ``done(result, error)`` on the broker's."""
+
+
+def _at_once(function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+    """Where there is no other thread."""
+    try:
+        result = function()
+    except Exception as error:  # noqa: BLE001 - handed to who asked for it
+        done(None, error)
+        return
+    done(result, None)
+
+
+Done = Callable[[Any, BaseException | None], None]
+
+
+class Sliced:
+    """One piece of long work. ``done`` gets its result, or what it raised, once; never after ``cancel``."""
+
+    __slots__ = ("cancelled", "done", "spent_s", "wanted", "work")
+
+    def __init__(self, work: Work[Any], done: Done) -> None:
+        self.work = work
+        self.done = done
+        self.wanted: Elsewhere[Any] | None = None
+        self.cancelled = False
+        self.spent_s = 0.0
+        """How long it was worked on, but for what was done elsewhere."""
+
+
+class Slices:
+    """The line of long work. Everything here runs on the broker's thread, but for what goes ``Elsewhere``."""
+
+    def __init__(self, timers: Timers) -> None:
+        self._timers = timers
+        self._line: deque[Sliced] = deque()
+        self._current: Sliced | None = None
+        self.offload: Offload = _at_once
+
+    def __len__(self) -> int:
+        """How many pieces of work are not finished."""
+        return len(self._line) + (self._current is not None)
+
+    def begin(self, work: Work[Any], done: Done) -> Sliced | None:
+        """Work for one slice at once; None if it is over then, else the rest waits for its turn."""
+        sliced = Sliced(work, done)
+        if self._advance(sliced, None, None):
+            return None
+        self._add(sliced)
+        return sliced
+
+    def later(self, work: Work[Any], done: Done) -> Sliced:
+        """Do all of it when its turn comes."""
+        sliced = Sliced(work, done)
+        self._add(sliced)
+        return sliced
+
+    def cancel(self, sliced: Sliced) -> None:
+        """Nobody wants the result any more: the work ends, where it next yields if it is being done."""
+        sliced.cancelled = True
+        if sliced in self._line:
+            self._line.remove(sliced)
+            sliced.work.close()
+
+    def _add(self, sliced: Sliced) -> None:
+        self._line.append(sliced)
+        if self._current is None:
+            self._next()
+
+    def _next(self) -> None:
+        self._current = self._line.popleft() if self._line else None
+        if self._current is not None:
+            self._timers.call_later(0, self._go_on)
+
+    def _go_on(self, result: Any = None, error: BaseException | None = None) -> None:
+        """One slice of the current work, which gets what it had done elsewhere."""
+        sliced = self._current
+        assert sliced is not None
+        if (sliced.wanted is None or sliced.cancelled) and self._advance(sliced, result, error):
+            self._next()
+        elif sliced.wanted is not None:
+            wanted, sliced.wanted = sliced.wanted, None
+            self.offload(wanted.run, self._go_on)
+        else:
+            self._timers.call_later(0, self._go_on)
+
+    def _advance(self, sliced: Sliced, sent: Any, error: BaseException | None) -> bool:
+        """Work for a slice, or until something is wanted from elsewhere; whether it is over."""
+        work = sliced.work
+        if sliced.cancelled:
+            work.close()
+            return True
+        now_s = self._timers.clock.monotonic_s
+        began_s = now_s()
+        until_s = began_s + SLICE_S
+        try:
+            wanted = work.send(sent) if error is None else work.throw(error)
+            while wanted is None and now_s() < until_s:
+                wanted = work.send(None)
+            sliced.spent_s += now_s() - began_s
+        except StopIteration as over:
+            sliced.done(over.value, None)
+            return True
+        except Exception as failure:  # noqa: BLE001 - handed to who began the work
+            sliced.done(None, failure)
+            return True
+        sliced.wanted = wanted
+        return False
+
+
+def whole(work: Work[T]) -> T:
+    """All of it at once: for callers that are in slices themselves no longer than that."""
+    sent: Any = None
+    while True:
+        try:
+            wanted = work.send(sent)
+        except StopIteration as over:
+            return over.value  # type: ignore[no-any-return]
+        sent = wanted.run() if isinstance(wanted, Elsewhere) else None

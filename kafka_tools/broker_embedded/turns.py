@@ -1,0 +1,96 @@
+"""Whose turn it is: connections are served in the order of how little they have had, not of how much they send.
+
+While there is time each is served as soon as something comes of it. When that has taken a while within one round of
+the event loop, the rest waits in a line, and between any two in that line the loop looks for what else has come: so
+a client with a short question waits for about one request of the others, however many of those there are.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from itertools import count
+from typing import Protocol
+
+from kafka_tools.clock import Clock
+
+ROUND_S = 0.005
+"""How long connections are served before the loop looks for what has come meanwhile."""
+
+_CREDIT_S = 0.1
+"""How far behind the others' share a connection may be that asked for less: so far it goes before them."""
+
+
+class Served(Protocol):
+    """A connection. ``had_s`` is its share: the time that it was served, as far as it counts."""
+
+    had_s: float
+
+    def turn(self) -> None: ...
+
+
+class Turns:
+    """The line of one broker's connections."""
+
+    def __init__(self, clock: Clock, call_soon: Callable[[Callable[[], None]], object]) -> None:
+        """``call_soon``: the event loop's, which runs a function in its next round."""
+        self._clock = clock
+        self._call_soon = call_soon
+        self._line: list[tuple[float, int, Served]] = []
+        self._waiting: set[Served] = set()
+        self._numbers = count()
+        self._spent_s = 0.0
+        self._had_s = 0.0
+        """The share of who was served last: where newcomers begin."""
+        self._round_ends = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def arrived(self, connection: Served) -> None:
+        """A connection is new: it begins where the others are."""
+        connection.had_s = self._had_s
+
+    def left(self, connection: Served) -> None:
+        """A connection has ended."""
+        self._waiting.discard(connection)
+
+    def ready(self, connection: Served) -> None:
+        """There may be something to do for ``connection``: now if there is time, else when its turn comes."""
+        if self._line or self._spent_s >= ROUND_S:
+            self.later(connection)
+        else:
+            self._serve(connection)
+            self._end_round()
+
+    def later(self, connection: Served) -> None:
+        """There is something to do for ``connection``, but others come first."""
+        if connection not in self._waiting:
+            self._waiting.add(connection)
+            connection.had_s = max(connection.had_s, self._had_s - _CREDIT_S)
+            heapq.heappush(self._line, (connection.had_s, next(self._numbers), connection))
+            self._end_round()
+
+    def _end_round(self) -> None:
+        if not self._round_ends:
+            self._round_ends = True
+            self._call_soon(self._next_round)
+
+    def _next_round(self) -> None:
+        self._round_ends = False
+        self._spent_s = 0.0
+        while self._line and self._spent_s < ROUND_S:
+            had_s, _, connection = heapq.heappop(self._line)
+            if connection in self._waiting:
+                self._waiting.remove(connection)
+                self._had_s = max(self._had_s, had_s)
+                self._serve(connection)
+        if self._line:
+            self._end_round()
+
+    def _serve(self, connection: Served) -> None:
+        began_s = self._clock.monotonic_s()
+        connection.turn()
+        took_s = self._clock.monotonic_s() - began_s
+        connection.had_s += took_s
+        self._spent_s += took_s

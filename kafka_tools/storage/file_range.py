@@ -1,0 +1,57 @@
+"""Bytes of a log's file that are read when they are needed: what a fetch is answered with.
+
+The file is kept open by whoever refers to it, so what was answered can be sent while its segment is deleted.
+"""
+
+from __future__ import annotations
+
+import os
+
+from kafka_tools.errors import LogError
+
+
+class OpenFile:
+    """A descriptor that is closed when nobody refers to it any more."""
+
+    __slots__ = ("fd", "path")
+
+    def __init__(self, path: str) -> None:
+        """Open for reading and writing. Raises OSError."""
+        self.path = path
+        self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+
+    def __del__(self) -> None:
+        fd = getattr(self, "fd", -1)
+        if fd >= 0:
+            os.close(fd)
+
+
+class FileRange:
+    """``size`` bytes of a file from ``position`` on."""
+
+    __slots__ = ("_file", "_position", "_size")
+
+    def __init__(self, file: OpenFile, position: int, size: int) -> None:
+        self._file = file
+        self._position = position
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def read(self, size: int) -> bytes:
+        """The first ``size`` bytes. Raises OSError, or LogError if the file has become shorter."""
+        data = os.pread(self._file.fd, size, self._position)
+        while len(data) < size:
+            more = os.pread(self._file.fd, size - len(data), self._position + len(data))
+            if not more:
+                raise LogError(
+                    f"{self._file.path} ends at {self._position + len(data)}, before what is to be read of it",
+                    path=self._file.path,
+                )
+            data += more
+        return data
+
+    def after(self, size: int) -> FileRange:
+        """What is left behind the first ``size`` bytes."""
+        return FileRange(self._file, self._position + size, self._size - size)

@@ -1,0 +1,110 @@
+"""Logins that fail: the answer and the end come after connection.failed.authentication.delay.ms, and cost nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.net.sasl.plain import PlainClient
+from kafka_tools.net.sasl.scram import ScramClient
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_tools.protocol.messages.metadata import MetadataRequest
+from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from tests.broker_embedded.test_listener import USERS, add_scram_user, address, log_in
+from tests.broker_embedded.wire_client import WireClient
+
+DELAY_MS = 300
+LISTENER = "SASL_PLAINTEXT"
+
+
+def secured(delay_ms: int) -> EmbeddedBroker:
+    return EmbeddedBroker(
+        listeners=[f"{LISTENER}://127.0.0.1:0"],
+        config={
+            "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config": USERS,
+            "connection.failed.authentication.delay.ms": delay_ms,
+        },
+    )
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[EmbeddedBroker]:
+    with secured(DELAY_MS) as running:
+        add_scram_user(running, "bob", "bob-secret", "SCRAM-SHA-256")
+        yield running
+
+
+@pytest.fixture
+def client(broker: EmbeddedBroker) -> Iterator[WireClient]:
+    with WireClient(address(broker, LISTENER)) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    "mechanism", [PlainClient("alice", "wrong"), ScramClient("SCRAM-SHA-256", "bob", "wrong")], ids=["PLAIN", "SCRAM"]
+)
+def test_a_wrong_password_is_told_after_the_delay(client: WireClient, mechanism: Any) -> None:
+    began_s = time.monotonic()
+    assert log_in(client, mechanism) == codes.SASL_AUTHENTICATION_FAILED
+    assert time.monotonic() - began_s >= DELAY_MS / 1000
+    assert client.closed_by_broker
+
+
+def test_bare_tokens_that_are_wrong_end_the_connection_after_the_delay(client: WireClient) -> None:
+    began_s = time.monotonic()
+    with pytest.raises(ConnectionError):
+        log_in(client, PlainClient("alice", "wrong"), handshake=0)
+    assert time.monotonic() - began_s >= DELAY_MS / 1000
+
+
+@pytest.mark.req("SASL-2")
+def test_a_mechanism_that_is_not_offered_is_answered_with_those_that_are_and_ends_the_connection(
+    client: WireClient,
+) -> None:
+    began_s = time.monotonic()
+    client.send(SaslHandshakeRequest(mechanism="OAUTHBEARER"), 1)
+    client.send(ApiVersionsRequest(), 0)
+    answer = client.receive_response(SaslHandshakeRequest(), 1)[1]
+    assert time.monotonic() - began_s >= DELAY_MS / 1000
+    assert (answer.error_code, answer.mechanisms) == (codes.UNSUPPORTED_SASL_MECHANISM, ["PLAIN", "SCRAM-SHA-256"])
+    assert client.closed_by_broker
+
+
+def test_a_request_before_the_login_ends_the_connection_after_the_delay(client: WireClient) -> None:
+    began_s = time.monotonic()
+    client.send(MetadataRequest(topics=[]), 12)
+    assert client.closed_by_broker
+    assert time.monotonic() - began_s >= DELAY_MS / 1000
+
+
+def test_who_does_not_wait_for_the_answer_frees_the_connection() -> None:
+    with secured(600_000) as broker:
+        server = broker._running.server  # type: ignore[union-attr]
+        assert server is not None
+        with WireClient(address(broker, LISTENER)) as client:
+            client.call(SaslHandshakeRequest(mechanism="PLAIN"), 1)
+            client.send(SaslAuthenticateRequest(auth_bytes=b"\0alice\0wrong"), 2)
+            end_s = time.monotonic() + 60
+            while not broker.call(lambda core: any(each._penalty is not None for each in server.connections)):
+                assert time.monotonic() < end_s
+            assert broker.call(lambda core: all(each.idle for each in server.connections)), "a penalty is no work"
+        while broker.call(lambda core: len(server.connections)):
+            assert time.monotonic() < end_s
+            time.sleep(0.01)
+
+
+def test_before_the_login_requests_end_at_their_own_limit(broker: EmbeddedBroker, client: WireClient) -> None:
+    client.send_raw((524_289).to_bytes(4, "big"))
+    assert client.closed_by_broker
+    with WireClient(address(broker, LISTENER)) as other:
+        assert log_in(other, PlainClient("alice", "alice-secret")) == 0
+        other.send_raw((524_289).to_bytes(4, "big"))
+        other.send_raw(bytes(8))
+        assert broker.call(lambda core: core.configs.broker.integer("sasl.server.max.receive.size")) == 524_288

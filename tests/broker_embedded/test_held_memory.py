@@ -1,0 +1,323 @@
+"""What clients can make the broker hold: states (bytes held, frames read, work in line), never times."""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded import fetch_sessions as sessions
+from kafka_tools.broker_embedded.fetch_sessions import Asked, FetchSessions, Key
+from kafka_tools.broker_embedded.receiving import SMALL_BYTES, Receiver
+from kafka_tools.broker_embedded.request_memory import AnswerMemory, RequestMemory
+from kafka_tools.broker_embedded.sending import PIECE_BYTES, Outgoing
+from kafka_tools.broker_embedded.timers import Timers
+from kafka_tools.clock import ManualClock
+from kafka_tools.errors import DecodeError
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.frames import framed
+from kafka_tools.protocol.headers import encode_request
+from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
+from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_tools.protocol.messages.metadata import MetadataRequest
+from kafka_tools.protocol.messages.produce import ProduceRequest
+from kafka_tools.records.build import build_batch
+from kafka_tools.records.compression import codec_id, compress
+from kafka_tools.records.crc32c import crc32c
+from kafka_tools.values import ZERO_UUID
+from tests.broker_embedded.disk_broker import fetch_request
+from tests.broker_embedded.wire_client import WireClient
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker() as running:
+        with WireClient(running.bootstrap_servers) as client:
+            topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+            assert client.call(CreateTopicsRequest(topics=[topic]), 2).topics[0].error_code == 0
+            for _ in range(12):
+                batch = build_batch([(1_700_000_000_000, None, random.Random(1).randbytes(1_000_000), ())])
+                assert produce(client, batch).error_code == 0
+        yield running
+
+
+def produce(client: WireClient, batch: bytes, version: int = 9) -> Any:
+    Data = ProduceRequest.TopicProduceData
+    data = Data(name="t", partition_data=[Data.PartitionProduceData(index=0, records=batch)])
+    answer = client.call(ProduceRequest(acks=1, timeout_ms=1000, topic_data=[data]), version)
+    return answer.responses[0].partition_responses[0]
+
+
+def server_of(broker: EmbeddedBroker) -> Any:
+    assert broker._running is not None
+    return broker._running.server
+
+
+def wait_until(broker: EmbeddedBroker, what: Callable[[Any], bool]) -> None:
+    """Until ``what(server)`` holds."""
+    end_s = time.monotonic() + 60
+    server = server_of(broker)
+    while not broker.call(lambda core: what(server)):
+        assert time.monotonic() < end_s, "it never came to this"
+        time.sleep(0.02)
+
+
+def flood(client: WireClient, data: bytes) -> int:
+    """Send what is taken until nothing more is for a while; how much that was."""
+    client._socket.settimeout(0.5)
+    sent = 0
+    try:
+        while sent < len(data):
+            sent += client._socket.send(memoryview(data)[sent : sent + MIB])
+    except TimeoutError:
+        pass
+    client._socket.settimeout(60)
+    return sent
+
+
+# One request at a time
+
+
+def test_of_pipelined_fetches_one_answer_is_made_and_hardly_any_of_it_is_in_memory(broker: EmbeddedBroker) -> None:
+    with WireClient(broker.bootstrap_servers) as client:
+        request = fetch_request("t", 0, max_wait_ms=0, max_bytes=12 * MIB)
+        for _ in range(30):
+            client.send(request, 11)
+        wait_until(broker, lambda server: any(connection._blocked for connection in server.connections))
+        server = server_of(broker)
+        held = broker.call(lambda core: [connection.unsent_bytes for connection in server.connections])
+        assert max(held) < PIECE_BYTES
+        for _ in range(30):
+            answer = client.receive_response(request, 11)[1].responses[0].partitions[0]
+            assert len(answer.records) > 11_000_000
+
+
+def test_what_is_sent_behind_a_parked_request_is_not_read(broker: EmbeddedBroker) -> None:
+    server = server_of(broker)
+    with WireClient(broker.bootstrap_servers) as client:
+        client.send(fetch_request("t", 12, max_wait_ms=600_000), 11)
+        flood(client, (100_000_000).to_bytes(4, "big") + bytes(40_000_000))
+        wait_until(broker, lambda server: any(connection.is_waiting for connection in server.connections))
+        pending = broker.call(lambda core: sum(each._received.pending_bytes for each in server.connections))
+        assert pending <= SMALL_BYTES
+        assert broker.call(lambda core: server.requests.held_bytes) == 0
+        broker.call(lambda core: [each.close(abort=True) for each in server.connections if each.is_waiting])
+
+
+@pytest.mark.parametrize("behind", [0, 90_000])
+def test_the_end_of_a_client_that_waits_is_noticed(broker: EmbeddedBroker, behind: int) -> None:
+    """Also when it has sent more than is read, as far as the system takes it: then the socket alone tells."""
+    with WireClient(broker.bootstrap_servers) as client:
+        client.send(fetch_request("t", 12, max_wait_ms=600_000), 11)
+        wait_until(broker, lambda server: any(connection.is_waiting for connection in server.connections))
+        client.send_raw((1_000_000).to_bytes(4, "big") + bytes(behind) if behind else b"")
+    wait_until(broker, lambda server: not any(connection.is_waiting for connection in server.connections))
+
+
+def test_requests_before_a_half_closed_end_are_answered(broker: EmbeddedBroker) -> None:
+    with WireClient(broker.bootstrap_servers) as client:
+        sent = [client.send(DescribeClusterRequest(), 0) for _ in range(300)]
+        client._socket.shutdown(socket.SHUT_WR)
+        assert [client.receive_response(DescribeClusterRequest(), 0)[0] for _ in sent] == sent
+        assert client.closed_by_broker
+
+
+# Large requests
+
+
+def test_large_requests_of_all_clients_share_one_limit(broker: EmbeddedBroker) -> None:
+    clients = [WireClient(broker.bootstrap_servers) for _ in range(8)]
+    server = server_of(broker)
+    try:
+        for client in clients:
+            flood(client, (100_000_000).to_bytes(4, "big") + b"\0\0\0\x09" + bytes(12_000_000))
+        held = broker.call(lambda core: server.requests.held_bytes)
+        assert 0 < held <= server.requests.limit_bytes + 12_000_000 + 8 * 256 * 1024
+        with WireClient(broker.bootstrap_servers) as other:
+            assert other.call(DescribeClusterRequest(), 0).error_code == 0
+    finally:
+        for client in clients:
+            client._socket.close()
+    wait_until(broker, lambda server: server.requests.held_bytes == 0)
+
+
+class Sender:
+    """A connection as the memory for requests sees it."""
+
+    def __init__(self) -> None:
+        self.received_bytes = 0
+        self.is_receiving = True
+        self.told: list[str] = []
+
+    def hold(self) -> None:
+        self.told.append("hold")
+
+    def go_on(self) -> None:
+        self.told.append("go on")
+
+    def give_up(self, reason: str) -> None:
+        self.told.append("give up")
+
+
+def test_one_large_request_goes_on_beyond_the_limit_and_the_next_when_it_is_served() -> None:
+    memory = RequestMemory(100, Timers(ManualClock()))
+    one, two, three = Sender(), Sender(), Sender()
+    memory.grew(one, 90)
+    memory.grew(two, 20)
+    memory.grew(three, 10)
+    memory.grew(two, 500)
+    assert (one.told, two.told, three.told) == ([], [], ["hold"])
+    memory.freed(two, 520)
+    assert three.told == ["hold", "go on"]
+    assert memory.held_bytes == 100
+
+
+def test_who_holds_others_up_and_sends_nothing_is_cut_off() -> None:
+    clock = ManualClock()
+    timers = Timers(clock)
+    memory = RequestMemory(100, timers)
+    stalled, other = Sender(), Sender()
+    memory.grew(stalled, 200)
+    memory.grew(other, 10)
+    for _ in range(2):
+        clock.advance(2.0)
+        timers.run_due()
+    assert stalled.told[:1] == ["give up"]
+
+
+def test_answers_that_nobody_takes_are_dropped_beyond_the_limit_the_oldest_first() -> None:
+    class Holder:
+        def __init__(self, took_s: float) -> None:
+            self.unsent_bytes, self.took_s, self.gone = 0, took_s, False
+
+        def give_up(self, reason: str) -> None:
+            self.gone = True
+            given, self.unsent_bytes = self.unsent_bytes, 0
+            memory.changed(self, -given)
+
+    memory = AnswerMemory(100)
+    holders = [Holder(took_s) for took_s in (3.0, 1.0, 2.0)]
+    for holder in holders:
+        holder.unsent_bytes = 40
+        memory.changed(holder, 40)
+    assert [holder.gone for holder in holders] == [False, True, False]
+    assert memory.held_bytes == 80
+
+
+# Long requests
+
+
+def listed(count: int) -> ListOffsetsRequest:
+    Topic = ListOffsetsRequest.Topic
+    asked = [Topic.Partition(partition_index=number, timestamp=-1) for number in range(count)]
+    return ListOffsetsRequest(replica_id=-1, topics=[Topic(name="t", partitions=asked)])
+
+
+def test_others_are_served_between_the_slices_of_a_long_request(broker: EmbeddedBroker) -> None:
+    with WireClient(broker.bootstrap_servers) as client, WireClient(broker.bootstrap_servers) as other:
+        client.send(listed(60_000), 5)
+        wait_until(broker, lambda server: len(server.core.slices) == 1)
+        assert other.call(DescribeClusterRequest(), 0).error_code == 0
+        assert broker.call(lambda core: len(core.slices)) == 1, "the short one came first"
+        answers = client.receive_response(listed(0), 5)[1].topics[0].partitions
+        assert len(answers) == 60_000
+        assert (answers[0].error_code, answers[1].error_code) == (0, codes.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def test_a_long_request_of_a_client_that_has_gone_is_dropped(broker: EmbeddedBroker) -> None:
+    with WireClient(broker.bootstrap_servers) as client:
+        client.send(listed(100_000), 5)
+        wait_until(broker, lambda server: len(server.core.slices) == 1)
+    wait_until(broker, lambda server: len(server.core.slices) == 0)
+    with WireClient(broker.bootstrap_servers) as client:
+        assert client.call(DescribeClusterRequest(), 0).error_code == 0
+
+
+def test_more_elements_than_memory_has_room_for_close_the_connection(broker: EmbeddedBroker) -> None:
+    header = encode_request(MetadataRequest(topics=None), 1, 1, "x")[:-4]
+    with WireClient(broker.bootstrap_servers) as client:
+        client.send_raw(framed(header, (5_000_000).to_bytes(4, "big"), bytes(10_000_000)))
+        assert client.closed_by_broker
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_bombs_are_refused_and_batches_that_are_merely_large_are_taken(broker: EmbeddedBroker, codec: str) -> None:
+    with WireClient(broker.bootstrap_servers) as client:
+        value = bytes(6 * MIB if codec == "snappy" else 12 * MIB)
+        answer = produce(client, build_batch([(1_700_000_000_000, None, value, ())], codec=codec))
+        assert answer.error_code == 0
+        plain = bytes(12 * MIB if codec == "snappy" else 40 * MIB)  # snappy makes no more of a mebibyte
+        body = struct.pack(">hiqqqhii", codec_id(codec), 0, 0, 0, -1, -1, -1, 1) + compress(codec, plain)
+        answer = produce(client, struct.pack(">qiibI", 0, 9 + len(body), 0, 2, crc32c(body)) + body)
+        assert answer.error_code == (codes.INVALID_RECORD if codec == "snappy" else codes.MESSAGE_TOO_LARGE)
+
+
+def test_fetch_sessions_remember_no_more_partitions_than_their_limit() -> None:
+    class Core:
+        class configs:
+            class broker:
+                @staticmethod
+                def integer(name: str) -> int:
+                    return 1000
+
+    kept = FetchSessions(Core)  # type: ignore[arg-type]
+    wanted = {Key("t", ZERO_UUID, number): Asked(None) for number in range(30_000)}
+    found = [kept.context(0, 0, False, dict(wanted), []) for _ in range(20)]
+    assert all(context.session is not None for context in found)
+    assert kept.partitions == sum(len(each.asked) for each in kept._sessions.values()) <= sessions._MOST_PARTITIONS
+    more = {Key("t", ZERO_UUID, number): Asked(None) for number in range(sessions._MOST_PARTITIONS + 1)}
+    assert kept.context(0, 0, False, more, []).session is None
+
+
+# Pieces
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_requests_come_out_whole_however_the_bytes_arrive(seed: int) -> None:
+    rng = random.Random(seed)
+    sizes = [0, 1, SMALL_BYTES - 4, SMALL_BYTES - 3, 200_000, *(rng.randrange(100_000) for _ in range(20))]
+    rng.shuffle(sizes)
+    payloads = [rng.randbytes(size) for size in sizes]
+    stream = b"".join(framed(payload) for payload in payloads)
+    receiver, scratch, got, position = Receiver(), memoryview(bytearray(SMALL_BYTES)), [], 0
+    while len(got) < len(payloads):
+        if not receiver.is_full and position < len(stream):
+            room = receiver.room(scratch)
+            size = min(len(room), rng.randrange(1, 70_000), len(stream) - position)
+            room[:size] = stream[position : position + size]
+            receiver.received(scratch, size)
+            position += size
+        while rng.random() < 0.8 and (payload := receiver.next(MIB)) is not None:
+            got.append(bytes(payload))
+        assert receiver.pending_bytes <= SMALL_BYTES + 200_000
+    assert got == payloads
+
+
+@pytest.mark.parametrize("length", [-1, MIB + 1])
+def test_a_length_beyond_the_limit_is_refused(length: int) -> None:
+    receiver, scratch = Receiver(), memoryview(bytearray(SMALL_BYTES))
+    receiver.room(scratch)[:4] = length.to_bytes(4, "big", signed=True)
+    receiver.received(scratch, 4)
+    with pytest.raises(DecodeError, match="frame length"):
+        receiver.next(MIB)
+
+
+def test_an_answer_goes_out_in_pieces() -> None:
+    outgoing = Outgoing()
+    data = random.Random(0).randbytes(3 * PIECE_BYTES + 7)
+    outgoing.add([memoryview(data)[:1000], data[1000:]])
+    sent = []
+    while outgoing:
+        sent.append(outgoing.piece())
+        assert len(sent[-1]) <= PIECE_BYTES
+    assert b"".join(sent) == framed(data)
+    assert outgoing.held_bytes == 0
