@@ -85,8 +85,8 @@ class CoordinatorLog:
             self._core.internal_append(self.topic, partition, batch)
         except KeyError as error:
             raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"{self.topic}-{partition} does not exist") from error
-        except (LogError, OSError) as error:
-            log.error("append to %s-%d failed: %s", self.topic, partition, error)
+        except (LogError, OSError) as error:  # the log has told it
+            log.debug("append to %s-%d failed: %s", self.topic, partition, error)
             raise refuse(error_codes.KAFKA_STORAGE_ERROR, str(error)) from error
 
     def replay(

@@ -22,6 +22,7 @@ from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_tools.protocol.primitives import Buffer
+from kafka_tools.storage.log import LogOffline
 from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
 
 VERSIONS = (0, 13)
@@ -152,7 +153,10 @@ def _append(
         return _error(data.index, code, str(error), log_start_offset=log_start_offset)
     except BrokerError as error:
         return _error(data.index, error.code.code, error.broker_message)
-    except (LogError, OSError) as error:
+    except (LogOffline, OSError) as error:  # the log has told it once, and does not with each request
+        log.debug("append to %s-%d failed: %s", topic.name, data.index, error)
+        return _error(data.index, error_codes.KAFKA_STORAGE_ERROR)
+    except LogError as error:
         log.error("append to %s-%d failed: %s", topic.name, data.index, error)
         return _error(data.index, error_codes.KAFKA_STORAGE_ERROR)
     if not appended.duplicate:
