@@ -165,6 +165,12 @@ def refused(code: int) -> BrokerError:
     return refuse(code, text_of(code))
 
 
+def check_timeout(timeout_ms: int) -> None:
+    """The controller does nothing for a request whose time is over when it comes: REQUEST_TIMED_OUT for all of it."""
+    if timeout_ms <= 0:
+        raise refuse(error_codes.REQUEST_TIMED_OUT)
+
+
 class Dispatcher:
     """Holds the handlers; ``handle_frame`` is the only way in."""
 

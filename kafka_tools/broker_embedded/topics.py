@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, METADATA_TOPIC, Topic
 from kafka_tools.broker_embedded.dispatch import refuse
-from kafka_tools.errors import LogError
+from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import (
@@ -207,6 +207,22 @@ def auto_create(core: Core, name: str) -> Topic:
         return create_topic(core, name, place(core, partitions, 1), configs)
     factor = min(broker.integer("default.replication.factor"), len(core.cluster.nodes))
     return create_topic(core, name, place(core, broker.integer("num.partitions"), factor), {})
+
+
+def auto_create_soon(core: Core, name: str) -> None:
+    """Make a topic as ``auto_create`` does, once the request that asked for it is answered: as Kafka's brokers do.
+
+    Who asks again finds it, or is told once more that there is none: what went wrong is in the log.
+    """
+
+    def create() -> None:
+        if core.cluster.topic(name) is None:
+            try:
+                auto_create(core, name)
+            except (BrokerError, LogError, OSError) as error:
+                log.info("topic %s could not be made by itself: %s", name, error)
+
+    core.timers.call_later(0, create)
 
 
 def _partition_record(topic_id: uuid.UUID, number: int, replicas: list[int]) -> PartitionRecord:

@@ -14,6 +14,8 @@ from kafka_tools.protocol.schema import Field, Request, Response, Struct
 
 _CODES = ("error_code",)
 _TEXTS = ("error_message",)
+_ACHIEVED = ("num_partitions", "replication_factor")
+"""Fields of an answer that say what was made, though the request has fields of the same name."""
 
 
 def error_reply(request: Request, version: int, code: int, message: str | None = None) -> Response:
@@ -61,7 +63,7 @@ def _mirror(cls: type[Struct], entry: Any, version: int, code: int, message: str
         return item
     names = {field.name: field for field in entry.FIELDS}
     for field in cls.FIELDS:
-        if version not in field.versions or field.name in _CODES or field.name in _TEXTS:
+        if version not in field.versions or field.name in (*_CODES, *_TEXTS, *_ACHIEVED):
             continue
         source = names.get(field.name) or _same_meaning(field, entry)
         if source is not None and field.kind == source.kind and field.kind not in ("array", "struct"):
@@ -96,8 +98,8 @@ def _set_error(item: Struct, version: int, code: int, message: str | None) -> bo
         if field.name in _CODES:
             setattr(item, field.name, code)
             found = True
-        elif field.name in _TEXTS and (message is not None or version not in field.nullable):
-            setattr(item, field.name, message or "")
+        elif field.name in _TEXTS:
+            setattr(item, field.name, None if message is None and version in field.nullable else message or "")
     return found
 
 

@@ -18,6 +18,7 @@ from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from kafka_tools.protocol.messages.elect_leaders import ElectLeadersRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from tests.broker_embedded.disk_broker import DiskBroker
 
@@ -185,12 +186,30 @@ def test_who_may_not_describe_a_topic_does_not_learn_of_it(broker: DiskBroker) -
 
 @pytest.mark.req("AC-27")
 @pytest.mark.parametrize("timeout_ms", [0, -1])
-def test_deletion_without_time_to_wait_is_begun_and_answered(broker: DiskBroker, timeout_ms: int) -> None:
+def test_what_has_no_time_is_not_begun(broker: DiskBroker, timeout_ms: int) -> None:
+    """As Kafka 4.3.1: REQUEST_TIMED_OUT for each, and nothing changes."""
     create(broker, topic("t"))
-    (result,) = broker.call(DeleteTopicsRequest(topic_names=["t"], timeout_ms=timeout_ms), 3).responses
-    assert result.error_code == codes.NONE
-    (gone,) = metadata(broker, "t", allow_auto_topic_creation=False).topics
-    assert gone.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+    late: dict[str, Any] = {"timeout_ms": timeout_ms}
+    State, Grown = DeleteTopicsRequest.DeleteTopicState, CreatePartitionsRequest.Topic
+    Elected = ElectLeadersRequest.TopicPartitions
+    answers = [
+        broker.call(CreateTopicsRequest(topics=[topic("new")], **late), version).topics for version in (0, 1, 5, 7)
+    ]
+    answers += [broker.call(DeleteTopicsRequest(topic_names=["t"], **late), version).responses for version in (0, 3)]
+    answers += [
+        broker.call(DeleteTopicsRequest(topics=[State(name="t")], **late), 6).responses,
+        broker.call(CreatePartitionsRequest(topics=[Grown(name="t", count=5, assignments=None)], **late), 3).results,
+        broker.call(ElectLeadersRequest(topic_partitions=[Elected(topic="t", partitions=[0])], **late), 2)
+        .replica_election_results[0]
+        .partition_result,
+    ]
+    for results in answers:
+        (result,) = results
+        assert result.error_code == codes.REQUEST_TIMED_OUT
+    (answer,) = answers[3]
+    assert (answer.num_partitions, answer.configs, answer.error_message) == (-1, [], None)
+    assert broker.call(ElectLeadersRequest(topic_partitions=None, **late), 2).error_code == codes.REQUEST_TIMED_OUT
+    assert {name: len(known.partitions) for name, known in broker.core.cluster.topics.items()} == {"t": 1}
 
 
 @pytest.mark.req("AC-27")
@@ -277,8 +296,20 @@ def test_metadata_v0_reads_an_empty_list_as_all_topics_and_v1_as_none(broker: Di
 def test_metadata_makes_topics_when_it_may(tmp_path: Path) -> None:
     broker = DiskBroker(tmp_path / "a")
     assert metadata(broker, "t", allow_auto_topic_creation=False).topics[0].error_code == 3
-    assert metadata(broker, "t").topics[0].error_code == 0
+    for version in (0, 1, 4, 9, 13):
+        name = f"t{version}"
+        wanted = MetadataRequest(topics=[MetadataRequest.RequestTopic(name=name)], allow_auto_topic_creation=True)
+        (asked,) = broker.call(wanted, version).topics
+        assert (asked.error_code, asked.partitions) == (codes.UNKNOWN_TOPIC_OR_PARTITION, [])
+        broker.core.step()
+        (made,) = broker.call(wanted, version).topics
+        assert (made.error_code, len(made.partitions)) == (0, 1)
     assert metadata(broker, "a/b").topics[0].error_code == codes.INVALID_TOPIC_EXCEPTION
+    assert metadata(broker, "a_b", "a.b").topics[1].error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+    (asked,) = metadata(broker, "__consumer_offsets").topics
+    assert (asked.error_code, asked.is_internal) == (codes.UNKNOWN_TOPIC_OR_PARTITION, True)
+    broker.core.step()
+    assert [answer.error_code for answer in metadata(broker, "a_b", "a.b").topics] == [0, 3]
     (offsets,) = metadata(broker, "__consumer_offsets").topics
     assert (offsets.is_internal, len(offsets.partitions)) == (True, 50)
     assert broker.core.configs.topic("__consumer_offsets").get("cleanup.policy") == ["compact"]

@@ -1,5 +1,6 @@
 """CreatePartitions (37): add partitions to topics, each topic on its own; validate_only changes nothing.
 
+- A timeout of 0 or less is REQUEST_TIMED_OUT for each, and nothing is added.
 - v3: a client over its controller_mutation_rate gets THROTTLING_QUOTA_EXCEEDED.
 """
 
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.broker_embedded.topics import add_partitions, check_assignment, check_total, place
 from kafka_tools.errors import BrokerError
@@ -20,6 +21,7 @@ STRICT_MUTATIONS = 3
 
 
 def handle(call: Call) -> Work[CreatePartitionsResponse]:
+    check_timeout(call.request.timeout_ms)
     times = Counter(topic.name for topic in call.request.topics)
     results = []
     for name, topic in {topic.name: topic for topic in call.request.topics}.items():

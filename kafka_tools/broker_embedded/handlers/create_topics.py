@@ -4,6 +4,7 @@
 - num_partitions or replication_factor -1 take the broker's defaults; with an assignment both must be -1.
 - v1: validate_only checks everything and makes nothing.
 - v5: the answer holds the topic's configs.
+- A timeout of 0 or less is REQUEST_TIMED_OUT for each, and nothing is made.
 - v6: a client over its controller_mutation_rate gets THROTTLING_QUOTA_EXCEEDED.
 """
 
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from kafka_tools.broker_embedded.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.config_alter import validate_topic
 from kafka_tools.broker_embedded.config_describe import describe_new_topic
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.broker_embedded.topics import (
     Assignment,
@@ -39,6 +40,7 @@ Result = CreateTopicsResponse.CreatableTopicResult
 
 
 def handle(call: Call) -> Work[CreateTopicsResponse]:
+    check_timeout(call.request.timeout_ms)
     times = Counter(topic.name for topic in call.request.topics)
     results: list[CreateTopicsResponse.CreatableTopicResult] = []
     seen: set[str] = set()

@@ -1,7 +1,7 @@
 """DeleteRecords (21): move a partition's log start offset forward; kept before it is acknowledged.
 
 - offset -1 is the high watermark; beyond it is OFFSET_OUT_OF_RANGE; below the log start nothing changes.
-- Topics whose cleanup.policy does not hold delete are refused with POLICY_VIOLATION.
+- Topics that are only compacted are refused with POLICY_VIOLATION.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _delete(call: Call, topic: str, number: int, offset: int) -> int:
     if found is not None and found.is_internal and number in found.partitions:
         raise refuse(error_codes.INVALID_TOPIC_EXCEPTION)
     partition = core.logs.led(topic, number)
-    if not partition.log.config.delete:
+    if partition.limits.needs_keys and not partition.log.config.delete:
         raise refuse(error_codes.POLICY_VIOLATION)
     wanted = partition.high_watermark if offset == HIGH_WATERMARK else offset
     if not 0 <= wanted <= partition.high_watermark:

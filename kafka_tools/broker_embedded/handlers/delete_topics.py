@@ -3,6 +3,7 @@
 - v6: by name or by id; a topic that is named both ways, or twice, is INVALID_REQUEST.
 - v5: a client over its controller_mutation_rate gets THROTTLING_QUOTA_EXCEEDED.
 - A topic that the caller may not describe is TOPIC_AUTHORIZATION_FAILED, be it there or not.
+- A timeout of 0 or less is REQUEST_TIMED_OUT for each, and nothing is deleted.
 - delete.topic.enable=false: TOPIC_DELETION_DISABLED, before v3 INVALID_REQUEST.
 """
 
@@ -15,7 +16,7 @@ from uuid import UUID
 
 from kafka_tools.broker_embedded.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.cluster import Topic
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.broker_embedded.topics import delete_topic
 from kafka_tools.errors import BrokerError
@@ -32,6 +33,7 @@ _DENIED = "Topic authorization failed."
 
 
 def handle(call: Call) -> Work[DeleteTopicsResponse]:
+    check_timeout(call.request.timeout_ms)
     if not call.broker.configs.broker.get("delete.topic.enable"):
         raise refuse(error_codes.TOPIC_DELETION_DISABLED if call.version >= 3 else error_codes.INVALID_REQUEST)
     if call.version < 6:

@@ -1,12 +1,13 @@
 """ElectLeaders (43): preferred (type 0) or unclean (type 1) election.
 
 - With one broker every partition is led by its only replica: named partitions answer ELECTION_NOT_NEEDED.
+- A timeout of 0 or less is REQUEST_TIMED_OUT for all.
 - No partitions (null) means all; then every topic is listed, with those partitions for which something was done: none.
 """
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.elect_leaders import ElectLeadersResponse
 
@@ -19,6 +20,7 @@ TopicResult = ElectLeadersResponse.ReplicaElectionResult
 
 
 def handle(call: Call) -> ElectLeadersResponse:
+    check_timeout(call.request.timeout_ms)
     request, cluster = call.request, call.broker.cluster
     if call.version >= 1 and request.election_type not in (PREFERRED, UNCLEAN):
         raise refuse(error_codes.INVALID_REQUEST, f"Unknown election type {request.election_type}")

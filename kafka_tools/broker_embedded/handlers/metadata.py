@@ -1,7 +1,8 @@
 """Metadata (3): brokers, topics, partitions and their leaders.
 
 - v0 takes an empty list as all topics; from v1 on null is all and an empty list none.
-- Topics that do not exist are made when auto.create.topics.enable and the request (v4) allow it.
+- Topics that do not exist are made when auto.create.topics.enable and the request (v4) allow it; this answer says
+  UNKNOWN_TOPIC_OR_PARTITION, a later one has the topic.
 - Without DESCRIBE a topic is TOPIC_AUTHORIZATION_FAILED, be it there or not; without CREATE one that would be made.
 - v12: topics by id with a null name; an id that is unknown is UNKNOWN_TOPIC_ID.
 """
@@ -15,8 +16,7 @@ from kafka_tools.broker_embedded.authorization import allowed_on_cluster, author
 from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, METADATA_TOPIC, Topic
 from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.broker_embedded.slices import Work
-from kafka_tools.broker_embedded.topics import auto_create, name_problem
-from kafka_tools.errors import BrokerError
+from kafka_tools.broker_embedded.topics import auto_create_soon, name_problem
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.values import ZERO_UUID
@@ -87,10 +87,8 @@ def _by_name(call: Call, name: str) -> MetadataResponse.ResponseTopic:
     if topic is None and name != METADATA_TOPIC and _would_create(call):
         if not allowed_on_cluster(call, "CREATE") and not call.allowed("CREATE", "TOPIC", name):
             return ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name)
-        try:
-            topic = auto_create(call.broker, name)
-        except BrokerError as error:
-            return ResponseTopic(error_code=error.code.code, name=name)
+        if name_problem(name) is None:
+            auto_create_soon(call.broker, name)
     if topic is None:
         invalid = name_problem(name) is not None
         code = error_codes.INVALID_TOPIC_EXCEPTION if invalid else error_codes.UNKNOWN_TOPIC_OR_PARTITION
