@@ -1,7 +1,7 @@
 """FindCoordinator (10): who coordinates a group. There is one broker, so it is this one.
 
 The first question makes ``__consumer_offsets``. v1: key types; transactions and share groups have no
-coordinator here, which is told as INVALID_REQUEST. v4: several keys.
+coordinator here: TRANSACTIONAL_ID_AUTHORIZATION_FAILED and INVALID_REQUEST, with a sentence. v4: several keys.
 """
 
 from __future__ import annotations
@@ -50,9 +50,11 @@ def handle(call: Call) -> FindCoordinatorResponse:
 
 
 def _find(call: Call, key_type: int, key: str) -> Found:
-    if key_type != GROUP:
-        what = {TRANSACTION: "transactions", SHARE: "share groups"}[key_type]
-        raise refuse(error_codes.INVALID_REQUEST, f"this broker does not serve {what}")
+    if key_type == TRANSACTION:
+        # The one code that ends every client's wait: to librdkafka, INVALID_REQUEST is a reason to ask for ever.
+        raise refuse(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker does not serve transactions")
+    if key_type == SHARE:
+        raise refuse(error_codes.INVALID_REQUEST, "this broker does not serve share groups")
     if not call.allowed("DESCRIBE", "GROUP", key):
         code = error_codes.GROUP_AUTHORIZATION_FAILED
         raise refuse(code, text_of(code) if call.version < 4 else "")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from kafka_tools.clients.consumer import Consumer as OurConsumer
 from kafka_tools.clients.settings import CODECS
@@ -169,3 +169,14 @@ def test_offsets_by_time_and_watermarks(servers: str, new_topic: Callable[..., s
     (found,) = consumer.offsets_for_times([TopicPartition(topic, 0, 1_000_250)], READ_TIMEOUT_S)
     assert found.offset == 3
     consumer.close()
+
+
+def test_transactions_are_refused_at_once(servers: str) -> None:
+    """What the broker does not serve must not keep librdkafka waiting, which it does after most error codes."""
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": "orders", "log_level": 0})
+    with pytest.raises(KafkaException) as refused:
+        producer.init_transactions(READ_TIMEOUT_S)
+    error = refused.value.args[0]
+    assert error.fatal()
+    assert error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert "this broker does not serve transactions" in error.str()
