@@ -66,6 +66,8 @@ class Cluster:
         """Listener name -> the host and port this broker is reached at; set when the listeners are open."""
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[uuid.UUID, Topic] = {}
+        self.wanted_topics: dict[str, None] = {}
+        """Names of topics that are about to be made because somebody asked for them, in order."""
         self.removed_ids: set[uuid.UUID] = set()
         core.on_record(TopicRecord, self._apply_topic)
         core.on_record(PartitionRecord, self._apply_partition)

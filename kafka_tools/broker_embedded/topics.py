@@ -212,17 +212,25 @@ def auto_create(core: Core, name: str) -> Topic:
 def auto_create_soon(core: Core, name: str) -> None:
     """Make a topic as ``auto_create`` does, once the request that asked for it is answered: as Kafka's brokers do.
 
-    Who asks again finds it, or is told once more that there is none: what went wrong is in the log.
+    Who asks again finds it, or is told once more that there is none: what went wrong is in the log. One is made at a
+    time, with whatever else there is to do in between: a request may name thousands.
     """
+    wanted = core.cluster.wanted_topics
 
     def create() -> None:
+        name = next(iter(wanted))
+        del wanted[name]
+        if wanted:
+            core.timers.call_later(0, create)
         if core.cluster.topic(name) is None:
             try:
                 auto_create(core, name)
             except (BrokerError, LogError, OSError) as error:
                 log.info("topic %s could not be made by itself: %s", name, error)
 
-    core.timers.call_later(0, create)
+    if not wanted:
+        core.timers.call_later(0, create)
+    wanted[name] = None
 
 
 def _partition_record(topic_id: uuid.UUID, number: int, replicas: list[int]) -> PartitionRecord:

@@ -308,7 +308,8 @@ def test_metadata_makes_topics_when_it_may(tmp_path: Path) -> None:
     assert metadata(broker, "a_b", "a.b").topics[1].error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
     (asked,) = metadata(broker, "__consumer_offsets").topics
     assert (asked.error_code, asked.is_internal) == (codes.UNKNOWN_TOPIC_OR_PARTITION, True)
-    broker.core.step()
+    while broker.core.cluster.wanted_topics:
+        broker.core.step()
     assert [answer.error_code for answer in metadata(broker, "a_b", "a.b").topics] == [0, 3]
     (offsets,) = metadata(broker, "__consumer_offsets").topics
     assert (offsets.is_internal, len(offsets.partitions)) == (True, 50)
