@@ -17,8 +17,20 @@ _REPLICA = (
     "if another replica is sound, stop the broker, move this partition's directory away and start it again: it is "
     "replicated anew; otherwise copy out what can be read first"
 )
-_REBUILD = "stop the broker, delete this index file and start it again: the broker builds it anew from the log"
+_REBUILD = (
+    "stop the broker, delete the .index of this segment, whichever of its indexes is wrong, and start the broker "
+    "again: it builds all indexes of the segment anew from the log, which it does not for a missing .timeindex or "
+    ".txnindex alone"
+)
 _SNAPSHOT = "stop the broker, delete this file and start it again: the producers' state is built anew from the log"
+_EPOCHS = (
+    "stop the broker, delete this file and every .index in the directory, and start it again: with the indexes the "
+    "epochs are built anew from the batches"
+)
+_CHECKPOINT = (
+    "stop the broker, delete this file and start it again: no record is lost, and the broker writes the file anew; "
+    "without log-start-offset-checkpoint, deleted records that lie in a segment which is still there can be read again"
+)
 _FORMAT = "find out what wrote the file: a newer Kafka, another program, or a failing disk"
 
 
@@ -64,7 +76,7 @@ KINDS: dict[str, Kind] = {
     "timeindex-offset": Kind(WARNING, "a time index names an offset that no batch holds", _REBUILD),
     "timeindex-mismatch": Kind(WARNING, "a time index names a timestamp that the log does not have there", _REBUILD),
     "txnindex-size": Kind(WARNING, "the size of a transaction index is no multiple of its entries'", _REBUILD),
-    "txnindex-version": Kind(ERROR, "an entry of a transaction index is of an unknown version", _FORMAT),
+    "txnindex-version": Kind(ERROR, "an entry of a transaction index is of an unknown version", _REBUILD),
     "txnindex-order": Kind(ERROR, "the entries of a transaction index do not ascend or are impossible", _REBUILD),
     "txnindex-mismatch": Kind(ERROR, "a transaction index lists an abort that the log does not have", _REBUILD),
     "txnindex-missing": Kind(
@@ -73,14 +85,12 @@ KINDS: dict[str, Kind] = {
     # What else lies in a partition's directory
     "producer-snapshot": Kind(WARNING, "a producer snapshot cannot be read", _SNAPSHOT),
     "producer-snapshot-mismatch": Kind(WARNING, "a producer snapshot contradicts the log", _SNAPSHOT),
-    "leader-epochs": Kind(
-        WARNING, "the leader-epoch checkpoint cannot be read, or its epochs do not ascend", _SNAPSHOT
-    ),
-    "leader-epochs-mismatch": Kind(WARNING, "the leader-epoch checkpoint contradicts the log", _SNAPSHOT),
+    "leader-epochs": Kind(WARNING, "the leader-epoch checkpoint cannot be read, or its epochs do not ascend", _EPOCHS),
+    "leader-epochs-mismatch": Kind(WARNING, "the leader-epoch checkpoint contradicts the log", _EPOCHS),
     "partition-metadata": Kind(ERROR, "the file with the topic's id cannot be read", "write it anew from the topic id"),
     "kraft-snapshot": Kind(ERROR, "a snapshot of the metadata is not complete", "use an older one, or another node's"),
     # A log directory's own files
-    "offset-checkpoint": Kind(WARNING, "a checkpoint file of offsets cannot be read", _SNAPSHOT),
+    "offset-checkpoint": Kind(WARNING, "a checkpoint file of offsets cannot be read", _CHECKPOINT),
     "offset-checkpoint-mismatch": Kind(WARNING, "a checkpoint names an offset that the log does not have"),
     "meta-properties": Kind(ERROR, "meta.properties cannot be read: the broker will not start with this directory"),
     "quorum-state": Kind(ERROR, "the quorum state cannot be read: the node will not start with it"),
