@@ -50,6 +50,9 @@ _TOPIC_CONFIGS = {broker: topic for topic, broker in BROKER_NAME.items()} | {
     "log.message.timestamp.difference.max.ms": "message.timestamp.difference.max.ms",
 }
 """Broker config -> the topic config whose default it is: with a value that no topic can have brokers do not start."""
+MOST_THREADS = 1000
+"""The most threads of a kind that are set through ZooKeeper, where Kafka has no bound."""
+_STARTED_THREADS = ("num.io.threads", "num.network.threads")
 _LISTS_OF_CLASSES = ("metric.reporters",)
 _LISTENER_CONFIG = re.compile(r"listener\.name\.[^.]*\.(.*)")
 _LAG = ("min.compaction.lag.ms", "max.compaction.lag.ms")
@@ -153,6 +156,11 @@ def _check_broker(release: str, kind: Kind, name: str, value: str) -> None:
         )
     if row is not None:
         _check_value(release, name, row, value)
+    if base in _STARTED_THREADS and int(value) > MOST_THREADS:
+        raise InputError(
+            f"{name}={value}: a broker that cannot start so many threads does not start at all",
+            hint=f"through ZooKeeper {MOST_THREADS} are the most; set more in server.properties",
+        )
     twin = row_of(release, "topic", _TOPIC_CONFIGS.get(base, ""))
     if twin is not None and twin[0] != "LIST":
         _check_value(release, name, twin, value)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import io
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,7 @@ ON_PURPOSE = (
     "is a secret",
     "an empty value cannot be set",
     "is for a broker to judge",
+    "so many threads",
     "must be the literal '*' or a list of replicas",
     "throttled.replicas: Not a number of type INT",
     *(f"Cannot parse quota configuration value for {name}: {text}" for name in tables.CLIENT for text in JAVA_NUMBERS),
@@ -265,6 +267,12 @@ def accepted(release: str, kind: Kind, name: str) -> list[str]:
     return [text for text in values_for(row) if not by_us(release, Case(kind, name, text))] if row else []
 
 
+def extremes(texts: Sequence[str]) -> list[str]:
+    """The least and the greatest of numbers, the first and the last two of other texts."""
+    numbers = sorted((text for text in texts if re.fullmatch("-?[0-9]+", text)), key=int)
+    return numbers[:1] + numbers[-1:] if numbers else list(dict.fromkeys((*texts[:2], *texts[-2:])))
+
+
 def starts(level: str, names: Sequence[str] = ()) -> list[str]:
     """Start a broker again and again, each time with another value accepted for it; what did not start."""
     failed = []
@@ -278,7 +286,7 @@ def starts(level: str, names: Sequence[str] = ()) -> list[str]:
         broker = str(kafka.node_ids[0])
         for name in names or tables.BROKER:
             texts = accepted(release, "broker", name)
-            for text in dict.fromkeys((*texts[:2], *texts[-2:])):
+            for text in extremes(texts):
                 kafka.stop_node(kafka.node_ids[0])
                 value = f"[{text}]" if "," in text else text
                 line = (*zookeeper, "--alter", "--broker", broker, "--add-config", f"{name}={value}")

@@ -51,6 +51,8 @@ def span(kind: Kind, name: str, value: str) -> str:
         ("broker", "log.cleaner.threads", "1", "Kafka 2.0 to 3.9"),
         ("broker", "max.connections.per.ip", "1", "Kafka 2.1 to 3.9"),
         ("broker", "log.cleaner.min.cleanable.ratio", "7", "Kafka "),
+        ("broker", "num.io.threads", "1000", "Kafka 2.0 to 3.9"),
+        ("broker", "num.io.threads", "2147483647", "Kafka "),
         ("broker", "ssl.keystore.location", "/x", "Kafka "),
         ("broker", "listener.name.a.ssl.keystore.location", "/x", "Kafka 2.0 to 3.9"),
         ("broker", "listener.name.a.ssl.keystore.password", "x", "Kafka "),
