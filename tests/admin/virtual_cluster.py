@@ -34,11 +34,13 @@ from kafka_tools.protocol.messages.describe_share_group_offsets import (
 from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsResponse
 from kafka_tools.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_tools.protocol.messages.leave_group import LeaveGroupResponse
 from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsResponse
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchResponse
+from kafka_tools.protocol.messages.update_features import UpdateFeaturesResponse
 from kafka_tools.protocol.releases import max_versions
 from kafka_tools.values import ZERO_UUID, TopicPartition
 from tests.admin.operations import ABOUT_THE_CLUSTER, LOOKUPS
@@ -117,9 +119,9 @@ class VirtualCluster:
         builder = _WITH_ITEMS.get(type(request))
         if builder is not None:
             return builder(request)
-        return self._filled(request, error_reply(request, version, 0))
+        return self._filled(request, error_reply(request, version, 0), version)
 
-    def _filled(self, request: Any, response: Any) -> Any:
+    def _filled(self, request: Any, response: Any, version: int) -> Any:
         """Success with something in it, where a command would find nothing to tell."""
         if isinstance(response, DescribeTopicPartitionsResponse):
             place = {"leader_id": self.owner, "replica_nodes": [self.owner], "isr_nodes": [self.owner]}
@@ -142,6 +144,15 @@ class VirtualCluster:
                 OldTopic = OffsetFetchResponse.ResponseTopic
                 old_partition = OldTopic.ResponsePartition(partition_index=0, committed_offset=3)
                 response.topics = [OldTopic(name="t", partitions=[old_partition])]
+        elif isinstance(response, LeaveGroupResponse):
+            Member = LeaveGroupResponse.MemberResponse
+            response.members = [
+                Member(member_id=member.member_id, group_instance_id=member.group_instance_id)
+                for member in request.members
+            ]
+        elif isinstance(response, UpdateFeaturesResponse) and version < 2:
+            Result = UpdateFeaturesResponse.UpdatableFeatureResult
+            response.results = [Result(feature=update.feature) for update in request.feature_updates]
         elif isinstance(response, ListOffsetsResponse):
             for topic in response.topics:
                 for partition in topic.partitions:
