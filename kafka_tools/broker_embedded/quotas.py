@@ -146,7 +146,7 @@ _PRECEDENCE = (
 
 def entity_text(entity: Sequence[tuple[str, str | None]]) -> str:
     """As Kafka prints it, in the order of its hash map: ``ClientQuotaEntity(entries={client-id=null, user=alice})``."""
-    order = {IP: 1, CLIENT_ID: 2, USER: 3}
+    order = {CLIENT_ID: 0, USER: 1, IP: 2}
     parts = sorted(entity, key=lambda part: order.get(part[0], 0))
     inner = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in parts)
     return f"ClientQuotaEntity(entries={{{inner}}})"

@@ -101,7 +101,8 @@ class Membership:
         reason = request.reason or "not provided"
         if member_id:
             return self._join_known(group, joining, reason)
-        joining.id = f"{joining.instance_id or client_id}-{uuid.uuid4()}"
+        prefix = client_id if joining.instance_id is None else joining.instance_id
+        joining.id = f"{prefix}-{uuid.uuid4()}"
         return self._join_new(group, joining, version, reason)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:

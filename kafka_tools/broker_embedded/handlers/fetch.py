@@ -244,6 +244,7 @@ class _Fetch:
             if epoch < 0:  # an epoch that this log knows nothing of
                 return _error(wanted.partition, error_codes.OFFSET_OUT_OF_RANGE)
             if epoch < wanted.last_fetched_epoch or end < wanted.fetch_offset:
+                answer.aborted_transactions = None
                 answer.diverging_epoch = Answer.EpochEndOffset(epoch=epoch, end_offset=end)
                 return answer
         limit = stable if request.isolation_level == READ_COMMITTED else None

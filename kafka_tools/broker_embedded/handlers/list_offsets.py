@@ -59,6 +59,7 @@ def handle(call: Call) -> Work[ListOffsetsResponse]:
         topics=[
             ListOffsetsResponse.TopicResponse(name=name, partitions=list(answers.values()))
             for name, answers in topics.items()
+            if answers
         ]
         + denied
     )

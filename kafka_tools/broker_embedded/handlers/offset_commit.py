@@ -41,6 +41,8 @@ def handle(call: Call) -> Work[OffsetCommitResponse]:
         codes = _commit(call, wanted)
     response = OffsetCommitResponse()
     for topic, (name, code) in zip(request.topics, known, strict=True):
+        if not topic.partitions and not code:
+            continue  # nothing was asked
         answered = response.ResponseTopic(name=topic.name, topic_id=topic.topic_id)
         for partition in topic.partitions:
             yield

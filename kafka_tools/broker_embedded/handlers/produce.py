@@ -33,12 +33,6 @@ log = logging.getLogger(__name__)
 _MAY_WRITE_INTERNAL = "__admin_client"  # the one client id that Kafka lets append to internal topics
 
 _MAGIC, _ATTRIBUTES, _IN_TRANSACTION = 16, 22, 0x10  # positions in a batch, and the bit of its attributes
-_NOT_ANALYSED = (
-    error_codes.CORRUPT_MESSAGE,
-    error_codes.MESSAGE_TOO_LARGE,
-    error_codes.RECORD_LIST_TOO_LARGE,
-)
-"""Refused before Kafka looked at the log: their answers do not tell where it begins."""
 
 TopicResponse = ProduceResponse.TopicProduceResponse
 PartitionResponse = TopicResponse.PartitionProduceResponse
@@ -46,6 +40,9 @@ PartitionResponse = TopicResponse.PartitionProduceResponse
 
 def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     request = call.request
+    unreadable = _unreadable(request)
+    if unreadable is not None:
+        return _all_refused(call, error_codes.CORRUPT_MESSAGE, unreadable)
     if request.transactional_id is None and _transactional(request):
         code = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return _all_refused(call, code, text_of(code))
@@ -104,6 +101,17 @@ def _transactional(request: ProduceRequest) -> bool:
     return False
 
 
+def _unreadable(request: ProduceRequest) -> str | None:
+    """What keeps Kafka from looking at the first batch of some partition, which it does before anything else."""
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            records = data.records or b""
+            if len(records) > _MAGIC and records[_MAGIC] > 2:
+                magic = records[_MAGIC]
+                return f"Invalid magic found in record: {magic if magic < 128 else magic - 256}"
+    return None
+
+
 def _all_refused(call: Call, code: int, message: str) -> ProduceResponse | NoReply:
     if call.request.acks == 0:
         raise CloseConnection("a produce request with acks=0 failed")
@@ -126,7 +134,9 @@ def _append(
     try:
         if not call.allowed("WRITE", "TOPIC", topic.name):
             return _error(data.index, error_codes.TOPIC_AUTHORIZATION_FAILED)
-        if data.index in topic.partitions and call.request.acks not in (-1, 0, 1):
+        if data.index not in topic.partitions:
+            return _error(data.index, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+        if call.request.acks not in (-1, 0, 1):
             return _error(data.index, error_codes.INVALID_REQUIRED_ACKS)
         if topic.is_internal and call.client_id != _MAY_WRITE_INTERNAL:
             return _error(data.index, error_codes.INVALID_TOPIC_EXCEPTION, f"{topic.name} is an internal topic.")
@@ -143,7 +153,7 @@ def _append(
             append_time_ms=now_ms if partition.limits.log_append_time else None,
         )
     except Refused as error:
-        start = -1 if error.code in _NOT_ANALYSED else log_start_offset
+        start = log_start_offset if error.records or error.code == error_codes.INVALID_TXN_STATE else -1
         return _error(data.index, error.code, error.message, error.records, start)
     except OutOfOrderSequence as error:
         code = error_codes.OUT_OF_ORDER_SEQUENCE_NUMBER
