@@ -666,11 +666,14 @@ def test_the_coordinator_of_a_group_is_this_broker_and_its_topic_appears(broker:
 
 
 def test_transactions_and_share_groups_have_no_coordinator(broker: MemoryBroker) -> None:
-    for key_type in (1, 2, 9):
+    for key_type, code in (
+        (1, codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        *((key, codes.INVALID_REQUEST) for key in (2, 9)),
+    ):
         response = broker.call(FindCoordinatorRequest(coordinator_keys=["x"], key_type=key_type))
-        assert response.coordinators[0].error_code == codes.INVALID_REQUEST
+        assert response.coordinators[0].error_code == code
         old = broker.call(FindCoordinatorRequest(key="x", key_type=key_type), 2)
-        assert (old.error_code, old.node_id) == (codes.INVALID_REQUEST, -1)
+        assert (old.error_code, old.node_id) == (code, -1)
 
 
 def test_a_stable_group_survives_a_restart(broker: MemoryBroker) -> None:
