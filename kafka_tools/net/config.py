@@ -180,6 +180,11 @@ class ClientConfig:
         entries = parse_jaas(text)
         if len(entries) > 1:
             raise ConfigError("sasl.jaas.config: a client has exactly one login module")
+        if entries[0].simple_name == "Krb5LoginModule":
+            raise ConfigError(
+                "sasl.jaas.config: Kerberos callback handler should only be used with GSSAPI",
+                hint=f"set sasl.mechanism=GSSAPI, or sasl.jaas.config to the module of {self.sasl_mechanism}",
+            )
         return entries[0]
 
     def __repr__(self) -> str:

@@ -20,6 +20,8 @@ from kafka_tools.net.jks import read_jks
 _KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----.*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY-----", re.DOTALL)
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 _MAX_STORE_BYTES = 16 * 1024 * 1024
+_DEFAULT_KIND = "JKS"
+_DER_SEQUENCE = b"\x30"
 
 
 class KeyMaterial(NamedTuple):
@@ -45,10 +47,12 @@ def pem_key_material(chain: str, key: str, password: str | None, source: str) ->
     return KeyMaterial("\n".join(certificates) + "\n", keys[0] + "\n", password)
 
 
-def read_key_store(path: str, password: str | None, key_password: str | None) -> KeyMaterial:
-    """Key material of a PEM or PKCS12 file; ConfigError when it is neither, or cannot be opened."""
-    source = f"ssl.keystore.location {path}"
-    data = _read(path, source)
+def read_key_store(path: str, password: str | None, key_password: str | None, kind: str = "") -> KeyMaterial:
+    """Key material of a PEM, PKCS12 or JKS file; ConfigError when it is none of them, or cannot be opened.
+
+    ``kind`` is the type that the settings name: told of a file that does not show its own.
+    """
+    data, source = _read(path, "keystore", kind)
     if _is_pem(data):
         text = _pem_text(data, source)
         return pem_key_material(text, text, key_password or password, source)
@@ -60,10 +64,9 @@ def read_key_store(path: str, password: str | None, key_password: str | None) ->
     return KeyMaterial("".join([certificate, *others]), key, None)
 
 
-def read_trust_store(path: str, password: str | None) -> str:
-    """The certificates of a PEM or PKCS12 file, as PEM text; ConfigError when there are none."""
-    source = f"ssl.truststore.location {path}"
-    data = _read(path, source)
+def read_trust_store(path: str, password: str | None, kind: str = "") -> str:
+    """The certificates of a PEM, PKCS12 or JKS file, as PEM text; ConfigError when there are none."""
+    data, source = _read(path, "truststore", kind)
     if _is_pem(data):
         return pem_certificates(_pem_text(data, source), source)
     if data.startswith(JKS_MAGIC):
@@ -101,11 +104,27 @@ def pem_certificates(text: str, source: str) -> str:
     return "\n".join(found) + "\n"
 
 
-def _read(path: str, source: str) -> bytes:
+def _read(path: str, store: str, kind: str) -> tuple[bytes, str]:
+    """What a store holds, and how an error about it begins; ``kind`` is what the settings say it is."""
+
+    def source(kind: str) -> str:
+        return f"ssl.{store}.location: Failed to load SSL {store} {path} of type {kind}"
+
+    kind = kind.strip().upper() or _DEFAULT_KIND
     try:
-        return read_given(path, _MAX_STORE_BYTES)
+        data = read_given(path, _MAX_STORE_BYTES)
     except OSError as error:
-        raise ConfigError(f"{source}: {error.strerror or error}") from error
+        raise ConfigError(f"{source(kind)}: {error.strerror or error}") from error
+    return data, source(_kind_of(data) or kind)
+
+
+def _kind_of(data: bytes) -> str:
+    """The type that a store's bytes show; empty for none."""
+    if _is_pem(data):
+        return "PEM"
+    if data.startswith(JKS_MAGIC):
+        return "JKS"
+    return "PKCS12" if data.startswith(_DER_SEQUENCE) else ""
 
 
 def _is_pem(data: bytes) -> bool:
@@ -121,7 +140,7 @@ def _pem_text(data: bytes, source: str) -> str:
 
 def _pkcs12(data: bytes, password: str | None, source: str) -> tuple[str | None, str | None, list[str]]:
     """(key, its certificate, further certificates) as PEM."""
-    if not data.startswith(b"\x30"):
+    if not data.startswith(_DER_SEQUENCE):
         raise ConfigError(f"{source}: neither PEM text nor a PKCS12 or JKS store")
     try:
         from cryptography.hazmat.primitives import serialization

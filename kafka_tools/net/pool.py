@@ -371,7 +371,12 @@ def _cancelled(error: KafkaToolsError, correlation_id: int, pending: Pending) ->
         return error
     if isinstance(error, LoginWanted):
         return error
-    text = f"{error}; {pending.name} request {correlation_id} was not answered"
+    text = (
+        f"Cancelled {pending.name} request with correlation id {correlation_id} due to node {error.node} being "
+        "disconnected"
+    )
+    if str(error) != f"{error.node} closed the connection":
+        text = f"{text}: {error}"
     return type(error)(text, node=error.node, hint=error.hint)
 
 

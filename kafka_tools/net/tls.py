@@ -239,7 +239,8 @@ def _trusted(values: Mapping[str, str]) -> str | None:
     if inline.strip():
         return pem_certificates(inline, "ssl.truststore.certificates")
     if path:
-        return read_trust_store(path, values.get("ssl.truststore.password") or None)
+        kind = values.get("ssl.truststore.type", "")
+        return read_trust_store(path, values.get("ssl.truststore.password") or None, kind)
     return None
 
 
@@ -259,7 +260,8 @@ def _key_material(values: Mapping[str, str]) -> KeyMaterial | None:
             raise ConfigError("ssl.keystore.key and ssl.keystore.location exclude each other")
         return pem_key_material(chain, key, key_password, "ssl.keystore.key and ssl.keystore.certificate.chain")
     if path:
-        return read_key_store(path, values.get("ssl.keystore.password") or None, key_password)
+        kind = values.get("ssl.keystore.type", "")
+        return read_key_store(path, values.get("ssl.keystore.password") or None, key_password, kind)
     return None
 
 

@@ -61,9 +61,22 @@ def test_two_service_names_that_differ_are_refused() -> None:
 
 @pytest.mark.req("SASL-19", "SASL-23")
 def test_a_password_is_not_asked_for() -> None:
-    with pytest.raises(ConfigError, match="would ask for a password, which is not supported") as caught:
+    with pytest.raises(ConfigError) as caught:
         config('principal="alice"')
-    assert "kinit" in str(caught.value.hint) and "keyTab" in str(caught.value.hint)
+    assert str(caught.value) == (
+        "sasl.jaas.config: Could not login: the client is being asked for a password, but the Kafka client code does "
+        "not currently support obtaining a password from the user."
+    )
+    for advice in ("kinit", "useTicketCache=true", "keyTab", "fully qualified"):
+        assert advice in str(caught.value.hint)
+
+
+@pytest.mark.req("SASL-23")
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512", "OAUTHBEARER"])
+def test_the_kerberos_module_is_for_gssapi_alone(mechanism: str) -> None:
+    with pytest.raises(ConfigError, match="Kerberos callback handler should only be used with GSSAPI") as caught:
+        config("useTicketCache=true", **{"sasl.mechanism": mechanism})
+    assert mechanism in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,36 @@ def test_failing_lookup_is_told_apart_from_a_wrong_user():
     def broken(_):
         raise RuntimeError("store is down")
 
-    with pytest.raises(AuthenticationFailed, match=r"Credentials could not be obtained"):
-        ScramServer("SCRAM-SHA-256", broken).step(b"n,,n=user,r=abc")
+    server = ScramServer("SCRAM-SHA-256", broken)
+    with pytest.raises(AuthenticationFailed, match=r"^Authentication failed: Credentials could not be obtained$"):
+        server.step(b"n,,n=user,r=abc")
+    with pytest.raises(AuthenticationFailed, match=r"Unexpected challenge in Sasl server state FAILED"):
+        server.step(b"n,,n=user,r=abc")
+
+
+@pytest.mark.req("SC-20")
+def test_an_authentication_error_of_the_lookup_passes_untouched_and_ends_the_login():
+    error = AuthenticationFailed("the token has expired")
+
+    def refused(_):
+        raise error
+
+    server = ScramServer("SCRAM-SHA-256", refused)
+    with pytest.raises(AuthenticationFailed) as caught:
+        server.step(b"n,,n=user,r=abc")
+    assert caught.value is error
+    with pytest.raises(AuthenticationFailed, match=r"Unexpected challenge in Sasl server state FAILED"):
+        server.step(b"n,,n=user,r=abc")
+
+
+@pytest.mark.req("SC-20")
+def test_a_failed_login_forgets_the_credential():
+    server, client = scram_server(), ScramClient("SCRAM-SHA-256", "user", "wrong")
+    answer = server.step(client.step(None))
+    assert server._credential is not None
+    with pytest.raises(AuthenticationFailed):
+        server.step(client.step(answer))
+    assert server._credential is None
 
 
 def test_server_that_does_not_know_the_password_is_refused():

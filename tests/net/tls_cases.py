@@ -77,27 +77,37 @@ REFUSALS = [
     Refusal(
         "expired", LOGIN, r"certificate of .* is not accepted: certificate has expired", "new certificate", "SASL_SSL"
     ),
-    Refusal("no client certificate", NO_KEY, r"TLS.*refused|closed the connection", "ssl.keystore.location"),
+    Refusal(
+        "no client certificate",
+        NO_KEY,
+        r"TLS.*refused|closed the connection|being disconnected",
+        "ssl.keystore.location",
+    ),
     Refusal(
         "a stranger's certificate",
         {"ssl.keystore.location": "stranger.pem"},
-        r"TLS.*refused|closed the connection",
+        r"TLS.*refused|closed the connection|being disconnected",
         "ssl.keystore.location",
     ),
     Refusal(
         "our certificate has expired",
         {"ssl.keystore.location": "expired.pem"},
-        r"TLS.*refused|closed the connection",
+        r"TLS.*refused|closed the connection|being disconnected",
         "ssl.keystore.location",
     ),
     Refusal(
         "a plaintext listener",
         {},
-        r"TLS handshake with .* failed: the answer is not TLS|closed the connection",
+        r"TLS handshake with .* failed: the answer is not TLS|closed the connection|being disconnected",
         "speak TLS",
         "PLAINTEXT",
     ),
-    Refusal("no TLS on a TLS listener", {"security.protocol": "PLAINTEXT"}, r"closed the connection|TLS alert", "SSL"),
+    Refusal(
+        "no TLS on a TLS listener",
+        {"security.protocol": "PLAINTEXT"},
+        r"closed the connection|being disconnected|TLS alert",
+        "SSL",
+    ),
 ]
 
 ALLOWED = {

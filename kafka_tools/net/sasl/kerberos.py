@@ -61,9 +61,10 @@ def kerberos_login(config: ClientConfig) -> KerberosLogin:
     use_cache = _is_true(options, "useTicketCache") or not options
     if keytab is None and not use_cache:
         raise ConfigError(
-            "sasl.jaas.config: Krb5LoginModule has neither useKeyTab=true nor useTicketCache=true: it would ask for a "
-            "password, which is not supported",
-            hint='add useTicketCache=true and run kinit, or useKeyTab=true keyTab="/path" principal="name@REALM"',
+            "sasl.jaas.config: Could not login: the client is being asked for a password, but the Kafka client code "
+            "does not currently support obtaining a password from the user.",
+            hint='give the Krb5LoginModule useTicketCache=true and run kinit, or useKeyTab=true keyTab="/path" '
+            'principal="name@REALM"; address brokers by their fully qualified domain names',
         )
     if keytab is not None and not os.access(keytab, os.R_OK):
         raise ConfigError(f"sasl.jaas.config: keyTab {keytab} is not there, or cannot be read by this user")
