@@ -3,7 +3,8 @@
 Levels are Kafka's ``FeatureLevelRecord``s. A new data directory is given those of Kafka 4.3.1, as
 ``kafka-storage format`` does; one that an older version of this broker made gains them when it is opened. What is
 finalized says how the metadata log is written and which rules hold, not which APIs are served: clients look for
-an API in ApiVersions before they use what a feature allows, whatever its level. Rules and texts are those of
+an API in ApiVersions before they use what a feature allows, whatever its level. kraft.version 1 is kept and told, and
+changes nothing in a quorum of one that has no voters to add. Rules and texts are those of
 ``FeatureControlManager`` (Kafka 4.3.1).
 """
 
@@ -82,7 +83,8 @@ class Features:
                 )
             if update.feature == ELIGIBLE_LEADER_REPLICAS and update.level > 0:
                 records += self._elr_configs()
-            if update.feature != KRAFT_VERSION:  # level 0 stays, and the metadata log does not name it
+            # A level of the quorum that stays is not written: the metadata log does not name kraft.version 0.
+            if update.feature != KRAFT_VERSION or update.level != self.finalized.get(KRAFT_VERSION, 0):
                 records.append(FeatureLevelRecord(name=update.feature, feature_level=update.level))
         return records
 
@@ -118,8 +120,8 @@ class Features:
                 else "Refusing to perform the requested downgrade because it might delete metadata information."
             )
             return f"Unsupported metadata.version downgrade from {current} to {level}. {reason}"
-        if feature == KRAFT_VERSION and level:
-            return f"{invalid} The one voter of this quorum is fixed, and the quorum cannot be made dynamic."
+        if feature == KRAFT_VERSION and level < current:
+            return f"{invalid} A quorum whose voters are in the log cannot go back to voters that are configured."
         return None
 
     def _elr_configs(self) -> list[ConfigRecord]:

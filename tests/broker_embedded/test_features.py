@@ -177,7 +177,7 @@ def test_levels_change_and_are_kept(tmp_path: Path) -> None:
         ("group.version", 1, 0, "The controller does not support the given upgrade type."),
         ("metadata.version", 29, 2, "Unsupported metadata.version downgrade from 30 to 29. Refusing"),
         ("metadata.version", 0, 3, "Local controller 1 only supports versions 7-30"),
-        ("kraft.version", 1, 1, "the quorum cannot be made dynamic"),
+        ("kraft.version", 2, 1, "Local controller 1 only supports versions 0-1"),
         ("nosuch", 1, 1, "Local controller 1 does not support this feature."),
         ("nosuch", 0, 2, "Feature nosuch not found."),
     ],
@@ -187,3 +187,10 @@ def test_what_cannot_be_is_refused(asking: Asking, feature: str, level: int, upg
     assert code == 95
     assert message.startswith("The update failed for all features since the following feature had an error: ")
     assert why in message
+
+
+def test_the_quorums_level_rises_once_and_stays(asking: Asking) -> None:
+    assert asking.update("kraft.version", 0, 1) == asking.update("kraft.version", 1, 1) == (0, None)
+    finalized = {each.name: each.max_version_level for each in asking.features().finalized_features}
+    assert finalized == LEVELS | {"kraft.version": 1}
+    assert asking.update("kraft.version", 0, 2)[0] == 95

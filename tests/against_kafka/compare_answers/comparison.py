@@ -114,7 +114,9 @@ class Comparison:
         answers = self._both(case.question)
         reading = not case.before and not case.state
         for attempt in range(20):
-            loading = any(answers[0].get(path) in NOT_YET for path, _, _ in differences(*answers))
+            loading = any(
+                path.endswith("error_code") and theirs in NOT_YET for path, theirs, _ in differences(*answers)
+            )
             if not reading or not any(True for _ in differences(*answers)) or (attempt >= 3 and not loading):
                 break
             time.sleep(0.1)
