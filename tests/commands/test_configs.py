@@ -263,7 +263,7 @@ def test_lists_of_the_default_broker_start_from_kafkas_default(run: Run) -> None
     planned = run("--alter", "--broker-defaults", *change, "--dry-run")
     assert planned.out == "Would update config for default broker:\n  log.cleanup.policy: (not set) -> delete,compact\n"
     run("--alter", "--broker-defaults", *change)
-    assert held(run, "--broker-defaults") == {"log.cleanup.policy": "delete,compact"}
+    assert held(run, "--broker-defaults")["log.cleanup.policy"] == "delete,compact"
     planned = run("--alter", "--broker-defaults", "--delete-config", "log.cleanup.policy", "--dry-run")
     assert planned.out.endswith("  log.cleanup.policy: delete,compact -> (not set)\n")
     run("--alter", "--broker-defaults", "--delete-config", "log.cleanup.policy")

@@ -106,7 +106,7 @@ ROWS: tuple[Row, ...] = (
         "the controller is reached at the listener of the broker, since ours has no other",
     ),
     Row(
-        ".*", r".*error_message", text(r"Request\(processor=|java\.|org\.apache|@object"), anything,
+        ".*", r".*error_message", text(r"Request\(processor=|DefaultRecord\(|java\.|org\.apache|@object"), anything,
         "names of Java classes and objects in Kafka's texts",
     ),
 )  # fmt: skip

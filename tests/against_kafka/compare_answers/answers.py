@@ -41,7 +41,11 @@ def flat(answer: Message | Silence, known: Mapping[str, Any], version: int) -> F
     names = {value: f"<{name}>" for name, value in known.items() if name != "log dir"}
     _merge_parts(answer)
     texts = {_as_text(value): f"<{name}>" for name, value in known.items() if len(_as_text(value)) > 8}
-    return dict(_struct(answer, "", version, Names(names, texts)))
+    found = dict(_struct(answer, "", version, Names(names, texts)))
+    for path in found:  # what is committed to groups carries its time in its bytes
+        if path.startswith("responses[__consumer_offsets") and path.endswith(".records"):
+            found[path] = "<commits>"
+    return found
 
 
 def _merge_parts(answer: Message) -> None:
@@ -99,8 +103,7 @@ def _value(value: Any, path: str, where: str, version: int, names: Names) -> Ite
         yield f"{path}.length", len(value)
         yield from _items(value, path, where, version, names)
     elif path.rpartition(".")[2] == "records" and value is not None:
-        # What is committed to groups carries its time in its bytes.
-        yield path, "<internal>" if path.startswith("responses[__consumer_offsets") else stored(value)
+        yield path, stored(value)
     elif isinstance(value, memoryview | bytearray):
         yield path, names.of(bytes(value))
     elif path.endswith(("timestamp", "timestamp_ms", "time_ms")) and _is_this_run(value):
