@@ -89,6 +89,8 @@ class Consumer:
             self.settings, self._calls, self._metadata, self._positions, self._fetcher, self._group, self._auto_commit
         )
         self._wakeup = False
+        self._held_back: KafkaToolsError | None = None
+        """What went wrong while records were returned."""
         self._closed = False
 
     # What to read
@@ -107,6 +109,8 @@ class Consumer:
         Raises InputError when partitions were assigned by hand.
         """
         self._check_open()
+        if topics is None:
+            raise InputError("Topic pattern to subscribe to cannot be null")
         if len(self._positions) and not self._subscription.active:
             raise InputError("subscription to topics and assigning partitions by hand exclude each other")
         if isinstance(topics, str):
@@ -167,25 +171,40 @@ class Consumer:
 
         Joins the group, commits automatically and resets positions on the way. Raises BrokerError for refusals that
         no retry mends, CorruptBatch for bytes that are no records, ConnectFailed when no bootstrap server answers.
+        Records that are there are returned before anything is raised: ``wakeup`` and errors wait for the next call.
         """
         self._check_open()
         if timeout_s < 0:
             raise InputError("Timeout must not be negative")
         if not (len(self._positions) or self._subscription.active):
             raise InputError("Consumer is not subscribed to any topics or assigned any partitions")
+        if self._held_back is not None:
+            error, self._held_back = self._held_back, None
+            raise error
         deadline = Deadline(self._clock, timeout_s)
         while True:
             self._check_wakeup()
             self._advance()
             if not self._subscription.is_rebalancing:
                 records = self._fetcher.records(self.settings.max_poll_records)
-                self._send_fetches()  # the next ones are under way while these are worked on
                 if records:
-                    self._calls.turn(0)
+                    self._look_ahead()
                     return records
+                self._send_fetches()
             self._calls.turn(min(deadline.left_s(), self._wait_s()))
             if deadline.expired and not (self._fetcher.has_data and not self._subscription.is_rebalancing):
                 return []
+
+    def _look_ahead(self) -> None:
+        """Send the next fetches, for them to be under way while the records that were found are worked on.
+
+        The positions are behind those records already: what fails now is for the next ``poll`` to raise.
+        """
+        try:
+            self._send_fetches()
+            self._calls.turn(0)
+        except KafkaToolsError as error:
+            self._held_back = error
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Hand out nothing from these assigned partitions until ``resume``; causes no rebalance."""
@@ -233,6 +252,8 @@ class Consumer:
 
     def _request_resets(self, partitions: Iterable[TopicPartition], timestamp: int) -> None:
         self._check_open()
+        if partitions is None:
+            raise InputError("Partitions collection cannot be null")
         for topic_partition in list(partitions) or list(self._positions):
             self._assigned(topic_partition, "seek in").request_reset(timestamp)
 
@@ -285,7 +306,8 @@ class Consumer:
         group = self._require_group()
         wanted = list(partitions)
         deadline = self._deadline(timeout_s)
-        what = f"the last committed offset for partitions {', '.join(map(str, wanted))} could be determined"
+        which = f"partition{'' if len(wanted) == 1 else 's'} {', '.join(map(str, wanted))}"
+        what = f"the last committed offset for {which} could be determined"
         while True:
             found, error = self._ask(lambda done: group.fetch_committed(wanted, done), deadline, what)
             if found is not None:
@@ -377,6 +399,8 @@ class Consumer:
 
         What cannot be committed in time is read again by whoever gets the partitions.
         """
+        if timeout_s < 0:
+            raise InputError("The timeout cannot be negative.")
         if self._closed:
             return
         self._wakeup = False

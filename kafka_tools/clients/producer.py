@@ -80,11 +80,17 @@ class Delivery:
         return metadata_of(batch, index)
 
 
+Partitioner = Callable[[str, bytes | None, Sequence[int]], int]
+"""(topic, key, its partitions) -> the partition of a record."""
+
+
 class Producer:
     """Sends records. Use as a context manager: leaving it without an error flushes.
 
     ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
     ``on_failure(topic_partition, record, error)`` is called for each record that is given up, as ``on_delivery`` is.
+    ``partitioner(topic, key, partitions)`` chooses one of the numbers in ``partitions`` for a record that is sent
+    without one; else Kafka's own rule holds.
     Raises ConfigError for settings that contradict each other.
     """
 
@@ -94,6 +100,7 @@ class Producer:
         *,
         settings: ProducerSettings | None = None,
         on_failure: OnFailure | None = None,
+        partitioner: Partitioner | None = None,
         exchange: Exchange | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
@@ -116,6 +123,7 @@ class Producer:
         )
         self._accumulator = Accumulator(self.settings)
         self._sender = Sender(self.settings, self._exchange, self._metadata, self._accumulator, self._clock, on_failure)
+        self._partitioner = partitioner
         self._sticky: dict[str, StickyPartitioner] = {}
         self._record_limit_bytes = (
             min(self.settings.max_request_size_bytes, self.settings.buffer_memory_bytes) - _OVERHEAD_BYTES
@@ -229,6 +237,8 @@ class Producer:
         )
 
     def _partition(self, info: TopicInfo, key: bytes | None, partition: int | None, size_bytes: int) -> int:
+        if partition is None and self._partitioner is not None:
+            partition = self._partitioner(info.name, key, sorted(info.partitions))
         if partition is not None:
             if partition not in info.partitions:
                 raise InputError(

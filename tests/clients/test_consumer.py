@@ -240,9 +240,28 @@ def test_misuse_is_refused_in_kafkas_words(make: Make, broker: Broker) -> None:
     with pytest.raises(InputError, match="seek offset must not be a negative number"):
         consumer.seek(T0, -1)
     with pytest.raises(
-        InputError, match=r"The target time for partition t-0 is -5\. The target time cannot be negative"
+        InputError, match=r"The target time for partition t-0 is -5\. The target time cannot be negative\."
     ):
         consumer.offsets_for_times({T0: -5})
+    with pytest.raises(InputError, match=r"^Topic pattern to subscribe to cannot be null$"):
+        make(group_id="g").subscribe(None)  # type: ignore[arg-type]
+    for seek in (consumer.seek_to_beginning, consumer.seek_to_end):
+        with pytest.raises(InputError, match=r"^Partitions collection cannot be null$"):
+            seek(None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^The timeout cannot be negative\.$"):
+        consumer.close(-1.0)
+    assert values(consumer, 1.0) == []  # it is as open as before
+
+
+@pytest.mark.req("CONS-6")
+def test_a_poll_without_data_takes_its_time_limit_and_no_more(make: Make, broker: Broker, clock: ManualClock) -> None:
+    consumer = make()
+    consumer.assign([T0])
+    consumer.seek(T0, 3)
+    for limit_s in (0.5, 3.0, 0.0):
+        before_s = clock.monotonic_s()
+        assert consumer.poll(limit_s) == []
+        assert clock.monotonic_s() - before_s == pytest.approx(limit_s, abs=0.06)
 
 
 @pytest.mark.req("CONS-3")
@@ -377,10 +396,19 @@ def test_time_limits_say_what_was_not_done(make: Make, broker: Broker, cluster: 
     consumer = make(group_id="g")
     with pytest.raises(DeadlineExceeded, match="Timeout of 500ms expired before committing offsets t-0=1"):
         consumer.commit({T0: OffsetAndMetadata(1)}, timeout_s=0.5)
-    with pytest.raises(
-        DeadlineExceeded, match="Timeout of 500ms expired before the last committed offset for partitions t-0"
-    ):
+    fetching = "Timeout of 500ms expired before the last committed offset for"
+    with pytest.raises(DeadlineExceeded, match=f"{fetching} partition t-0 could be determined"):
         consumer.committed([T0], timeout_s=0.5)
+    with pytest.raises(DeadlineExceeded, match=f"{fetching} partitions t-0, t-1 could be determined"):
+        consumer.committed([T0, TopicPartition("t", 1)], timeout_s=0.5)
+    reader = make(group_id="i", enable_auto_commit="false", auto_offset_reset="earliest")
+    reader.assign([T0])
+    reader.seek(T0, 0)
+    assert values(reader) == [b"a", b"b", b"c"]
+    with pytest.raises(
+        DeadlineExceeded, match="Timeout of 500ms expired before successfully committing the current consumed offsets"
+    ):
+        reader.commit(timeout_s=0.5)
     other = make(group_id="h")
     other.assign([T0])
     with pytest.raises(
@@ -497,6 +525,41 @@ def test_wakeup_ends_the_wait_of_a_poll(make: Make, broker: Broker) -> None:
     assert values(consumer, 0.1) == []
 
 
+@pytest.mark.req("CONS-21")
+def test_no_wakeup_is_raised_once_there_are_records_to_return(make: Make, broker: Broker, cluster: FakeCluster) -> None:
+    consumer = make()
+    consumer.assign([T0])
+    consumer.seek(T0, 0)
+
+    def woken_by_the_next_fetch(node: Node, request: FetchRequest, version: int) -> Any:
+        if request.topics[0].partitions[0].fetch_offset == 3:
+            consumer.wakeup()
+        return broker.fetch(node, request, version)
+
+    cluster.answers[FetchRequest] = woken_by_the_next_fetch
+    assert values(consumer) == [b"a", b"b", b"c"]
+    with pytest.raises(ConsumerWokenUp):
+        consumer.poll(1.0)
+
+
+def test_an_error_of_the_next_fetch_does_not_cost_the_records_that_are_there(
+    make: Make, broker: Broker, cluster: FakeCluster
+) -> None:
+    consumer = make()
+    consumer.assign([T0])
+    consumer.seek(T0, 0)
+
+    def refused_behind_the_records(node: Node, request: FetchRequest, version: int) -> Any:
+        if request.topics[0].partitions[0].fetch_offset == 3:
+            return FetchResponse(error_code=error_codes.CLUSTER_AUTHORIZATION_FAILED)
+        return broker.fetch(node, request, version)
+
+    cluster.answers[FetchRequest] = refused_behind_the_records
+    assert values(consumer) == [b"a", b"b", b"c"]
+    with pytest.raises(BrokerError, match="CLUSTER_AUTHORIZATION_FAILED"):
+        consumer.poll(1.0)
+
+
 @pytest.mark.req("CONS-19")
 def test_poll_ends_in_time_though_nobody_answers(
     make: Make, broker: Broker, cluster: FakeCluster, clock: ManualClock
@@ -533,6 +596,23 @@ def test_rebalance_commits_first_and_tells_the_listeners(make: Make, broker: Bro
     assert events == ["assigned", "revoked", "assigned"]
     kinds = [type(request).__name__ for _, request, _ in cluster.sent]
     assert kinds.index("OffsetCommitRequest") < len(kinds) - 1 - kinds[::-1].index("JoinGroupRequest")
+
+
+@pytest.mark.req("CONS-23")
+def test_records_that_come_while_the_group_rebalances_are_withheld_until_it_has_a_member_again(
+    make: Make, broker: Broker, cluster: FakeCluster
+) -> None:
+    consumer = make(group_id="g", auto_offset_reset="earliest", max_poll_records="1")
+    consumer.subscribe(["t"])
+    assert values(consumer) == [b"a"]  # b and c are here, too
+    broker.codes[OffsetCommitRequest] = [error_codes.REBALANCE_IN_PROGRESS]
+    with pytest.raises(BrokerError, match="REBALANCE_IN_PROGRESS"):
+        consumer.commit()
+    cluster.answers[JoinGroupRequest] = lambda *_: NEVER
+    assert values(consumer, 1.0) == []
+    cluster.answers[JoinGroupRequest] = broker.join
+    broker.committed[T0] = 1
+    assert values(consumer) == [b"b"]
 
 
 def test_other_calls_than_poll_start_no_rebalance(make: Make, broker: Broker, cluster: FakeCluster) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
 import pytest
 
-from kafka_tools.clients.producer import Producer
+from kafka_tools.clients.producer import Partitioner, Producer
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import BrokerError, DeadlineExceeded, Disconnected, InputError, KafkaToolsError
 from kafka_tools.net.config import ClientConfig
@@ -89,9 +89,12 @@ def log(cluster: FakeCluster) -> Log:
 
 @pytest.fixture
 def make(cluster: FakeCluster, clock: ManualClock) -> Callable[..., Producer]:
-    def make(**values: str) -> Producer:
+    def make(partitioner: Partitioner | None = None, **values: str) -> Producer:
         settings = {"bootstrap.servers": "one:9092", **{key.replace("_", "."): value for key, value in values.items()}}
-        return Producer(ClientConfig(settings), exchange=cluster, clock=clock, random=Random(1))  # type: ignore[arg-type]
+        exchange: Any = cluster
+        return Producer(
+            ClientConfig(settings), exchange=exchange, clock=clock, random=Random(1), partitioner=partitioner
+        )
 
     return make
 
@@ -155,6 +158,28 @@ def test_zstd_needs_a_broker_that_knows_it(make: Callable[..., Producer], log: L
     cluster.limits = {0: 5, 3: 5, 22: 0}
     with pytest.raises(KafkaToolsError, match=r"one:9092 \(id 1\) does not know zstd, which came with Kafka 2\.1"):
         make(compression_type="zstd").send("t", b"1").result()
+
+
+@pytest.mark.req("DESIGN-6")
+def test_a_function_of_ones_own_chooses_partitions(make: Callable[..., Producer], cluster: FakeCluster) -> None:
+    cluster.topic("t", partitions=4)
+    log = Log(cluster)
+    asked: list[tuple[str, bytes | None, list[int]]] = []
+
+    def by_length(topic: str, key: bytes | None, partitions: Sequence[int]) -> int:
+        asked.append((topic, key, list(partitions)))
+        return len(key or b"")
+
+    producer = make(partitioner=by_length)
+    for key in (b"ab", None, b"abc"):
+        producer.send("t", b"v", key)
+    producer.send("t", b"v", b"abc", partition=1)  # chosen already
+    producer.flush()
+    assert [asked_of[1] for asked_of in asked] == [b"ab", None, b"abc"]
+    assert {(topic, *partitions) for topic, _, partitions in asked} == {("t", 0, 1, 2, 3)}
+    assert sorted(topic_partition.partition for topic_partition, _ in log.batches) == [0, 1, 2, 3]
+    with pytest.raises(InputError, match="Invalid partition 4 for topic 't': it has partitions 0 to 3"):
+        producer.send("t", b"v", b"abcd")
 
 
 @pytest.mark.req("DESIGN-6")
