@@ -72,7 +72,7 @@ class BatchBuilder:
         self.magic = magic
         self.level = level
         if magic not in (0, 1, 2):
-            raise ValueError(f"there is no magic {magic}")
+            raise ValueError(f"Unknown record version: {magic}")
         if self.codec == 4 and magic < 2:
             raise ValueError("zstd needs magic 2")
         self._records: list[bytes] = []

@@ -58,7 +58,7 @@ def test_producer_ids_come_from_blocks_of_1000_and_are_never_given_twice() -> No
 def test_when_all_producer_ids_are_used_up_it_is_said_so() -> None:
     broker = MemoryBroker()
     broker.core.commit([ProducerIdsRecord(next_producer_id=(1 << 63) - 1000)])
-    with pytest.raises(BrokerError, match="exhausted"):
+    with pytest.raises(BrokerError, match=r"Have exhausted all pids\."):
         broker.core.producer_ids.next_id()
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_tools import scram_math
+from kafka_tools.broker_embedded.authentication import ListenerSecurity
+from kafka_tools.broker_embedded.endpoints import Endpoint
+from kafka_tools.errors import AuthenticationFailed
+from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from tests.broker_embedded.disk_broker import DiskBroker
 from tests.broker_embedded.memory_broker import MemoryBroker
 
 OK = error_codes.NONE
@@ -102,6 +108,47 @@ def test_a_description_reports_unknown_and_repeated_users(broker: MemoryBroker) 
         "bob": (error_codes.RESOURCE_NOT_FOUND, unknown),
         "carol": (error_codes.DUPLICATE_RESOURCE, repeated),
     }
+
+
+@pytest.mark.req("SC-9")
+def test_neither_the_password_nor_what_it_is_salted_to_is_stored(tmp_path: Path) -> None:
+    """Who has the disk, with what is on it cannot log in."""
+    broker = DiskBroker(tmp_path)
+    secret = upsert("alice", password="planted secret")
+    broker.call(AlterUserScramCredentialsRequest(upsertions=[secret]), 0)
+    kept = scram_math.credential(scram_math.SHA_256, "planted secret", 4096, b"salt")
+    broker.restart()
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert kept.stored_key in stored and kept.server_key in stored
+    client_key = scram_math.client_key(scram_math.SHA_256, secret.salted_password)
+    for each in (b"planted secret", secret.salted_password, client_key):
+        assert each not in stored
+
+
+@pytest.mark.req("SC-22")
+def test_each_mechanism_has_its_own_credential_and_a_token_is_looked_up_among_tokens(broker: MemoryBroker) -> None:
+    security = ListenerSecurity(
+        broker.core, Endpoint("L", "SASL_PLAINTEXT", "", 0), {"sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512"}
+    )
+    alter(broker, upsert("alice", SHA_256, password="short"))
+    alter(broker, upsert("alice", SHA_512, password="long"))
+    alter(broker, upsert("bob", SHA_512, password="long"))
+
+    def logs_in(mechanism: str, user: str, password: str, *, token_auth: bool = False) -> bool:
+        server = security.server(mechanism, security.login())
+        client = ScramClient(mechanism, user, password, token_auth=token_auth)
+        try:
+            answer = client.step(None)
+            while answer is not None:
+                answer = client.step(server.step(answer))
+        except AuthenticationFailed:
+            return False
+        return client.done
+
+    assert logs_in("SCRAM-SHA-256", "alice", "short") and logs_in("SCRAM-SHA-512", "alice", "long")
+    assert not logs_in("SCRAM-SHA-256", "alice", "long") and not logs_in("SCRAM-SHA-512", "alice", "short")
+    assert logs_in("SCRAM-SHA-512", "bob", "long") and not logs_in("SCRAM-SHA-256", "bob", "long")
+    assert not logs_in("SCRAM-SHA-512", "bob", "long", token_auth=True), "a user is no token"
 
 
 def test_secrets_are_in_no_repr(broker: MemoryBroker) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.coordinators.classic_group import Member
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -258,6 +259,44 @@ def test_the_protocol_that_most_members_like_best_is_chosen(broker: MemoryBroker
     new_member(broker, protocols={"roundrobin": meta, "range": meta})
     broker.advance(REBALANCE_MS)
     assert first.response.protocol_name == "roundrobin"
+
+
+@pytest.mark.req("GC-45")
+def test_a_member_votes_for_its_first_protocol_that_others_have() -> None:
+    protocols = [("range", b"r"), ("sticky", b"s")]
+    member = Member(
+        "m", instance_id=None, client_id="c", client_host="/h", rebalance_timeout_ms=1, session_timeout_ms=1,
+        protocol_type="consumer", protocols=protocols,
+    )  # fmt: skip
+    assert (member.vote({"sticky", "range"}), member.vote({"sticky", "other"})) == ("range", "sticky")
+    with pytest.raises(ValueError, match=r"^Member does not support any of the candidate protocols$"):
+        member.vote({"other"})
+    assert member.metadata("sticky") == b"s"
+    with pytest.raises(ValueError, match=r"^Member does not support protocol$"):
+        member.metadata("other")
+    assert member.matches([("range", b"r"), ("sticky", b"s")])
+    for other in (protocols[::-1], protocols[:1], [("range", b"r"), ("sticky", b"S")], [("range", b"r"), ("x", b"s")]):
+        assert not member.matches(other)
+
+
+@pytest.mark.req("GC-49")
+def test_heartbeats_joins_and_syncs_of_the_wrong_member_generation_or_moment_have_their_errors(
+    broker: MemoryBroker,
+) -> None:
+    generation, (first, second) = stable_group(broker)
+    assert heartbeat(broker, first, generation + 1) == codes.ILLEGAL_GENERATION
+    assert heartbeat(broker, "nobody", generation) == codes.UNKNOWN_MEMBER_ID
+    assert sync(broker, first, generation + 1).response.error_code == codes.ILLEGAL_GENERATION
+    assert sync(broker, "nobody", generation).response.error_code == codes.UNKNOWN_MEMBER_ID
+    assert join(broker, "nobody").response.error_code == codes.UNKNOWN_MEMBER_ID
+    join(broker, first, protocols={"range": subscription("u")})
+    assert state(broker) == "PreparingRebalance"
+    assert heartbeat(broker, second, generation) == codes.REBALANCE_IN_PROGRESS
+    assert sync(broker, second, generation).response.error_code == codes.REBALANCE_IN_PROGRESS
+    broker.core.authorizer = lambda *_: False
+    assert heartbeat(broker, second, generation) == codes.GROUP_AUTHORIZATION_FAILED
+    assert sync(broker, second, generation).response.error_code == codes.GROUP_AUTHORIZATION_FAILED
+    assert join(broker, second).response.error_code == codes.GROUP_AUTHORIZATION_FAILED
 
 
 @pytest.mark.req("GC-51")
@@ -676,10 +715,12 @@ def test_transactions_and_share_groups_have_no_coordinator(broker: MemoryBroker)
         assert (old.error_code, old.node_id) == (code, -1)
 
 
+@pytest.mark.req("GC-38")
 def test_a_stable_group_survives_a_restart(broker: MemoryBroker) -> None:
     generation, members = stable_group(broker)
     before = describe(broker)
     broker.restart()
+    assert state(broker) == "Stable"
     assert describe(broker) == before
     assert heartbeat(broker, members[0], generation) == codes.NONE
     assert sync(broker, members[1], generation).response.assignment == members[1].encode()

@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 import trustme
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+    pkcs12,
+)
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.endpoints import Endpoint
@@ -292,12 +300,72 @@ def test_new_stores_come_by_their_configs_together(folder: Folder) -> None:
         assert asks(broker, new_client) and not asks(broker, old_client)
 
 
-@pytest.mark.req("SSL-4", "SSL-6", "SSL-7")
+@pytest.mark.req("SSL-1")
+def test_types_and_passwords_of_both_stores_change_with_them(folder: Folder) -> None:
+    """PEM, then PKCS12 with a password each, then PEM whose key has one of its own."""
+    pem = folder.issued()
+    chain = x509.load_pem_x509_certificates(pem)
+    key = load_pem_private_key(pem, None)
+    authority = x509.load_pem_x509_certificate(folder.authority.cert_pem.bytes())
+    assert isinstance(key, RSAPrivateKey | EllipticCurvePrivateKey)
+    locked = BestAvailableEncryption(b"store secret")
+    store = folder.write("new.p12", pkcs12.serialize_key_and_certificates(b"k", key, chain[0], chain[1:], locked))
+    trusted = [pkcs12.PKCS12Certificate(authority, b"ca")]
+    trust = folder.write(
+        "trust.p12", pkcs12.serialize_java_truststore(trusted, BestAvailableEncryption(b"trust secret"))
+    )
+    own_password = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"key secret"))
+    third = folder.write("third.pem", own_password + b"".join(each.public_bytes(Encoding.PEM) for each in chain))
+    with running(**folder.settings(ssl_client_auth="required")) as broker:
+        client = folder.client(cn="alice")
+        stores = {
+            "ssl_keystore_location": store, "ssl_keystore_type": "PKCS12", "ssl_keystore_password": "store secret",
+            "ssl_truststore_location": trust, "ssl_truststore_type": "PKCS12",
+            "ssl_truststore_password": "trust secret",
+        }  # fmt: skip
+        for wrong in ("ssl_keystore_password", "ssl_truststore_password"):
+            code, text = alter(broker, client, **{**stores, wrong: "wrong secret"})
+            assert code == codes.INVALID_REQUEST and "of type PKCS12: cannot be opened: wrong password" in text, text
+            assert "secret" not in text
+        assert alter(broker, client, **stores) == (codes.NONE, "")
+        assert asks(broker, client) and served(broker, client) == chain[0].serial_number
+        pems = {"ssl_keystore_location": third, "ssl_keystore_type": "PEM"}
+        code, text = alter(broker, client, **pems, ssl_key_password="wrong secret")
+        assert code == codes.INVALID_REQUEST and "wrong ssl.key.password" in text, text
+        assert alter(broker, client, **pems, ssl_key_password="key secret") == (codes.NONE, "")
+        assert asks(broker, client)
+
+
+def served(broker: EmbeddedBroker, context: ssl.SSLContext) -> int:
+    """The serial number of the certificate that a client sees."""
+    with WireClient(broker.bootstrap_servers, tls=context) as client:
+        shown = client._socket.getpeercert(True)  # type: ignore[attr-defined]
+    return x509.load_der_x509_certificate(shown).serial_number
+
+
+@pytest.mark.req("SSL-4")
+def test_files_that_went_bad_are_told_in_the_log_and_the_old_ones_stay_in_use(
+    folder: Folder, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running(**folder.settings()) as broker:
+        before = shown(broker)
+        folder.write("server.pem", b"half a fi")
+        server = broker._running.server  # type: ignore[union-attr]
+        assert server is not None
+        broker.call(lambda core: server.settings.take())
+        (said,) = [each.getMessage() for each in caplog.records if each.levelname == "ERROR"]
+        assert said.startswith("Reconfiguration of SSL keystore/truststore failed, the old ones stay in use: ")
+        assert f"Failed to load SSL keystore {folder.key} of type " in said
+        assert shown(broker) == before and asks(broker, folder.client())
+
+
+@pytest.mark.req("SSL-6", "SSL-7")
 def test_stores_that_cannot_be_are_refused_and_change_nothing(folder: Folder) -> None:
     with running(**folder.settings()) as broker:
         client, before = folder.client(), shown(broker)
+        absent = f"{folder.path}/absent.pem"
         wrong = {
-            "No such file": str(folder.path / "absent.pem"),
+            f"Failed to load SSL keystore {absent} of type JKS: No such file": absent,
             "neither PEM text": folder.write("empty.pem", b""),
             "DistinguishedName does not match": folder.write("dn.pem", folder.issued(common_name="other")),
             "SubjectAltNames do not match": folder.write("san.pem", folder.issued("other.example.org")),

@@ -371,7 +371,32 @@ def test_offsets_end_with_their_topic(broker: MemoryBroker) -> None:
 # expiry
 
 
-@pytest.mark.req("GC-27", "GC-28", "GC-29")
+@pytest.mark.req("GC-29")
+def test_a_group_that_ends_leaves_a_tombstone_for_each_offset_and_one_for_itself(broker: MemoryBroker) -> None:
+    member = lone_member(broker, "t")
+    commit(broker, {("t", 0): (1, ""), ("t", 1): (2, "")}, generation=1, member=member)
+    leave(broker, member)
+    before = len(stored(broker))
+    broker.advance(DAY_MS + 2 * SWEEP_MS)
+    assert group_ids(broker) == []
+    offset_keys = [b"\x00\x01\x00\x01g\x00\x01t" + number.to_bytes(4, "big") for number in (0, 1)]
+    tombstones = stored(broker)[before:]
+    assert sorted(tombstones) == [(key, None) for key in (*offset_keys, b"\x00\x02\x00\x01g")]
+
+
+@pytest.mark.req("GC-29")
+def test_the_offsets_of_a_group_that_stays_have_tombstones_and_the_group_has_none(broker: MemoryBroker) -> None:
+    member = lone_member(broker, "t", session_ms=HALF_HOUR_MS)
+    commit(broker, {("t", 0): (1, "")}, generation=1, member=member)
+    broker.create_topic("u")
+    commit(broker, {("u", 0): (1, "")}, generation=1, member=member)
+    broker.delete_topic("u")
+    tombstones = [key for key, value in stored(broker) if value is None]
+    assert tombstones == [b"\x00\x01\x00\x01g\x00\x01u\x00\x00\x00\x00"]
+    assert group_ids(broker) == ["g"]
+
+
+@pytest.mark.req("GC-27", "GC-28")
 def test_offsets_of_a_simple_group_expire_after_their_commit(broker: MemoryBroker) -> None:
     commit(broker, {("t", 0): (1, "")})
     broker.advance(DAY_MS / 2)

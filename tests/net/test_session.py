@@ -121,7 +121,6 @@ def test_handshake_v0_is_followed_by_bare_tokens():
     assert broker.serve(client)[0].response.cluster_id == "c"
 
 
-@pytest.mark.req("SASL-2")
 def test_mechanism_that_the_broker_lacks_is_answered_with_its_list():
     broker = Broker(plain_server(), offered=["GSSAPI", "PLAIN"])
     client = session(lambda: ScramClient("SCRAM-SHA-512", "alice", "secret"))

@@ -69,7 +69,7 @@ def test_the_newest_versions_of_the_guide_name_the_brokers_epoch_and_group_by_to
 
 
 @pytest.mark.req("CTL-2")
-def test_what_a_broker_answers_to_a_controller_of_the_past() -> None:
+def test_a_controller_and_a_broker_of_the_past_have_an_error_each() -> None:
     assert error_codes.error(11).name == "STALE_CONTROLLER_EPOCH"
     assert error_codes.error(77).name == "STALE_BROKER_EPOCH"
 

@@ -1,13 +1,14 @@
 """The Kafka 2.2 protocol guide: API keys and ranges, newest layouts, error codes, as data of one line each.
 
-Layouts are the guide's: fields in wire order, ``[...]`` an array. Names are left out where only the
-order of types matters, since the guide calls many fields differently from Kafka's definitions.
+Layouts are the guide's: types in wire order, ``[...]`` an array. They have no names: those are not on the wire, and
+the guide calls many fields differently from Kafka's definitions, whose names ``test_definitions.py`` compares.
 """
 
 from __future__ import annotations
 
 import pytest
 
+from kafka_tools.net.throttle import client_must_wait_ms
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec_source import is_inline
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest
@@ -88,6 +89,83 @@ APIS = [
         43, "ElectPreferredLeaders", 0, 0, "v0, first", marks=pytest.mark.req("PROTO-K43"), id="ElectPreferredLeaders"
     ),
 ]
+
+CHANGES = {
+    "Produce": ("v3 +transactional_id", "v1 +throttle_time_ms, v2 +log_append_time_ms, v5 +log_start_offset", 6),
+    "Fetch": (
+        "v3 +max_bytes, v4 +isolation_level, v5 +log_start_offset, v7 +session_id +session_epoch "
+        "+forgotten_topics_data, v9 +current_leader_epoch",
+        "v1 +throttle_time_ms, v4 +last_stable_offset +aborted_transactions, v5 +log_start_offset, v7 +error_code "
+        "+session_id",
+        8,
+    ),
+    "ListOffsets": (
+        "v1 -max_num_offsets, v2 +isolation_level, v4 +current_leader_epoch",
+        "v1 -old_style_offsets +timestamp +offset, v2 +throttle_time_ms, v4 +leader_epoch",
+        3,
+    ),
+    "Metadata": (
+        "v1 topics?, v4 +allow_auto_topic_creation",
+        "v1 +rack +controller_id +is_internal, v2 +cluster_id, v3 +throttle_time_ms, v5 +offline_replicas, "
+        "v7 +leader_epoch",
+        6,
+    ),
+    "LeaderAndIsr": ("v1 +is_new, v2 -ungrouped_partition_states +broker_epoch +topic_states", "", None),
+    "StopReplica": ("v1 -ungrouped_partitions +broker_epoch +topics", "", None),
+    "UpdateMetadata": (
+        "v1 -v0_host -v0_port +endpoints, v2 +rack, v3 +listener, v4 +offline_replicas, v5 -ungrouped_partition_states "
+        "+broker_epoch +topic_states",
+        "",
+        None,
+    ),
+    "ControlledShutdown": ("v2 +broker_epoch", "", None),
+    "OffsetCommit": (
+        "v1 +generation_id_or_member_epoch +member_id +commit_timestamp, v2 -commit_timestamp +retention_time_ms, "
+        "v5 -retention_time_ms, v6 +committed_leader_epoch",
+        "v3 +throttle_time_ms",
+        4,
+    ),
+    "OffsetFetch": ("v2 topics?", "v2 +error_code, v3 +throttle_time_ms, v5 +committed_leader_epoch", 4),
+    "FindCoordinator": ("v1 +key_type", "v1 +throttle_time_ms +error_message", 2),
+    "JoinGroup": ("v1 +rebalance_timeout_ms", "v2 +throttle_time_ms", 3),
+    "Heartbeat": ("", "v1 +throttle_time_ms", 2),
+    "LeaveGroup": ("", "v1 +throttle_time_ms", 2),
+    "SyncGroup": ("", "v1 +throttle_time_ms", 2),
+    "DescribeGroups": ("", "v1 +throttle_time_ms", 2),
+    "ListGroups": ("", "v1 +throttle_time_ms", 2),
+    "SaslHandshake": ("", "", None),
+    "ApiVersions": ("", "v1 +throttle_time_ms", 2),
+    "CreateTopics": ("v1 +validate_only", "v1 +error_message, v2 +throttle_time_ms", 3),
+    "DeleteTopics": ("", "v1 +throttle_time_ms", 2),
+    "DeleteRecords": ("", "", 1),
+    "InitProducerId": ("", "", 1),
+    "OffsetForLeaderEpoch": ("v2 +current_leader_epoch", "v1 +leader_epoch, v2 +throttle_time_ms", None),
+    "AddPartitionsToTxn": ("", "", 1),
+    "AddOffsetsToTxn": ("", "", 1),
+    "EndTxn": ("", "", 1),
+    "WriteTxnMarkers": ("", "", None),
+    "TxnOffsetCommit": ("v2 +committed_leader_epoch", "", 1),
+    "DescribeAcls": ("v1 +pattern_type_filter", "v1 +pattern_type", 1),
+    "CreateAcls": ("v1 +resource_pattern_type", "", 1),
+    "DeleteAcls": ("v1 +pattern_type_filter", "v1 +pattern_type", 1),
+    "DescribeConfigs": ("v1 +include_synonyms", "v1 -is_default +config_source +synonyms", 2),
+    "AlterConfigs": ("", "", 1),
+    "AlterReplicaLogDirs": ("", "", 1),
+    "DescribeLogDirs": ("", "", 1),
+    "SaslAuthenticate": ("", "v1 +session_lifetime_ms", None),
+    "CreatePartitions": ("", "", 1),
+    "CreateDelegationToken": ("", "", 1),
+    "RenewDelegationToken": ("", "", 1),
+    "ExpireDelegationToken": ("", "", 1),
+    "DescribeDelegationToken": ("", "", 1),
+    "DeleteGroups": ("", "", 1),
+    "ElectPreferredLeaders": ("", "", 0),
+}
+"""Name -> what each version changed in request and response, and the first one after which clients hold back.
+
+``+`` a field that is new, ``-`` one that is gone, ``?`` one that may be null from then on. A structure that is new or
+gone stands for its fields.
+"""
 
 # name, direction, version, types in wire order
 LAYOUTS = [
@@ -1024,8 +1102,26 @@ def test_release_2_2_advertises_exactly_the_guides_keys_and_ranges(
             assert names.index("throttle_time_ms") == (0 if place == "first" else len(names) - 1)
 
 
+@pytest.mark.parametrize(("key", "name", "oldest", "newest", "throttle"), APIS)
+def test_what_each_version_changed_and_when_clients_hold_back(
+    key: int, name: str, oldest: int, newest: int, throttle: str
+) -> None:
+    request, response, hold_back_from = CHANGES[name]
+    api = registry.api(key)
+    assert changes(api.request, oldest, newest) == request
+    assert changes(api.response, oldest, newest) == response
+    for version in range(oldest, newest + 1):
+        answer = api.response()
+        if "throttle_time_ms" in fields(api.response, version):
+            answer.throttle_time_ms = 7
+        expected_ms = 7 if hold_back_from is not None and version >= hold_back_from else 0
+        assert client_must_wait_ms(answer, version) == expected_ms, version
+
+
 @pytest.mark.parametrize(("name", "direction", "version", "types"), LAYOUTS)
-def test_the_newest_layouts_of_2_2_are_the_guides(name: str, direction: str, version: int, types: str) -> None:
+def test_the_newest_messages_of_2_2_have_the_guides_types_in_its_order(
+    name: str, direction: str, version: int, types: str
+) -> None:
     api = registry.api(next(row.key for row in registry.rows() if row.name == RENAMED.get(name, name)))
     assert shape(api.request if direction == "request" else api.response, version) == types
 
@@ -1036,6 +1132,42 @@ def test_error_codes_have_the_guides_numbers_names_and_flags(code: int, name: st
     assert row == error_codes.by_name(name)
     assert row.code == code
     assert row.retriable == (True if code in RETRIABLE_SINCE else retriable)
+
+
+def changes(cls: type[Struct], oldest: int, newest: int) -> str:
+    """What each version after the oldest changed, in the words of CHANGES."""
+    said = []
+    for version in range(oldest + 1, newest + 1):
+        before, now = fields(cls, version - 1), fields(cls, version)
+        gone = [f"-{last(path)}" for path in before if path not in now and is_told(path, now)]
+        new = [f"+{last(path)}" for path in now if path not in before and is_told(path, before)]
+        nullable = [f"{last(path)}?" for path in now if now[path] and path in before and not before[path]]
+        if gone or new or nullable:
+            said.append(f"v{version} {' '.join(gone + new + nullable)}")
+    return ", ".join(said)
+
+
+def fields(cls: type[Struct], version: int, above: str = "") -> dict[str, bool]:
+    """Path of every field in a version, in wire order -> whether it may be null."""
+    found: dict[str, bool] = {}
+    for field in cls.FIELDS:
+        if is_inline(field, version):
+            found[above + field.name] = version in field.nullable
+            item = field
+            while item.kind == "array":
+                item = item.item
+            if item.kind == "struct":
+                found |= fields(item.item, version, f"{above}{field.name}.")
+    return found
+
+
+def last(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def is_told(path: str, others: dict[str, bool]) -> bool:
+    """Whether a field stands for itself: the structure that it is in is there in both versions."""
+    return "." not in path or path.rpartition(".")[0] in others
 
 
 def shape(cls: type[Struct], version: int) -> str:

@@ -231,7 +231,9 @@ def test_a_length_below_14_is_an_error_even_in_a_short_buffer(size: int) -> None
 @pytest.mark.req("REC-9")
 def test_a_length_above_the_limit_is_an_error() -> None:
     data = build_batch([(1, b"k", b"v", ())])
-    with pytest.raises(CorruptBatch, match=r"exceeds the largest allowable message size \(20\)\."):
+    with pytest.raises(
+        CorruptBatch, match=rf"^Record size {len(data) - 12} exceeds the largest allowable message size \(20\)\.$"
+    ):
         list(batches(data, max_batch_bytes=20))
 
 

@@ -163,7 +163,8 @@ def test_no_more_is_sent_than_was_promised() -> None:
 def test_a_first_batch_beyond_the_promise_is_an_error() -> None:
     conversion = lazy(batch(1, 0))
     conversion.size_bytes = 20
-    with pytest.raises(CorruptBatch, match=r"first batch completely\. maximum_size: 20 converted_records_size: \d+"):
+    why = r"^Unable to send first batch completely\. maximum_size: 20 converted_records_size: \d+$"
+    with pytest.raises(CorruptBatch, match=why):
         list(conversion.chunks())
 
 

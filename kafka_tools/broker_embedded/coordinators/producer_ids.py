@@ -42,7 +42,7 @@ class ProducerIds:
     def _take_block(self) -> None:
         first = self._next_block
         if first > _LAST - BLOCK_SIZE:
-            raise refuse(error_codes.UNKNOWN_SERVER_ERROR, "Have exhausted all producer ids.")
+            raise refuse(error_codes.UNKNOWN_SERVER_ERROR, "Have exhausted all pids.")
         node_id = self._core.cluster.node_id
         self._core.commit([ProducerIdsRecord(broker_id=node_id, next_producer_id=first + BLOCK_SIZE)])
         self._next, self._end = first, first + BLOCK_SIZE
