@@ -91,6 +91,37 @@ def test_every_kind_of_fault_is_judged_alike(name: str) -> None:
             agree(data[v2.HEADER_BYTES :], count)
 
 
+LONG_NULL = b"\x81\x00"  # -1 in two bytes, which Kafka's readers understand and no producer writes
+
+
+@pytest.mark.parametrize(
+    ("record", "null_key"),
+    [
+        (b"\x00\x00%s" + LONG_NULL + b"\x00\x00", True),
+        (b"\x00\x00%s\x00" + LONG_NULL + b"\x00", False),
+        (b"\x00\x00%s\x00\x00\x02" + LONG_NULL + b"\x00", None),
+        (b"\x00\x00%s\x00\x00\x02\x00" + LONG_NULL, False),
+        (b"\x00\x00%s\x00\x00\x02\x01\x00", None),
+    ],
+    ids=["key", "value", "header name", "header value", "header name in one byte"],
+)
+def test_null_in_two_bytes_is_judged_by_the_reference(record: bytes, null_key: bool | None) -> None:
+    records = []
+    for number in range(50):
+        body = record % bytes([number << 1])
+        records.append(bytes([len(body) << 1]) + body)
+    body = b"".join(records)
+    found = reference(body, 50)
+    assert (found and any(each.key is None for each in found)) == null_key
+    agree(body, 50)
+
+
+def test_headers_end_where_the_body_does() -> None:
+    """An empty value of a header is the last byte of all."""
+    rows: list[Row] = [(0, b"k", b"v" * (number % 5), [("a", b"")] * (number % 3)) for number in range(60)]
+    assert in_columns(body_of(rows), 60) == Ordinary(0, 0, False)
+
+
 def test_each_way_is_taken_where_it_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     alike = body_of([(number // 50, b"key", b"value" * 20, []) for number in range(600)])
     mixed = body_of([(number, b"key", b"v" * (number % 90), [("a", b"b")]) for number in range(600)])
