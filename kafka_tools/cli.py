@@ -11,64 +11,67 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from kafka_tools.commands import _run
+from kafka_tools.commands import running
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "topics": ("kafka_tools.commands.topics:command", "Create, list, describe, alter and delete topics."),
+    "topics": ("kafka_tools.commands.topics.topics:command", "Create, list, describe, alter and delete topics."),
     "configs": (
-        "kafka_tools.commands.configs:command",
+        "kafka_tools.commands.configs.configs:command",
         "Change configs for topics, clients, users, brokers dynamically.",
     ),
-    "scram": ("kafka_tools.commands.scram:command", "Add, show and delete the SCRAM credentials of users."),
-    "acls": ("kafka_tools.commands.acls:command", "Add, remove and list access control entries."),
+    "scram": ("kafka_tools.commands.security.scram:command", "Add, show and delete the SCRAM credentials of users."),
+    "acls": ("kafka_tools.commands.security.acls:command", "Add, remove and list access control entries."),
     "delegation-tokens": (
-        "kafka_tools.commands.delegation_tokens:command",
+        "kafka_tools.commands.security.delegation_tokens:command",
         "Create, renew, expire and describe delegation tokens.",
     ),
     "consumer-groups": (
-        "kafka_tools.commands.consumer_groups:command",
+        "kafka_tools.commands.groups.consumer_groups:command",
         "List, describe and delete consumer groups, and reset their offsets.",
     ),
     "delete-records": (
-        "kafka_tools.commands.delete_records:command",
+        "kafka_tools.commands.partitions.delete_records:command",
         "Delete the records of partitions below an offset.",
     ),
     "dump-log": (
-        "kafka_tools.commands.dump_log:command",
+        "kafka_tools.commands.logs.dump_log:command",
         "Print the batches, records and index entries in a log directory's files.",
     ),
     "broker-api-versions": (
-        "kafka_tools.commands.broker_api_versions:command",
+        "kafka_tools.commands.cluster.broker_api_versions:command",
         "Show the API versions that each broker supports.",
     ),
-    "cluster": ("kafka_tools.commands.cluster:command", "Show a cluster's id and its endpoints."),
-    "features": ("kafka_tools.commands.features:command", "Show and change the feature levels of a cluster."),
-    "metadata-quorum": ("kafka_tools.commands.metadata_quorum:command", "Show and change the metadata quorum."),
+    "cluster": ("kafka_tools.commands.cluster.cluster:command", "Show a cluster's id and its endpoints."),
+    "features": ("kafka_tools.commands.cluster.features:command", "Show and change the feature levels of a cluster."),
+    "metadata-quorum": ("kafka_tools.commands.cluster.metadata_quorum:command", "Show and change the metadata quorum."),
     "client-metrics": (
-        "kafka_tools.commands.client_metrics:command",
+        "kafka_tools.commands.cluster.client_metrics:command",
         "Show and change which metrics clients push.",
     ),
     "console-producer": (
-        "kafka_tools.commands.console_producer:command",
+        "kafka_tools.commands.console.producer:command",
         "Write the lines of standard input to a topic, one record each.",
     ),
-    "console-consumer": ("kafka_tools.commands.console_consumer:command", "Print the records of topics."),
+    "console-consumer": ("kafka_tools.commands.console.consumer:command", "Print the records of topics."),
     "audit": (
-        "kafka_tools.commands.audit:command",
+        "kafka_tools.commands.logs.audit:command",
         "Audit whole log directories with Spark: what is broken, what is wasted, who writes what.",
     ),
     "broker": (
-        "kafka_tools.commands.broker:command",
+        "kafka_tools.commands.toolkit.broker:command",
         "Run the bundled broker: real segment logs on disk, groups, configs, quotas.",
     ),
     "tour": (
-        "kafka_tools.commands.tour:command",
+        "kafka_tools.commands.toolkit.tour:command",
         "Start the bundled broker, use every command on it, and clean up.",
     ),
-    "completion": ("kafka_tools.commands.completion:command", "Print the completion script for bash, zsh or fish."),
+    "completion": (
+        "kafka_tools.commands.toolkit.completion:command",
+        "Print the completion script for bash, zsh or fish.",
+    ),
 }
 """Name under ``kafka-tools`` -> (module:attribute, one-line help)."""
 
@@ -134,4 +137,4 @@ def root() -> None:
 
 def main() -> NoReturn:
     """Entry of the ``kafka-tools`` console script."""
-    _run.main(root, "kafka-tools")
+    running.main(root, "kafka-tools")

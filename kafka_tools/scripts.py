@@ -34,74 +34,74 @@ def tools() -> None:
 
 def topics() -> None:
     """``kafka-topics``"""
-    _start("kafka_tools.commands.topics")
+    _start("kafka_tools.commands.topics.topics")
 
 
 def configs() -> None:
     """``kafka-configs``"""
-    _start("kafka_tools.commands.configs")
+    _start("kafka_tools.commands.configs.configs")
 
 
 def scram() -> None:
     """``kafka-scram``"""
-    _start("kafka_tools.commands.scram")
+    _start("kafka_tools.commands.security.scram")
 
 
 def acls() -> None:
     """``kafka-acls``"""
-    _start("kafka_tools.commands.acls")
+    _start("kafka_tools.commands.security.acls")
 
 
 def delegation_tokens() -> None:
     """``kafka-delegation-tokens``"""
-    _start("kafka_tools.commands.delegation_tokens")
+    _start("kafka_tools.commands.security.delegation_tokens")
 
 
 def consumer_groups() -> None:
     """``kafka-consumer-groups``"""
-    _start("kafka_tools.commands.consumer_groups")
+    _start("kafka_tools.commands.groups.consumer_groups")
 
 
 def delete_records() -> None:
     """``kafka-delete-records``"""
-    _start("kafka_tools.commands.delete_records")
+    _start("kafka_tools.commands.partitions.delete_records")
 
 
 def dump_log() -> None:
     """``kafka-dump-log``"""
-    _start("kafka_tools.commands.dump_log")
+    _start("kafka_tools.commands.logs.dump_log")
 
 
 def broker_api_versions() -> None:
     """``kafka-broker-api-versions``"""
-    _start("kafka_tools.commands.broker_api_versions")
+    _start("kafka_tools.commands.cluster.broker_api_versions")
 
 
 def cluster() -> None:
     """``kafka-cluster``"""
-    _start("kafka_tools.commands.cluster")
+    _start("kafka_tools.commands.cluster.cluster")
 
 
 def features() -> None:
     """``kafka-features``"""
-    _start("kafka_tools.commands.features")
+    _start("kafka_tools.commands.cluster.features")
 
 
 def metadata_quorum() -> None:
     """``kafka-metadata-quorum``"""
-    _start("kafka_tools.commands.metadata_quorum")
+    _start("kafka_tools.commands.cluster.metadata_quorum")
 
 
 def client_metrics() -> None:
     """``kafka-client-metrics``"""
-    _start("kafka_tools.commands.client_metrics")
+    _start("kafka_tools.commands.cluster.client_metrics")
 
 
 def console_producer() -> None:
     """``kafka-console-producer``"""
-    _start("kafka_tools.commands.console_producer")
+    _start("kafka_tools.commands.console.producer")
 
 
 def console_consumer() -> None:
     """``kafka-console-consumer``"""
-    _start("kafka_tools.commands.console_consumer")
+    _start("kafka_tools.commands.console.consumer")

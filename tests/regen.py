@@ -47,7 +47,7 @@ def protocol_index() -> dict[Path, str]:
 
 def completions() -> dict[Path, str]:
     """``completions/``: what ``kafka-tools completion`` prints."""
-    from kafka_tools.commands.completion import SHELLS, script
+    from kafka_tools.commands.toolkit.completion import SHELLS, script
 
     return {ROOT / "completions" / f"kafka-tools.{shell}": script(shell) for shell in SHELLS}
 

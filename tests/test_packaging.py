@@ -99,7 +99,7 @@ def works(bin_folder: Path, tmp_path: Path) -> Path:
     assert run(bin_folder / "kafka-tools", "--version", cwd=tmp_path).startswith("kafka-tools ")
     assert "Usage" in run(bin_folder / "kafka-topics", "--help", cwd=tmp_path)
     program = (
-        "import json, kafka_tools; from kafka_tools.commands._documents import schema;"
+        "import json, kafka_tools; from kafka_tools.commands.documents import schema;"
         f"print(json.dumps([kafka_tools.__file__] + [schema(n.removesuffix('.schema.json')) for n in {SCHEMAS!r}]))"
     )
     place, *schemas = json.loads(run(bin_folder / "python", "-c", program, cwd=tmp_path))

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from kafka_tools.cli import COMMANDS, SCRIPTS
-from kafka_tools.commands._run import version_line
+from kafka_tools.commands.running import version_line
 
 PROBE = """
 import json, sys

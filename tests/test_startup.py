@@ -40,10 +40,10 @@ RUN_CEILING = 230
 PROBE = """
 import contextlib, io, json, sys
 from kafka_tools import cli
-from kafka_tools.commands import _run
+from kafka_tools.commands import running
 name, *arguments = sys.argv[1:]
 with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), encoding="utf-8")):
-    status = _run.run(cli.root if name == "root" else cli.load(name), arguments, "kafka")
+    status = running.run(cli.root if name == "root" else cli.load(name), arguments, "kafka")
 print(json.dumps([status, sorted(sys.modules)]))
 """
 

@@ -1,6 +1,6 @@
 """What a dump is asked for: which files, from where, what of them, and how it is shown.
 
-Made once, from the options of the command line (``commands/dump_log.py``); everything else of a dump is made from it.
+Made once, from the options of the command line (``commands/logs/dump_log.py``); all else of a dump is made from it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kafka_tools.commands._feature_levels import LATEST_PRODUCTION, METADATA_VERSIONS, metadata_level, of_release
+from kafka_tools.commands.cluster.feature_levels import LATEST_PRODUCTION, METADATA_VERSIONS, metadata_level, of_release
 from tests.against_kafka.harness import RealKafka
 from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, same, theirs
 

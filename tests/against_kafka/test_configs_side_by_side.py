@@ -19,7 +19,7 @@ import pytest
 
 from kafka_tools import cli
 from kafka_tools.admin.client import AdminClient, ConfigChange, ConfigResource
-from kafka_tools.commands import _run
+from kafka_tools.commands import running
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
 from kafka_tools.values import Node
@@ -43,7 +43,7 @@ def here(kafka: RealKafka, command: str, *arguments: object) -> Ended:
     words = [*map(str, arguments), "--bootstrap-server", kafka.bootstrap_servers]
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        status = _run.run(cli.load(command), words, f"kafka-{command}")
+        status = running.run(cli.load(command), words, f"kafka-{command}")
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 

@@ -44,7 +44,7 @@ def servers(request: pytest.FixtureRequest) -> str:
 
 def ours(name: str, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Our console producer or consumer in a process of its own."""
-    module = f"kafka_tools.commands.console_{name}"
+    module = f"kafka_tools.commands.console.{name}"
     return subprocess.run(
         [sys.executable, "-c", f"from {module} import main; main()", *arguments],
         input=stdin, capture_output=True, text=True, timeout=120, encoding="utf-8",

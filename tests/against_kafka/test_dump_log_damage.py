@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_tools.commands import _run
-from kafka_tools.commands.dump_log import PROGRAM, command
+from kafka_tools.commands import running
+from kafka_tools.commands.logs.dump_log import PROGRAM, command
 from kafka_tools.storage import names
 from tests.corpus.golden import golden_root
 from tests.dump.test_golden import output
@@ -76,7 +76,7 @@ def test_damaged_files_are_shown_as_kafka_shows_them(seed: int, java_tool: JavaT
     shown = rng.choice([path, path, tmp_path / f"{stem}.log"])
     arguments = [*rng.choice(OPTIONS), "--files", str(shown if shown.exists() else path)]
     with output() as (stdout, _):
-        _run.run(command, arguments, PROGRAM)
+        running.run(command, arguments, PROGRAM)
         ours = stdout.data().decode()
     theirs = java_tool(RELEASE, MAIN, *arguments).stdout  # last: Kafka's tool cuts indexes itself
     assert theirs.startswith("Dumping ")

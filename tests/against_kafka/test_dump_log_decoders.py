@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.commands import _run
-from kafka_tools.commands.dump_log import PROGRAM, command
+from kafka_tools.commands import running
+from kafka_tools.commands.logs.dump_log import PROGRAM, command
 from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.primitives import write_unsigned_varint
 from kafka_tools.protocol.schema import Stored
@@ -39,7 +39,7 @@ Pair = tuple[bytes | None, bytes | None]
 
 def ours(*arguments: str) -> str:
     with output() as (stdout, stderr):
-        status = _run.run(command, list(arguments), PROGRAM)
+        status = running.run(command, list(arguments), PROGRAM)
         text = stdout.data().decode()
     assert status == 0, stderr.data().decode()
     return text

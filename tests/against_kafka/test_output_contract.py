@@ -9,7 +9,7 @@ import pytest
 
 from kafka_tools import cli
 from kafka_tools.clients.consumer import Consumer
-from kafka_tools.commands import _run
+from kafka_tools.commands import running
 from kafka_tools.net.config import ClientConfig
 from tests.against_kafka.harness import RealKafka
 from tests.against_kafka.side_by_side import done, fresh, ours
@@ -88,7 +88,7 @@ def test_documents_about_real_clusters_follow_their_schemas(
     release = ".".join(kafka.setup.release.split(".")[:2])
     for question in CLUSTERS[request.node.callspec.params["group"]]:
         name, *words = question.format(topic=topic, group=group_id, release=release).split()
-        status = _run.run(cli.load(name), [*words, "-b", kafka.bootstrap_servers, "-o", "json"], f"kafka-{name}")
+        status = running.run(cli.load(name), [*words, "-b", kafka.bootstrap_servers, "-o", "json"], f"kafka-{name}")
         out, err = capsys.readouterr()
         assert status == 0, (question, err)
         document = json.loads(out)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kafka_tools import cli
-from kafka_tools.commands import _run
+from kafka_tools.commands import running
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions import zookeeper_tables as tables
 from kafka_tools.config_definitions.zookeeper_releases import (
@@ -227,7 +227,7 @@ def here(command: str, *words: str) -> str:
     """Our command in this process; "" if it succeeds, else its last line."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = _run.run(cli.load(command), list(words), f"kafka-{command}")
+        status = running.run(cli.load(command), list(words), f"kafka-{command}")
     return err.getvalue().splitlines()[-1] if status else ""
 
 

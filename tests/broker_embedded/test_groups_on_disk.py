@@ -8,7 +8,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.commands.dump_log import command as dump_log
+from kafka_tools.commands.logs.dump_log import command as dump_log
 from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kafka_tools import cli
-from kafka_tools.commands import _run
+from kafka_tools.commands import running
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.frames import framed
 from tests.admin.faults import ITEMS, TOP, with_code
@@ -179,7 +179,7 @@ def run(line: str, fault: Fault) -> Printed:
             arguments[place:place] = connection
         else:
             arguments[:0] = connection
-        status = _run.run(command, arguments, program)
+        status = running.run(command, arguments, program)
     return Printed(status, cluster.network.clock.monotonic_s(), out.getvalue(), err.getvalue())
 
 

@@ -16,7 +16,8 @@ import click
 import pytest
 
 from kafka_tools import cli
-from kafka_tools.commands import _run, completion
+from kafka_tools.commands import running
+from kafka_tools.commands.toolkit import completion
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
@@ -45,20 +46,20 @@ def test_every_script_runs_the_command_of_its_name(
 
 
 def test_root_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run.run(cli.root, ["--help"], "kafka-tools") == 0
+    assert running.run(cli.root, ["--help"], "kafka-tools") == 0
     listed = capsys.readouterr().out
     for name in cli.COMMANDS:
         assert f"\n  {name}" in listed
 
 
 def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run.run(cli.root, ["nonsense"], "kafka-tools") == 2
+    assert running.run(cli.root, ["nonsense"], "kafka-tools") == 2
     assert "No such command 'nonsense'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("group", ["", " broker", " cluster"])
 def test_no_command_at_all_is_one_line_and_where_to_look(group: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run.run(cli.root, group.split(), "kafka-tools") == 2
+    assert running.run(cli.root, group.split(), "kafka-tools") == 2
     path = f"kafka-tools{group}"
     assert capsys.readouterr() == ("", f"{path}: Missing command.\n  Try '{path} --help'.\n")
 
@@ -68,19 +69,19 @@ def test_a_number_that_the_protocol_cannot_carry_is_a_usage_error(
     arguments: list[str], capsys: pytest.CaptureFixture[str], free_port
 ) -> None:
     line = ["topics", "--bootstrap-server", f"127.0.0.1:{free_port()}", "--create", "--topic", "a", *arguments]
-    assert _run.run(cli.root, line, "kafka-tools") == 2
+    assert running.run(cli.root, line, "kafka-tools") == 2
     assert arguments[0] in capsys.readouterr().err
 
 
 def test_a_shift_beyond_any_offset_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     line = ["consumer-groups", "-b", "localhost:9", "--reset-offsets", "--group", "g", "--topic", "a"]
-    assert _run.run(cli.root, [*line, "--shift-by", "9223372036854775808"], "kafka-tools") == 2
+    assert running.run(cli.root, [*line, "--shift-by", "9223372036854775808"], "kafka-tools") == 2
     assert "--shift-by" in capsys.readouterr().err
 
 
 def test_kafkas_own_spellings_reach_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     for spelling in ("kafka-topics", "kafka-topics.sh", "topics"):
-        assert _run.run(cli.root, [spelling, "--help"], "kafka-tools") == 0
+        assert running.run(cli.root, [spelling, "--help"], "kafka-tools") == 0
         assert "Create, list, describe" in capsys.readouterr().out
 
 
@@ -109,7 +110,7 @@ def servers() -> Iterator[str]:
 
     with EmbeddedBroker() as broker:
         assert (
-            _run.run(
+            running.run(
                 cli.load("topics"), ["-b", broker.bootstrap_servers, "--create", "--topic", "orders"], "kafka-topics"
             )
             == 0

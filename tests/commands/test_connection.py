@@ -6,7 +6,7 @@ import pytest
 
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.clock import ManualClock
-from kafka_tools.commands._options import Connection
+from kafka_tools.commands.options import Connection
 from kafka_tools.errors import ConfigError, UsageError
 
 

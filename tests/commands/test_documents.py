@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.commands._documents import check, parse, read_delete_records, schema
+from kafka_tools.commands.documents import check, parse, read_delete_records, schema
 from kafka_tools.errors import InputError
 from kafka_tools.values import TopicPartition
 

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from kafka_tools.commands import _run
+from kafka_tools.commands import running
 from kafka_tools.errors import ConnectFailed
 from kafka_tools.protocol.schema import Struct
 from kafka_tools.values import Node
@@ -97,10 +97,10 @@ def test_no_command_lets_a_broker_command_the_terminal(hosts: bool, code: int | 
 
 
 def test_hints_notes_and_tracebacks_are_escaped_as_messages_are(capsys) -> None:
-    _run.complain("kafka-x", f"host {ATTACK}", f"broker advertises {ATTACK}")
-    _run.note(f"\nleft out: {ATTACK}", f"and {ATTACK}")
+    running.complain("kafka-x", f"host {ATTACK}", f"broker advertises {ATTACK}")
+    running.note(f"\nleft out: {ATTACK}", f"and {ATTACK}")
     error = ConnectFailed(f"cannot reach {ATTACK}", hint=f"see {ATTACK}")
-    _run._report(error, "kafka-x", debug=True)
+    running._report(error, "kafka-x", debug=True)
     err = capsys.readouterr().err
     assert not OBEYED.search(err), err
     starts = [

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from kafka_tools import cli
-from kafka_tools.commands import _run
+from kafka_tools.commands import running
 
 
 class Ended(NamedTuple):
@@ -37,7 +37,7 @@ def run(servers: str, capsys: pytest.CaptureFixture[str]) -> Run:
     def ended(name: str, *arguments: object, connect: bool = True) -> Ended:
         address = ["--bootstrap-server", servers] if connect else []
         words = [*map(str, arguments), *address]
-        status = _run.run(cli.load(name), words, f"kafka-{name}")
+        status = running.run(cli.load(name), words, f"kafka-{name}")
         return Ended(status, *capsys.readouterr())
 
     return ended
@@ -204,10 +204,10 @@ def test_a_release_without_topic_ids_is_told_so(capsys: pytest.CaptureFixture[st
     with EmbeddedBroker(release="2.2") as broker:
         address = ["--bootstrap-server", broker.bootstrap_servers]
         new = ["--create", "--topic", "t", "--partitions", "1", "--replication-factor", "1"]
-        assert _run.run(cli.load("topics"), [*new, *address], "kafka-topics") == 0
+        assert running.run(cli.load("topics"), [*new, *address], "kafka-topics") == 0
         capsys.readouterr()
         given = ["--describe", "--topic-id", "AAAAAAAAAAAAAAAAAAAAAQ"]
-        assert _run.run(cli.load("topics"), [*given, *address], "kafka-topics") == 1
+        assert running.run(cli.load("topics"), [*given, *address], "kafka-topics") == 1
     assert capsys.readouterr() == (
         "",
         "kafka-topics: the topics of this cluster have no ids (Kafka 2.8 brought them)\n  give --topic NAME\n",
@@ -340,7 +340,7 @@ def test_a_dead_address_is_named_within_the_timeout(
     capsys: pytest.CaptureFixture[str], free_port: Callable[[], int]
 ) -> None:
     address = f"127.0.0.1:{free_port()}"
-    status = _run.run(cli.load("topics"), ["--list", "-b", address, "--timeout", "2s"], "kafka-topics")
+    status = running.run(cli.load("topics"), ["--list", "-b", address, "--timeout", "2s"], "kafka-topics")
     out, err = capsys.readouterr()
     assert (status, out) == (1, "")
     assert address in err
@@ -353,7 +353,7 @@ def test_settings_come_from_the_file_and_unknown_ones_are_named(
 ) -> None:
     path = tmp_path / "client.properties"
     path.write_text(f"bootstrap.servers={servers}\nno.such.setting=1\n", encoding="utf-8")
-    assert _run.run(cli.load("topics"), ["--list", "--command-config", str(path)], "kafka-topics") == 0
+    assert running.run(cli.load("topics"), ["--list", "--command-config", str(path)], "kafka-topics") == 0
     assert "no.such.setting" in capsys.readouterr().err
 
 

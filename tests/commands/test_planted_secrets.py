@@ -18,7 +18,7 @@ import click
 import pytest
 
 from kafka_tools import cli
-from kafka_tools.commands import _run
+from kafka_tools.commands import running
 from tests.commands.planted import PLAIN, Place, Plants, Way, as_file, bad_ways, good_ways, prints_of
 from tests.commands.planted import WORDS as SECRETS
 from tests.net import stores
@@ -163,7 +163,7 @@ def run(
         name, *below = path.split()
         diagnosis = [flag for flag in ("--trace", "--debug") if flag in options(path) and flag not in words]
         caplog.clear()
-        status = _run.run(cli.load(name), [*below, *words, *diagnosis], f"kafka-{name}")
+        status = running.run(cli.load(name), [*below, *words, *diagnosis], f"kafka-{name}")
         out, err = capsys.readouterr()
         log = "\n".join(f"{record.getMessage()} {record.exc_text or ''}" for record in list(caplog.records))
         assert plants.found_in(err) == [], (path, words, err)

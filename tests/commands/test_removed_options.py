@@ -6,15 +6,15 @@ import click
 import pytest
 
 from kafka_tools import cli
-from kafka_tools.commands import _run
-from kafka_tools.commands._removed_options import REMOVED
+from kafka_tools.commands import running
+from kafka_tools.commands.removed_options import REMOVED
 
 GONE = [(command, option) for command, options in REMOVED.items() for option in options]
 
 
 def complaint(command: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """The first line on stderr of a command line that is wrong."""
-    assert _run.run(cli.load(command.removeprefix("kafka-")), arguments, command) == 2
+    assert running.run(cli.load(command.removeprefix("kafka-")), arguments, command) == 2
     out, err = capsys.readouterr()
     assert out == ""
     line: str = err.splitlines()[0]

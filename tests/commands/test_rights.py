@@ -9,7 +9,7 @@ import pytest
 
 from kafka_tools import cli
 from kafka_tools.broker_embedded import EmbeddedBroker, handlers
-from kafka_tools.commands import _run
+from kafka_tools.commands import running
 from kafka_tools.errors import BrokerError
 from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.rights import NEEDED, name_what_is_missing, needed
@@ -41,7 +41,7 @@ def run(secured: str, capsys: pytest.CaptureFixture[str]) -> Run:
         words = ["--bootstrap-server", secured, "--command-property", "security.protocol=SASL_PLAINTEXT"]
         words += ["--command-property", "sasl.mechanism=PLAIN"]
         words += ["--command-property", f'sasl.jaas.config={jaas} password="{user}-secret";']
-        status = _run.run(cli.load(name), [*arguments, *words], f"kafka-{name}")
+        status = running.run(cli.load(name), [*arguments, *words], f"kafka-{name}")
         out, err = capsys.readouterr()
         return status, out, err
 
@@ -79,7 +79,7 @@ def test_an_empty_list_says_that_rights_may_be_missing(run: Run, name: str, what
 def test_an_empty_list_of_who_sees_everything_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with EmbeddedBroker() as broker:
         for name in ("topics", "consumer-groups"):
-            assert _run.run(cli.load(name), ["--list", "-b", broker.bootstrap_servers], f"kafka-{name}") == 0
+            assert running.run(cli.load(name), ["--list", "-b", broker.bootstrap_servers], f"kafka-{name}") == 0
     assert capsys.readouterr().err == ""
 
 

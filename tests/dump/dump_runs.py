@@ -7,18 +7,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kafka_tools.commands import _run
-from kafka_tools.commands.dump_log import PROGRAM, command
+from kafka_tools.commands import running
+from kafka_tools.commands.logs.dump_log import PROGRAM, command
 from kafka_tools.records.build import build_batch
 from tests.dump.test_golden import output
 
-MAIN = (sys.executable, "-c", "from kafka_tools.commands.dump_log import main; main()")
+MAIN = (sys.executable, "-c", "from kafka_tools.commands.logs.dump_log import main; main()")
 
 
 def run(*arguments: str) -> tuple[int, str, list[str]]:
     """(status, stdout, lines of stderr)."""
     with output() as (stdout, stderr):
-        status = _run.run(command, list(arguments), PROGRAM)
+        status = running.run(command, list(arguments), PROGRAM)
         return status, stdout.data().decode(), stderr.data().decode().splitlines()
 
 

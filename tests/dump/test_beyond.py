@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.commands.dump_log import PROGRAM
+from kafka_tools.commands.logs.dump_log import PROGRAM
 from kafka_tools.dump import walk
 from kafka_tools.dump.ranges import Position, offset_range, position, time_range
 from kafka_tools.errors import UsageError

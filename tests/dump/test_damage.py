@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_tools.commands import _run
-from kafka_tools.commands.dump_log import PROGRAM, command
+from kafka_tools.commands import running
+from kafka_tools.commands.logs.dump_log import PROGRAM, command
 from kafka_tools.dump import walk
 from kafka_tools.records.build import build_batch
 from tests.corpus.golden import case, files
@@ -37,7 +37,7 @@ DECODERS = {
 def dump(*arguments: str) -> tuple[int, bytes, list[str]]:
     """(status, stdout, lines of stderr) of a run; what no run may show is asserted here."""
     with output() as (stdout, stderr):
-        status = _run.run(command, list(arguments), PROGRAM)
+        status = running.run(command, list(arguments), PROGRAM)
         out, lines = stdout.data(), stderr.data().decode().splitlines()
     assert status in (0, 1), lines
     for line in lines:
@@ -116,7 +116,7 @@ def log_of(tmp_path: Path, data: bytes) -> str:
 
 BATCH = build_batch([(1, b"key", b"value", ())])
 NAME = b"00000000000000000000.log\n"
-MAIN = (sys.executable, "-c", "from kafka_tools.commands.dump_log import main; main()")
+MAIN = (sys.executable, "-c", "from kafka_tools.commands.logs.dump_log import main; main()")
 
 
 @pytest.mark.parametrize(

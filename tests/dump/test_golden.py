@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from kafka_tools.commands import _run
-from kafka_tools.commands.dump_log import PROGRAM, command
+from kafka_tools.commands import running
+from kafka_tools.commands.logs.dump_log import PROGRAM, command
 from kafka_tools.dump import walk
 from tests.corpus.golden import Case, Run, cases
 
@@ -75,7 +75,7 @@ def output() -> Iterator[tuple[_Text, _Text]]:
 
 def replay(run: Run) -> tuple[int, bytes, str]:
     with output() as (stdout, stderr):
-        status = _run.run(command, list(run.args), PROGRAM)
+        status = running.run(command, list(run.args), PROGRAM)
         return status, stdout.data(), stderr.data().decode()
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kafka_tools.commands import _run
-from kafka_tools.commands.dump_log import PROGRAM, command
+from kafka_tools.commands import running
+from kafka_tools.commands.logs.dump_log import PROGRAM, command
 from kafka_tools.dump import walk
 from kafka_tools.records.build import build_batch
 from tests.corpus.golden import cases, files
@@ -51,7 +51,7 @@ def validators() -> dict[str, Any]:
 def run(*arguments: str, form: str = "jsonl") -> tuple[int, str, list[str]]:
     """(status, stdout, lines of stderr)."""
     with output() as (stdout, stderr):
-        status = _run.run(command, [*arguments, "-o", form], PROGRAM)
+        status = running.run(command, [*arguments, "-o", form], PROGRAM)
         return status, stdout.data().decode(), stderr.data().decode().splitlines()
 
 
@@ -263,7 +263,7 @@ def test_a_length_that_swallows_batches_hides_none_of_them(
 
 def _text(*arguments: str) -> tuple[int, str, list[str]]:
     with output() as (stdout, stderr):
-        status = _run.run(command, [*arguments], PROGRAM)
+        status = running.run(command, [*arguments], PROGRAM)
         return status, stdout.data().decode(), stderr.data().decode().splitlines()
 
 

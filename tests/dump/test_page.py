@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_tools.commands import _run
-from kafka_tools.commands.dump_log import PROGRAM, command
+from kafka_tools.commands import running
+from kafka_tools.commands.logs.dump_log import PROGRAM, command
 from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.records.build import build_batch
@@ -66,7 +66,7 @@ def prepare(folder: Path) -> None:
 def shown(line: str) -> str:
     """What a terminal shows of a run: the output, then what was on stderr."""
     with output() as (stdout, stderr):
-        _run.run(command, shlex.split(line)[1:], PROGRAM)
+        running.run(command, shlex.split(line)[1:], PROGRAM)
         return stdout.data().decode() + stderr.data().decode()
 
 

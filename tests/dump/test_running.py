@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from kafka_tools.clock import ManualClock
-from kafka_tools.commands import _run
-from kafka_tools.commands._dump_output import Output
-from kafka_tools.commands._interrupts import Interrupts
-from kafka_tools.commands.dump_log import PROGRAM, command
+from kafka_tools.commands import running
+from kafka_tools.commands.logs.dump_log import PROGRAM, command
+from kafka_tools.commands.logs.interrupts import Interrupts
+from kafka_tools.commands.logs.output import Output
 from kafka_tools.dump.endings import TextEnding
 from kafka_tools.dump.files import Dump, DumpOptions
 from kafka_tools.dump.follow import Follower
@@ -236,7 +236,7 @@ def test_a_terminal_gets_colours_and_no_control_characters(tmp_path: Path) -> No
 
 
 def test_a_bar_is_shown_only_to_somebody_who_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kafka_tools.commands import dump_log
+    from kafka_tools.commands.logs import dump_log
     from kafka_tools.output import progress
 
     path = str(log_of(tmp_path, batch(0)))
@@ -251,10 +251,10 @@ def test_a_bar_is_shown_only_to_somebody_who_waits(tmp_path: Path, monkeypatch: 
     assert run("--files", path)[0] == 0 and shown == []
     with output() as (_, stderr):
         monkeypatch.setattr(stderr, "isatty", lambda: True)
-        assert _run.run(command, ["--files", path], PROGRAM) == 0 and shown == []
+        assert running.run(command, ["--files", path], PROGRAM) == 0 and shown == []
         monkeypatch.setattr(dump_log, "_BAR_FROM_BYTES", 1)
         monkeypatch.setattr(dump_log, "_MIB", 1)
-        assert _run.run(command, ["--files", path], PROGRAM) == 0
+        assert running.run(command, ["--files", path], PROGRAM) == 0
     assert shown == [(os.path.getsize(path), os.path.getsize(path))]
 
 
@@ -273,7 +273,7 @@ def test_the_script_and_the_command_are_the_same(start: tuple[str, ...], log: st
     ended = subprocess.run([*start, *arguments], capture_output=True, encoding="utf-8", timeout=60)
     assert ended.stdout == run(*arguments)[1] and ended.stdout.count("| offset:") == 2
     ended = subprocess.run([*start, *arguments, "--version"], capture_output=True, encoding="utf-8", timeout=60)
-    assert (ended.returncode, ended.stdout) == (0, f"{_run.version_line()}\n")
+    assert (ended.returncode, ended.stdout) == (0, f"{running.version_line()}\n")
 
 
 @pytest.mark.req("DL-2")

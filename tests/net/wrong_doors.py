@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from kafka_tools import cli
-from kafka_tools.commands import _run
+from kafka_tools.commands import running
 
 LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="admin" password="wrong";'
 SASL = {"sasl.mechanism": "PLAIN", "sasl.jaas.config": LOGIN}
@@ -83,7 +83,7 @@ def check(door: Door, address: str, command: str, capsys: pytest.CaptureFixture[
     place = 1 if name in ("cluster", "features", "metadata-quorum") else 0
     arguments[place:place] = given
     began_s = time.monotonic()
-    status = _run.run(cli.load(name), arguments, f"kafka-{name}")
+    status = running.run(cli.load(name), arguments, f"kafka-{name}")
     took_s = time.monotonic() - began_s
     out, err = capsys.readouterr()
     said = " ".join(err.split())

@@ -18,8 +18,8 @@ import yaml
 
 from kafka_tools import cli
 from kafka_tools.admin.client import AdminClient
-from kafka_tools.commands import _run
-from kafka_tools.commands._options import OutputOption
+from kafka_tools.commands import running
+from kafka_tools.commands.options import OutputOption
 from kafka_tools.output import rows as rows_module
 from kafka_tools.output.csv_doc import cell as csv_cell
 from kafka_tools.output.kinds import KINDS
@@ -94,7 +94,7 @@ def servers() -> Iterator[str]:
             "consumer-groups --reset-offsets --group live --topic orders --to-earliest --execute",
         ):
             name, *words = line.split()
-            assert _run.run(cli.load(name), [*words, "-b", address], f"kafka-{name}") == 0
+            assert running.run(cli.load(name), [*words, "-b", address], f"kafka-{name}") == 0
         settings = {"group.id": "live"}
         with Consumer(ClientConfig.load(bootstrap_servers=address, properties=settings)) as consumer:
             consumer.subscribe(["orders"])
@@ -139,7 +139,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     def typed(line: str, address: str | None, *more: str) -> int:
         name, *words = line.split()
         where = ["-b", address] if address else []
-        return _run.run(cli.load(name), [*words, *where, *more], f"kafka-{name}")
+        return running.run(cli.load(name), [*words, *where, *more], f"kafka-{name}")
 
     def ended(case: Case, form: str | None, address: str | None, *more: str) -> Ended:
         number = next(NUMBERS)

@@ -16,7 +16,7 @@ pytest.importorskip("pyspark", reason="the Spark packages are not installed")
 import click
 from click.testing import CliRunner
 
-from kafka_tools.commands import audit as audit_command
+from kafka_tools.commands.logs import audit as audit_command
 from kafka_tools.errors import InputError
 from kafka_tools.spark.audit import AuditOptions, audit
 from tests.corpus.golden import case, golden_root

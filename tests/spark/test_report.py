@@ -199,7 +199,7 @@ def test_findings_come_with_the_command_to_type(found: AuditFinding, expected: s
 def test_the_dump_command_shows_what_was_found() -> None:
     from click.testing import CliRunner
 
-    from kafka_tools.commands.dump_log import command as dump_log
+    from kafka_tools.commands.logs.dump_log import command as dump_log
 
     (found,) = (each for each in golden("corrupt-flip-crc-none43").findings if each.severity == "error")
     line = command(found)

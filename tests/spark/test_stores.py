@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 
-from kafka_tools.commands import audit as audit_command
+from kafka_tools.commands.logs import audit as audit_command
 from kafka_tools.errors import InputError
 from kafka_tools.records.build import build_batch
 from kafka_tools.spark import files, store_copy

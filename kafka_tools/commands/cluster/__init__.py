@@ -1,0 +1,1 @@
+"""Commands about the cluster itself: brokers, controllers, features, client metrics."""

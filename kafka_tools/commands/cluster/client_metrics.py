@@ -1,0 +1,161 @@
+"""``kafka-client-metrics``: which metrics clients push to brokers (KIP-714; Kafka's ClientMetricsCommand)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options import (
+    Command,
+    Connection,
+    connection_options,
+    one_of,
+    only_with,
+    option,
+    output_options,
+)
+from kafka_tools.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.output.rows import Row
+
+RESOURCE_TYPE = "client-metrics"
+SETTINGS = {"interval": "interval.ms", "match": "match", "metrics": "metrics"}
+"""Option -> config of the resource."""
+
+
+@click.command(name="kafka-client-metrics", cls=Command)
+@option("--list", "list", is_flag=True, section="Actions", help="List the subscriptions.")
+@option("--describe", is_flag=True, section="Actions", help="Show one subscription or all.")
+@option("--alter", is_flag=True, section="Actions", help="Make or change a subscription.")
+@option("--delete", is_flag=True, section="Actions", help="Delete a subscription.")
+@option("--name", metavar="NAME", help="The subscription.")
+@option("--generate-name", is_flag=True, help="With --alter: a new subscription with a random name.")
+@option("--metrics", metavar="PREFIX,...", allow_empty=True, help="Metrics by their prefixes; * is all, nothing none.")
+@option("--interval", metavar="MS", allow_empty=True, help="How often clients push; nothing resets it.")
+@option(
+    "--match",
+    metavar="K=V,...",
+    allow_empty=True,
+    help="Which clients, for example client_id=app-.*",
+)
+@connection_options(controllers=True)
+@output_options(
+    {
+        "list": "client-metrics-names",
+        "describe": "client-metrics",
+        "alter": "changed-client-metrics",
+        "delete": "changed-client-metrics",
+    }
+)
+@click.pass_context
+def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+    """Show and change which metrics clients push."""
+    action = one_of(context, "list", "describe", "alter", "delete")
+    only_with(context, action, {"generate_name": ["alter"], **{name: ["alter"] for name in SETTINGS}})
+    name = given["name"]
+    if action == "alter" and bool(name) == given["generate_name"]:
+        raise UsageError("--alter needs one of --name and --generate-name")
+    if action == "delete" and not name:
+        raise UsageError("--delete needs --name")
+    changes = {config: given[option] for option, config in SETTINGS.items() if given[option] is not None}
+    if action == "alter" and not changes:
+        raise UsageError("--alter needs at least one of --metrics, --interval, --match")
+    connection.check()
+    with connection.admin() as admin:
+        if action == "alter":
+            return _alter(admin, name or _new_name(), changes, output_format)
+        if action == "delete":
+            return _delete(admin, name, output_format)
+        return _list(admin, output_format) if action == "list" else _describe(admin, name, output_format)
+
+
+def main() -> NoReturn:
+    """Entry of the ``kafka-client-metrics`` console script."""
+    running.main(command, "kafka-client-metrics")
+
+
+def _new_name() -> str:
+    import uuid
+
+    from kafka_tools.values import uuid_text
+
+    return uuid_text(uuid.uuid4())
+
+
+def _names(admin: AdminClient) -> list[str]:
+    return sorted(resource.name for resource in admin.list_config_resources([RESOURCE_TYPE]))
+
+
+def _alter(admin: AdminClient, name: str, changes: dict[str, str], form: str | None) -> int:
+    from kafka_tools.admin.client import ConfigChange, ConfigResource
+
+    listed = [
+        ConfigChange(config, "set", value) if value else ConfigChange(config, "delete", None)
+        for config, value in changes.items()
+    ]
+    with running.about(name):
+        admin.alter_configs_incremental({ConfigResource(RESOURCE_TYPE, name): listed}).raise_any()
+    if form is None:
+        running.emit(f"Altered client metrics config for {name}.\n")
+    return _changed(name, "altered", form)
+
+
+def _delete(admin: AdminClient, name: str, form: str | None) -> int:
+    from kafka_tools.admin.client import ConfigChange, ConfigResource
+
+    resource = ConfigResource(RESOURCE_TYPE, name)
+    with running.about(name):
+        if name not in _names(admin):
+            raise InputError(f"The client metric resource {name} doesn't exist.")
+        entries = admin.describe_configs([resource])[resource].get()
+        changes = [ConfigChange(entry.name, "delete", None) for entry in entries]
+        if changes:
+            admin.alter_configs_incremental({resource: changes}).raise_any()
+    if form is None:
+        running.emit(f"Deleted client metrics config for {name}.\n")
+    return _changed(name, "deleted", form)
+
+
+def _changed(name: str, result: str, form: str | None) -> int:
+    from kafka_tools.output.rows import Rows
+
+    return running.finish(Rows("changed-client-metrics", [{"name": name, "result": result}]), form)
+
+
+def _list(admin: AdminClient, form: str | None) -> int:
+    from kafka_tools.output.rows import Rows
+
+    names = _names(admin)
+    if form is None:
+        running.emit("\n".join(names) + "\n")
+    return running.finish(Rows("client-metrics-names", [{"name": name} for name in names]), form)
+
+
+def _describe(admin: AdminClient, name: str | None, form: str | None) -> int:
+    from kafka_tools.admin.client import ConfigResource
+    from kafka_tools.output.rows import ItemError, Rows
+
+    names = _names(admin)
+    if name is not None:
+        names = [each for each in names if each == name]
+    outcomes = admin.describe_configs([ConfigResource(RESOURCE_TYPE, each) for each in names]) if names else {}
+    rows: list[Row] = []
+    errors = []
+    for resource, outcome in outcomes.items():
+        if outcome.error is not None:
+            errors.append(ItemError.of(resource.name, outcome.error))
+            continue
+        entries = sorted(outcome.get(), key=lambda entry: entry.name)
+        rows.append({"name": resource.name, "configs": {entry.name: entry.value for entry in entries}})
+    if name is not None and not outcomes:
+        text = f"The client metric resource {name} doesn't exist and doesn't have dynamic config."
+        errors.append(ItemError(name, None, text))
+    if form is None:
+        for row in rows:
+            lines = "".join(f"  {key}={value}\n" for key, value in row["configs"].items())
+            running.emit(f"Client metrics configs for {row['name']} are:\n{lines}")
+    return running.finish(Rows("client-metrics", rows, errors), form)

@@ -1,0 +1,91 @@
+"""``kafka-cluster``: the id and the endpoints of a cluster, and brokers to forget (Kafka's ClusterTool)."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options import (
+    Command,
+    Connection,
+    Group,
+    connection_options,
+    option,
+    output_options,
+)
+from kafka_tools.errors import UsageError
+
+
+@click.group(name="kafka-cluster", cls=Group, no_args_is_help=False)
+def command() -> None:
+    """Show a cluster's id and its endpoints."""
+
+
+@command.command(name="cluster-id", cls=Command)
+@connection_options(controllers=True, short=True)
+@output_options("cluster-id")
+def cluster_id(connection: Connection, output_format: str | None) -> int:
+    """Print the id of the cluster."""
+    from kafka_tools.output import kafka_text
+    from kafka_tools.output.rows import Rows
+
+    with connection.admin() as admin:
+        value = admin.describe_cluster().cluster_id
+    if output_format is None:
+        running.emit(kafka_text.cluster_id(value))
+    return running.finish(Rows("cluster-id", [{"cluster_id": value}]), output_format)
+
+
+@command.command(name="list-endpoints", cls=Command)
+@option("--include-fenced-brokers", is_flag=True, help="Also brokers that are registered but fenced.")
+@connection_options(controllers=True, short=True)
+@output_options("endpoints")
+def list_endpoints(include_fenced_brokers: bool, connection: Connection, output_format: str | None) -> int:
+    """List the brokers, or with --bootstrap-controller the controllers."""
+    from kafka_tools.output import kafka_text
+    from kafka_tools.output.rows import Rows
+
+    controllers = connection.bootstrap_controller is not None
+    if include_fenced_brokers and controllers:
+        raise UsageError("--include-fenced-brokers only goes with --bootstrap-server")
+    with connection.admin() as admin:
+        cluster = admin.describe_cluster(include_fenced_brokers=include_fenced_brokers)
+    rows = [_endpoint(node, cluster, controllers) for node in sorted(cluster.nodes, key=lambda node: node.id)]
+    if output_format is None:
+        running.emit(kafka_text.endpoints(rows, controllers))
+    return running.finish(Rows("endpoints", rows), output_format)
+
+
+@command.command(name="unregister", cls=Command)
+@option("-i", "--id", "broker_id", type=int, required=True, metavar="ID", help="The broker that is gone for good.")
+@connection_options(controllers=True, short=True)
+@output_options("unregistered-brokers")
+def unregister(broker_id: int, connection: Connection, output_format: str | None) -> int:
+    """Make a KRaft cluster forget a broker."""
+    from kafka_tools.output.rows import Rows
+
+    if not 0 <= broker_id < 2**31:
+        raise UsageError("--id: a number from 0 on is expected")
+    with running.about(broker_id), connection.admin() as admin:
+        admin.unregister_broker(broker_id)
+    if output_format is None:
+        running.emit(f"Broker {broker_id} is no longer registered.\n")
+    return running.finish(Rows("unregistered-brokers", [{"id": broker_id, "result": "unregistered"}]), output_format)
+
+
+def main() -> NoReturn:
+    """Entry of the ``kafka-cluster`` console script."""
+    running.main(command, "kafka-cluster")
+
+
+def _endpoint(node: Any, cluster: Any, controller: bool) -> dict[str, Any]:
+    return {
+        "id": node.id,
+        "host": node.host,
+        "port": node.port,
+        "rack": node.rack,
+        "state": None if controller else "fenced" if node.id in cluster.fenced else "unfenced",
+        "endpoint_type": "controller" if controller else "broker",
+    }

@@ -1,0 +1,218 @@
+"""``kafka-features``: feature levels of a cluster (KIP-584, KIP-1022; Kafka's FeatureCommand)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.cluster import feature_levels
+from kafka_tools.commands.options import Command, Connection, Group, connection_options, option, output_options
+from kafka_tools.errors import UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.features import FeatureUpdate
+
+
+@click.group(name="kafka-features", cls=Group)
+def command() -> None:
+    """Show and change the feature levels of a cluster."""
+
+
+@command.command(name="describe", cls=Command)
+@option("--node-id", type=int, metavar="ID", help="As this node tells them, in place of any.")
+@connection_options(controllers=True)
+@output_options("features")
+def describe(node_id: int | None, connection: Connection, output_format: str | None) -> int:
+    """Show which levels are supported and which are in force."""
+    from kafka_tools.output.rows import Rows
+
+    with connection.admin() as admin:
+        features = admin.describe_features(node_id)
+    rows = []
+    for name in sorted(features.supported):
+        low, high = features.supported[name]
+        finalized = features.finalized.get(name, (0, 0))[1]
+        rows.append(
+            {
+                "feature": name,
+                "supported_min": feature_levels.level_text(name, low),
+                "supported_max": feature_levels.level_text(name, high),
+                "finalized": feature_levels.level_text(name, finalized),
+                "supported_min_level": low,
+                "supported_max_level": high,
+                "finalized_level": finalized,
+                "epoch": features.epoch,
+            }
+        )
+    if output_format is None:
+        from kafka_tools.output.kafka_quorum_text import feature_lines
+
+        running.emit(feature_lines(rows))
+    return running.finish(Rows("features", rows), output_format)
+
+
+@command.command(name="upgrade", cls=Command)
+@option("--feature", metavar="NAME=LEVEL", multiple=True, help="A feature and its new level. May be repeated.")
+@option("--metadata", metavar="VERSION", help="Older form of --feature metadata.version: 3.9-IV0, or a release.")
+@option("--release-version", metavar="VERSION", help="Every feature as this release has it.")
+@option("--dry-run", is_flag=True, help="Let the cluster check it, and change nothing.")
+@connection_options(controllers=True)
+@output_options("changed-features")
+def upgrade(
+    feature: tuple[str, ...],
+    metadata: str | None,
+    release_version: str | None,
+    dry_run: bool,
+    connection: Connection,
+    output_format: str | None,
+) -> int:
+    """Raise the levels of features."""
+    levels = _levels(feature, metadata, release_version, upgrade=True)
+    return _update("upgrade", levels, 1, dry_run, connection, output_format)
+
+
+@command.command(name="downgrade", cls=Command)
+@option("--feature", metavar="NAME=LEVEL", multiple=True, help="A feature and its new level. May be repeated.")
+@option("--metadata", metavar="VERSION", help="Older form of --feature metadata.version: 3.9-IV0, or a release.")
+@option("--release-version", metavar="VERSION", help="Every feature as this release has it.")
+@option("--unsafe", is_flag=True, help="Also if metadata is lost by it.")
+@option("--dry-run", is_flag=True, help="Let the cluster check it, and change nothing.")
+@connection_options(controllers=True)
+@output_options("changed-features")
+def downgrade(
+    feature: tuple[str, ...],
+    metadata: str | None,
+    release_version: str | None,
+    unsafe: bool,
+    dry_run: bool,
+    connection: Connection,
+    output_format: str | None,
+) -> int:
+    """Lower the levels of features."""
+    levels = _levels(feature, metadata, release_version, upgrade=False)
+    return _update("downgrade", levels, 3 if unsafe else 2, dry_run, connection, output_format)
+
+
+@command.command(name="disable", cls=Command)
+@option("--feature", metavar="NAME", multiple=True, help="A feature. May be repeated.")
+@option("--unsafe", is_flag=True, help="Also if metadata is lost by it.")
+@option("--dry-run", is_flag=True, help="Let the cluster check it, and change nothing.")
+@connection_options(controllers=True)
+@output_options("changed-features")
+def disable(
+    feature: tuple[str, ...], unsafe: bool, dry_run: bool, connection: Connection, output_format: str | None
+) -> int:
+    """Set the levels of features to 0."""
+    if len(set(feature)) < len(feature):
+        raise UsageError("a feature was specified more than once")
+    return _update("disable", dict.fromkeys(feature, 0), 3 if unsafe else 2, dry_run, connection, output_format)
+
+
+@command.command(name="version-mapping", cls=Command)
+@option("--release-version", metavar="VERSION", help="3.9-IV0, or a release; default is the newest one.")
+@output_options("feature-levels")
+def version_mapping(release_version: str | None, output_format: str | None) -> int:
+    """Show which feature levels go with a release. Asks no cluster."""
+    from kafka_tools.output.rows import Rows
+
+    name = release_version or feature_levels.METADATA_VERSIONS[feature_levels.LATEST_PRODUCTION]
+    levels = feature_levels.of_release(feature_levels.metadata_level(name))
+    if output_format is not None:
+        rows = [{"feature": feature, "level": level} for feature, level in levels.items()]
+        return running.finish(Rows("feature-levels", rows), output_format)
+    for feature, level in levels.items():
+        named = f" ({name})" if feature == feature_levels.METADATA_VERSION else ""
+        running.emit(f"{feature}={level}{named}\n")
+    return 0
+
+
+@command.command(name="feature-dependencies", cls=Command)
+@option("--feature", metavar="NAME=LEVEL", multiple=True, required=True, help="A level of a feature. May be repeated.")
+@output_options("feature-dependencies")
+def feature_dependencies(feature: tuple[str, ...], output_format: str | None) -> int:
+    """Show which other features a level needs. Asks no cluster."""
+    from kafka_tools.output.rows import Rows
+
+    found = [(name, level, feature_levels.dependencies(name, level)) for name, level in map(_parsed, feature)]
+    if output_format is not None:
+        rows = [{"feature": name, "level": level, "requires": needs} for name, level, needs in found]
+        return running.finish(Rows("feature-dependencies", rows), output_format)
+    for name, level, needs in found:
+        if not needs:
+            running.emit(f"{_named(name, level)} has no dependencies.\n")
+            continue
+        running.emit(f"{_named(name, level)} requires:\n")
+        running.emit("".join(f"    {_named(other, needed)}\n" for other, needed in needs.items()))
+    return 0
+
+
+def main() -> NoReturn:
+    """Entry of the ``kafka-features`` console script."""
+    running.main(command, "kafka-features")
+
+
+def _named(feature: str, level: int) -> str:
+    if feature != feature_levels.METADATA_VERSION:
+        return f"{feature}={level}"
+    return f"{feature}={level} ({feature_levels.level_text(feature, level)})"
+
+
+def _parsed(text: str) -> tuple[str, int]:
+    name, equals, level = text.partition("=")
+    digits = level.strip()
+    if not equals:
+        raise UsageError(f"Can't parse feature=level string {text}: equals sign not found.")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 5 and int(digits) < 2**15):
+        raise UsageError(f"Can't parse feature=level string {text}: unable to parse {digits} as a short.")
+    return name.strip(), int(digits)
+
+
+def _levels(
+    features: tuple[str, ...], metadata: str | None, release_version: str | None, *, upgrade: bool
+) -> dict[str, int]:
+    """Feature -> new level. UsageError for options that exclude each other, InputError for an unknown version."""
+    if release_version is not None:
+        if metadata is not None or features:
+            raise UsageError("Can not specify `release-version` with other feature flags.")
+        levels = feature_levels.of_release(feature_levels.metadata_level(release_version))
+        return {name: level for name, level in levels.items() if level or not upgrade}
+    levels = {}
+    if metadata is not None:
+        running.note("`metadata` flag is deprecated and may be removed in a future release.")
+        levels[feature_levels.METADATA_VERSION] = feature_levels.metadata_level(metadata)
+    for name, level in map(_parsed, features):
+        if name in levels:
+            raise UsageError(f"Feature {name} was specified more than once.")
+        levels[name] = level
+    return levels
+
+
+def _update(
+    action: str, levels: dict[str, int], kind: int, dry_run: bool, connection: Connection, output_format: str | None
+) -> int:
+    from kafka_tools.admin.calls.features import FeatureUpdate
+    from kafka_tools.output.rows import ItemError, Rows
+
+    if not levels:
+        raise UsageError(f"You must specify at least one feature to {action}")
+    updates: dict[str, FeatureUpdate] = {name: FeatureUpdate(level, kind) for name, level in levels.items()}
+    with connection.admin() as admin:
+        outcomes = admin.update_features(updates, validate_only=dry_run)
+    rows, errors = [], []
+    for name in sorted(levels):
+        error = outcomes[name].error
+        target = "" if action == "disable" else f" to {levels[name]}"
+        if error is not None:
+            could = "Can not" if dry_run else "Could not"
+            text = f"{could} {action} {name}{target}. {getattr(error, 'broker_message', None) or error}"
+            errors.append(ItemError(name, ItemError.of(name, error).error, text))
+            continue
+        rows.append({"feature": name, "level": levels[name], "result": "checked" if dry_run else f"{action}d"})
+        if output_format is None:
+            running.emit(f"{name} {'can be' if dry_run else 'was'} {action}d{target}.\n")
+    status = running.finish(Rows("changed-features", rows, errors), output_format)
+    if errors:
+        running.note(f"{len(errors)} out of {len(levels)} operation(s) failed.")
+    return status

@@ -1,0 +1,185 @@
+"""``kafka-metadata-quorum``: the controllers of a KRaft cluster (KIP-595, KIP-853; Kafka's MetadataQuorumCommand)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options import Command, Connection, Group, connection_options, option, output_options
+from kafka_tools.errors import InputError, KafkaToolsError, UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
+    from kafka_tools.output.rows import Row
+
+
+@click.group(name="kafka-metadata-quorum", cls=Group)
+def command() -> None:
+    """Show and change the metadata quorum."""
+
+
+@command.command(name="describe", cls=Command)
+@option("--status", is_flag=True, help="A summary: leader, high watermark, lag, voters, observers.")
+@option("--replication", is_flag=True, help="How far each voter and observer is.")
+@option("--human-readable", is_flag=True, help="With --replication: how long ago in place of timestamps.")
+@connection_options(controllers=True)
+@output_options({"status": "quorum-status", "replication": "quorum-replication"})
+def describe(
+    status: bool, replication: bool, human_readable: bool, connection: Connection, output_format: str | None
+) -> int:
+    """Describe the metadata quorum."""
+    from kafka_tools.clock import SystemClock
+    from kafka_tools.output import kafka_quorum_text
+    from kafka_tools.output.rows import Rows
+
+    if status == replication:
+        raise UsageError("Give exactly one of --status, --replication.")
+    if human_readable and not replication:
+        raise UsageError("--human-readable only goes with --replication.")
+    with connection.admin() as admin:
+        quorum = admin.describe_quorum()
+        cluster_id = admin.describe_cluster().cluster_id if status else None
+    if status:
+        summary = _summary(quorum, cluster_id)
+        if output_format is None:
+            running.emit(kafka_quorum_text.status(summary))
+        return running.finish(Rows("quorum-status", [summary]), output_format)
+    rows = _replicas(quorum)
+    if output_format is None:
+        running.emit(kafka_quorum_text.replication(rows, SystemClock().now_ms() if human_readable else None))
+    return running.finish(Rows("quorum-replication", rows), output_format)
+
+
+@command.command(name="add-controller", cls=Command)
+@option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@connection_options(controllers=True)
+@output_options("changed-quorum")
+def add_controller(dry_run: bool, connection: Connection, output_format: str | None) -> int:
+    """Make a controller a voter; --command-config is its server.properties, read on its machine."""
+    from kafka_tools.commands.cluster.controller_settings import controller_of
+
+    if not connection.command_config:
+        raise UsageError("--command-config is needed: the configuration file of the controller that is to be added")
+    node_id, directory_id, endpoints = controller_of(connection.command_config)
+    if not dry_run:
+        with running.about(node_id), connection.admin() as admin:
+            admin.add_voter(node_id, directory_id, endpoints)
+    what = "DRY RUN of adding" if dry_run else "Added"
+    return _done("added", what, node_id, directory_id, endpoints, output_format, dry_run)
+
+
+@command.command(name="remove-controller", cls=Command)
+@option("-i", "--controller-id", type=int, required=True, metavar="ID", help="The controller.")
+@option("-d", "--controller-directory-id", required=True, metavar="ID", help="Its directory id.")
+@option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@connection_options(controllers=True)
+@output_options("changed-quorum")
+def remove_controller(
+    controller_id: int, controller_directory_id: str, dry_run: bool, connection: Connection, output_format: str | None
+) -> int:
+    """Make a voter an observer, before it is shut down for good."""
+    from kafka_tools.values import parse_uuid
+
+    if controller_id < 0:
+        raise UsageError("--controller-id: a number from 0 on is expected")
+    try:
+        directory_id = parse_uuid(controller_directory_id)
+    except InputError as error:
+        raise UsageError(f"--controller-directory-id: {error}") from error
+    connection.check()
+    if not dry_run:
+        with running.about(controller_id), connection.admin() as admin:
+            admin.remove_voter(controller_id, directory_id)
+    word = "DRY RUN of removing " if dry_run else "Removed "  # Kafka prints both blanks
+    return _done("removed", f"{word} KRaft", controller_id, directory_id, [], output_format, dry_run)
+
+
+def main() -> NoReturn:
+    """Entry of the ``kafka-metadata-quorum`` console script."""
+    running.main(command, "kafka-metadata-quorum")
+
+
+def _done(
+    result: str,
+    what: str,
+    node_id: int,
+    directory_id: Any,
+    endpoints: list[QuorumEndpoint],
+    form: str | None,
+    dry_run: bool,
+) -> int:
+    from kafka_tools.output.rows import Rows
+    from kafka_tools.values import format_address, uuid_text
+
+    texts = [f"{each.name}://{format_address(each.host, each.port)}" for each in endpoints]
+    if form is None:
+        listed = f" and endpoints: {', '.join(texts)}" if texts else ""
+        running.emit(f"{what} controller {node_id} with directory id {uuid_text(directory_id)}{listed}\n")
+    row = {
+        "node_id": node_id,
+        "directory_id": uuid_text(directory_id),
+        "endpoints": texts,
+        "result": "planned" if dry_run else result,
+    }
+    return running.finish(Rows("changed-quorum", [row]), form)
+
+
+def _leader(quorum: QuorumDescription) -> QuorumReplica:
+    for replica in quorum.voters:
+        if replica.replica_id == quorum.leader_id:
+            return replica
+    raise KafkaToolsError(f"the leader {quorum.leader_id} is not among the voters", hint="an election may be going on")
+
+
+def _summary(quorum: QuorumDescription, cluster_id: str | None) -> Row:
+    leader = _leader(quorum)
+    slowest = min(quorum.voters, key=lambda replica: replica.log_end_offset)
+    lag_ms: int | None = 0
+    if slowest is not leader:
+        known = leader.last_caught_up_ms is not None and slowest.last_caught_up_ms is not None
+        lag_ms = leader.last_caught_up_ms - slowest.last_caught_up_ms if known else None  # type: ignore[operator]
+    return {
+        "cluster_id": cluster_id,
+        "leader_id": quorum.leader_id,
+        "leader_epoch": quorum.leader_epoch,
+        "high_watermark": quorum.high_watermark,
+        "max_follower_lag": leader.log_end_offset - slowest.log_end_offset,
+        "max_follower_lag_ms": lag_ms,
+        "voters": [_member(quorum, replica) for replica in quorum.voters],
+        "observers": [_member(quorum, replica) for replica in quorum.observers],
+    }
+
+
+def _member(quorum: QuorumDescription, replica: QuorumReplica) -> Row:
+    from kafka_tools.values import format_address
+
+    known = quorum.nodes.get(replica.replica_id, ())
+    endpoints = [f"{each.name}://{format_address(each.host, each.port)}" for each in known]
+    return {"id": replica.replica_id, "directory_id": _directory(replica), "endpoints": endpoints}
+
+
+def _directory(replica: QuorumReplica) -> str | None:
+    from kafka_tools.values import ZERO_UUID, uuid_text
+
+    return None if replica.directory_id in (None, ZERO_UUID) else uuid_text(replica.directory_id)
+
+
+def _replicas(quorum: QuorumDescription) -> list[Row]:
+    leader = _leader(quorum)
+    listed = [(leader, "Leader")]
+    listed += [(replica, "Follower") for replica in quorum.voters if replica is not leader]
+    listed += [(replica, "Observer") for replica in quorum.observers]
+    return [
+        {
+            "node_id": replica.replica_id,
+            "directory_id": _directory(replica),
+            "log_end_offset": replica.log_end_offset,
+            "lag": leader.log_end_offset - replica.log_end_offset,
+            "last_fetch_ms": replica.last_fetch_ms,
+            "last_caught_up_ms": replica.last_caught_up_ms,
+            "status": status,
+        }
+        for replica, status in listed
+    ]

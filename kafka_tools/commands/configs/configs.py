@@ -1,0 +1,306 @@
+"""``kafka-configs``: show and change the configuration of topics, brokers, users, clients and more (ConfigCommand).
+
+Changes are incremental: what is not named stays. The Java tool prints its whole argument line, passwords included, when
+it fails; no message here repeats the value of a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.configs.names import EntityType, added_settings, deleted_keys, list_settings
+from kafka_tools.commands.live_names import group_names, topic_names
+from kafka_tools.commands.options import (
+    ARGUMENTS,
+    CONNECTION,
+    Command,
+    Connection,
+    connection_options,
+    option,
+    output_options,
+)
+from kafka_tools.commands.zookeeper_options import open_configs, zookeeper_options
+from kafka_tools.errors import UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.commands.configs.entities import Target
+    from kafka_tools.commands.configs.places import Place
+    from kafka_tools.output.rows import Rows
+
+_TYPES = ("topics", "clients", "users", "brokers", "broker-loggers", "ips", "client-metrics", "groups")
+_CHANGES = ("add_config", "add_config_file", "delete_config", "append_config", "subtract_config")
+DEPRECATED = (
+    "warning: --zookeeper is deprecated and will be removed, as ZooKeeper was from Kafka 4.0: "
+    "use --bootstrap-server where a broker runs"
+)
+
+
+@click.command(name="kafka-configs", cls=Command)
+@option("--describe", is_flag=True, section="Actions", help="Show the configuration.")
+@option("--alter", is_flag=True, section="Actions", help="Change the configuration.")
+@option("--all", "all", is_flag=True, help="With --describe also static and default values.")
+@option(
+    "--documentation",
+    is_flag=True,
+    help="With --describe and -o wide, json or yaml also what each config is for, in the broker's words.",
+)
+@option(
+    "--explain",
+    is_flag=True,
+    help="With --describe: which level of quotas wins for a user and a client, or an IP address, and why.",
+)
+@option(
+    "--add-config",
+    metavar="K=V,...",
+    shell_complete=added_settings,
+    help="Keys to set; brackets group commas: k1=v1,k2=[v1,v2]. k+=v appends to a list, k-=v takes from it.",
+)
+@option("--add-config-file", metavar="FILE", help="Properties file with keys to set; - reads standard input.")
+@option(
+    "--append-config",
+    metavar="K=V,...",
+    multiple=True,
+    shell_complete=list_settings,
+    help="Values to append to lists: k=v1,v2. What is there already stays once. May be repeated.",
+)
+@option(
+    "--subtract-config",
+    metavar="K=V,...",
+    multiple=True,
+    shell_complete=list_settings,
+    help="Values to take from lists: k=v1,v2. May be repeated.",
+)
+@option(
+    "--delete-config",
+    metavar="K,...",
+    multiple=True,
+    shell_complete=deleted_keys,
+    help="Keys to remove. May be repeated.",
+)
+@option(
+    "--dry-run",
+    is_flag=True,
+    help="With --alter: have the changes judged, show old and new value of each key, change nothing.",
+)
+@option(
+    "--entity-type",
+    type=EntityType(_TYPES),
+    multiple=True,
+    section="Entities",
+    help="Type of the entity. Repeats for the pair of a user and a client.",
+)
+@option("--entity-name", metavar="NAME", multiple=True, section="Entities", help="Name of the entity. May be repeated.")
+@option(
+    "--entity-default",
+    is_flag=True,
+    section="Entities",
+    help="The default entity of clients, users, brokers or ips, in place of --entity-name.",
+)
+@option("--topic", metavar="NAME", multiple=True, section="Entities", shell_complete=topic_names, help="A topic.")
+@option("--client", metavar="ID", multiple=True, section="Entities", help="A client id; with --user the pair.")
+@option("--client-defaults", is_flag=True, section="Entities", help="Default of all clients.")
+@option("--user", metavar="NAME", multiple=True, section="Entities", help="A user principal; with --client the pair.")
+@option("--user-defaults", is_flag=True, section="Entities", help="Default of all users.")
+@option("--broker", metavar="ID", multiple=True, section="Entities", help="A broker.")
+@option("--broker-defaults", is_flag=True, section="Entities", help="Default of all brokers.")
+@option("--broker-logger", metavar="ID", multiple=True, section="Entities", help="The log levels of a broker.")
+@option("--ip", metavar="ADDRESS", multiple=True, section="Entities", help="An IP address.")
+@option("--ip-defaults", is_flag=True, section="Entities", help="Default of all IP addresses.")
+@option("--group", metavar="ID", multiple=True, section="Entities", shell_complete=group_names, help="A group.")
+@option("--client-metrics", metavar="NAME", multiple=True, section="Entities", help="A subscription to client metrics.")
+@option("--force", is_flag=True, hidden=True, help="Never had an effect.")
+@option(
+    "--zk-release",
+    metavar="VERSION",
+    section=CONNECTION,
+    help="With --zookeeper the Kafka release of its brokers, 1.1 to 3.9, where none runs that could tell.",
+)
+@zookeeper_options
+@connection_options(controllers=True)
+@output_options({"": "configs", "dry_run": "config-changes", "explain": "effective-quotas"})
+@click.pass_context
+def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+    """Change configs for topics, clients, users, brokers dynamically.
+
+    Also for broker loggers, IP addresses, groups and client metrics. Options that name an entity repeat, for several
+    in one call. SCRAM credentials of a user are set with --add-config 'SCRAM-SHA-512=[iterations=8192,password=...]'.
+    """
+    from kafka_tools.commands.configs import alter
+    from kafka_tools.commands.configs.entities import targets
+
+    _check_actions(context, given)
+    chosen = targets(given, context.meta[ARGUMENTS], given["alter"])
+    changes = _changes(given)
+    if changes:
+        alter.check(chosen, changes)
+    with _place(connection, chosen, changes, given) as place:
+        if given["explain"]:
+            return _explain(place, chosen, output_format)
+        if given["dry_run"]:
+            return _plan(place, chosen, changes, output_format)
+        if given["alter"]:
+            return _alter(place, chosen, changes, output_format, given)
+        return _show(_described(place, chosen, given, output_format), given["all"], output_format)
+
+
+def main() -> NoReturn:
+    """Entry of the ``kafka-configs`` console script."""
+    running.main(command, "kafka-configs")
+
+
+def _check_actions(context: click.Context, given: dict[str, Any]) -> None:
+    """A usage error for options that do not go together."""
+    if not (given["describe"] or given["alter"]):
+        raise click.UsageError("Give one of --describe, --alter.", ctx=context)
+    if not given["alter"]:
+        if given["dry_run"]:
+            raise UsageError("--dry-run goes with --alter")
+        if any(given[name] for name in _CHANGES):
+            spelled = ", ".join(f"--{name.replace('_', '-')}" for name in _CHANGES if given[name])
+            raise UsageError(f"{spelled} goes with --alter")
+    elif given["explain"]:
+        raise UsageError("--explain goes with --describe alone")
+    elif given["dry_run"] and given["describe"]:
+        raise UsageError("--dry-run changes nothing that --describe beside it could show: leave one of them out")
+
+
+def _changes(given: dict[str, Any]) -> list[ConfigChange]:
+    """What to set, remove, append and subtract; UsageError for what does not fit together."""
+    if not given["alter"]:
+        return []
+    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.commands.configs.changes import (
+        parse_added_file,
+        parse_deleted,
+        parse_settings,
+        refuse_repeated,
+    )
+    from kafka_tools.commands.options import read_text
+
+    if not any(given[name] for name in _CHANGES):
+        raise UsageError(
+            "At least one of --add-config, --add-config-file, or --delete-config must be specified with --alter"
+        )
+    if given["add_config"] and given["add_config_file"]:
+        raise UsageError("Only one of --add-config or --add-config-file must be specified")
+    changes: list[ConfigChange] = []
+    if given["add_config"]:
+        changes += parse_settings(given["add_config"])
+    if given["add_config_file"]:
+        place = given["add_config_file"]
+        added = parse_added_file(read_text(place, "config file"), place)
+        changes += [ConfigChange(key, "set", value) for key, value in added.items()]
+    for text in given["append_config"]:
+        changes += parse_settings(text, "--append-config", "append")
+    for text in given["subtract_config"]:
+        changes += parse_settings(text, "--subtract-config", "subtract")
+    deleted = parse_deleted(given["delete_config"])
+    both = sorted({change.name for change in changes} & set(deleted))
+    if both:
+        raise UsageError(f"{', '.join(both)} cannot be added and deleted in one call")
+    refuse_repeated(changes)
+    if not changes and not deleted:
+        raise UsageError(f"{given['add_config_file']}: there is no config in it")
+    return changes + [ConfigChange(key, "delete") for key in deleted]
+
+
+@contextmanager
+def _place(
+    connection: Connection, chosen: list[Target], changes: list[ConfigChange], given: dict[str, Any]
+) -> Iterator[Place]:
+    """Where the configs are, for the ``with`` block."""
+    from kafka_tools.commands.configs.places import BrokerPlace, ZooKeeperPlace
+
+    if not given["zookeeper"]:
+        connection.check()
+        with connection.admin() as admin:
+            yield BrokerPlace(admin)
+        return
+    from kafka_tools.commands.configs import judge, zookeeper
+    from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS
+
+    if connection.names_brokers:
+        raise UsageError("--zookeeper and --bootstrap-server exclude each other: give one of them")
+    release = judge.stated_release(given["zk_release"]) if given["zk_release"] else None
+    zookeeper.check_types(chosen)
+    running.note(DEPRECATED)
+    with open_configs(given, connection.timeout_s, changing=given["alter"]) as configs, ExitStack() as stack:
+        place = ZooKeeperPlace(configs)
+        if any(change.operation != "delete" and change.name not in SCRAM_MECHANISMS for change in changes):
+            place.judge = stack.enter_context(judge.judging(configs, connection, release))
+        yield place
+
+
+def _alter(
+    place: Place, chosen: list[Target], changes: list[ConfigChange], output_format: str | None, given: dict[str, Any]
+) -> int:
+    """Make the changes; tell of each entity that was changed, or show what holds there now."""
+    from kafka_tools.commands.configs.places import failures, warn_of_unknown
+    from kafka_tools.output import kafka_text
+    from kafka_tools.output.rows import Rows
+
+    warning = warn_of_unknown(chosen, changes)
+    if warning:
+        running.note(warning)
+    ended = place.alter(chosen, changes)
+    changed = [target for target in chosen if ended[target] is None]
+    result = Rows("configs", [])
+    if output_format is None:
+        for target in changed:
+            running.emit(kafka_text.config_updated(target[0].type, target[0].name or ""))
+    if changed and (output_format is not None or given["describe"]):
+        result = _described(place, changed, given, output_format)
+    result = result._replace(errors=[*result.errors, *failures(ended, changes)])
+    return _show(result, given["all"], output_format)
+
+
+def _plan(place: Place, chosen: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
+    """Show what the changes would do."""
+    from kafka_tools.commands.configs import plan
+    from kafka_tools.commands.configs.places import warn_of_unknown
+    from kafka_tools.output.rows import Rows
+
+    warning = warn_of_unknown(chosen, changes)
+    if warning:
+        running.note(warning)
+    rows, errors = place.plan(chosen, changes)
+    if output_format is None:
+        running.emit(plan.as_text(rows))
+    return running.finish(Rows("config-changes", rows, errors), output_format)
+
+
+def _explain(place: Place, chosen: list[Target], output_format: str | None) -> int:
+    """Show which level of quotas wins."""
+    from kafka_tools.commands.configs import explain
+    from kafka_tools.output.rows import Rows
+
+    explain.check(chosen)
+    rows = explain.explain(chosen, place.quotas_of)
+    if output_format is None:
+        running.emit(explain.as_text(rows))
+    return running.finish(Rows("effective-quotas", rows), output_format)
+
+
+def _described(place: Place, chosen: list[Target], given: dict[str, Any], output_format: str | None) -> Rows:
+    documentation = given["documentation"] and output_format is not None
+    return place.describe(chosen, given["all"], documentation)
+
+
+def _show(result: Rows, show_all: bool, output_format: str | None) -> int:
+    """Print the configuration, in the form that is asked for, and what failed."""
+    from kafka_tools.commands.configs import rows as config_rows
+
+    if output_format is None:
+        running.emit(config_rows.as_kafka_text(result, show_all))
+    elif output_format == "wide":
+        from kafka_tools.output.config_table import tables
+
+        running.emit(tables(result.rows))
+        output_format = None
+    return running.finish(result, output_format)

@@ -1,0 +1,140 @@
+"""Names and values of configs that TAB offers and that a misspelt one is near to: Kafka 4.3.1's own tables.
+
+``shell_complete`` callbacks of options that take ``key=value`` or keys. A value is offered where Kafka only takes some.
+No cluster is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+_TABLES = {
+    "topics": "topic",
+    "brokers": "broker",
+    "groups": "group",
+    "client-metrics": "client_metrics",
+}
+_PACKAGE = "kafka_tools.config_definitions"
+_NEAR = 0.8
+"""How like a name must be to a known one to be offered for it, 0 to 1 (``difflib``)."""
+_CHOICES = re.compile(r"\[([a-zA-Z_]+(?:, [a-zA-Z_]+)*)\]")
+
+
+def topic_setting(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """``key=value`` of a topic, for ``kafka-topics --config``."""
+    return _settings("", incomplete, _table("topics"))
+
+
+def added_settings(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """``key=value,key=value`` of the entity on the line; the last pair is completed."""
+    done, comma, last = incomplete.rpartition(",")
+    return _settings(done + comma, last, _choices_of(context))
+
+
+def list_settings(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """``key=value,value`` of the lists of the entity on the line; the last value is completed."""
+    head, equals, values = incomplete.partition("=")
+    done, comma, last = values.rpartition(",")
+    choices = _choices_of(context, lists=True)
+    if equals and comma:
+        return _items(f"{head}={done},{each}" for each in choices.get(head, ()) if each.startswith(last))
+    return _settings("", incomplete, choices)
+
+
+def deleted_keys(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """``key,key`` of the entity on the line."""
+    done, comma, last = incomplete.rpartition(",")
+    return _items(done + comma + key for key in _choices_of(context) if key.startswith(last))
+
+
+def did_you_mean(names: Iterable[str], known: Iterable[str]) -> str | None:
+    """``did you mean flush.messages?`` for what is nearest to each unknown name; None where nothing is near."""
+    from difflib import get_close_matches
+
+    # quotas were once to be called producer.byte.rate (KIP-248), and configs are often typed with underscores
+    plain = {re.sub(r"[._-]", ".", each.lower()): each for each in known}
+    found = []
+    for name in names:
+        near = get_close_matches(re.sub(r"[._-]", ".", name.lower()), plain, n=2, cutoff=_NEAR)
+        found += [plain[each] for each in near if plain[each] != name]
+    return f"did you mean {' or '.join(dict.fromkeys(found))}?" if found else None
+
+
+def unknown_names(entity_type: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Those of ``names`` that Kafka 4.3.1 has not for topics, brokers, groups or client metrics; and all that it has.
+
+    Nothing is unknown for other types.
+    """
+    if entity_type not in _TABLES:
+        return [], []
+    table = import_module(f"{_PACKAGE}.{_TABLES[entity_type]}").TABLE
+    if entity_type != "brokers":
+        return [name for name in names if name not in table], [*table]
+    from kafka_tools.config_definitions.broker_names import broker_row
+
+    return [name for name in names if broker_row(name) is None], [*table]
+
+
+class EntityType(click.Choice[str]):
+    """One of the entity types; a misspelt one is answered with the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.choices:
+            near = did_you_mean([str(value)], self.choices)
+            listed = ", ".join(self.choices)
+            self.fail(f"'{value}' is no entity type: {near or f'one of {listed} is expected'}", param, ctx)
+        return str(value)
+
+
+def _settings(before: str, incomplete: str, choices: dict[str, list[str]]) -> list[CompletionItem]:
+    key, equals, value = incomplete.partition("=")
+    if equals:
+        return _items(f"{before}{key}={each}" for each in choices.get(key, ()) if each.startswith(value))
+    return _items(f"{before}{each}=" for each in choices if each.startswith(key))
+
+
+def _choices_of(context: click.Context, lists: bool = False) -> dict[str, list[str]]:
+    """Config key -> values to choose from, of the entity types that the line names so far; ``lists``: only of lists."""
+    from kafka_tools.commands.configs.changes import IP_QUOTAS, SCRAM_MECHANISMS, USER_QUOTAS
+    from kafka_tools.commands.configs.entities import SHORT, SHORT_DEFAULTS
+
+    given: dict[str, Any] = context.params
+    types = {*(given.get("entity_type") or ())}
+    types |= {kind for option, kind in {**SHORT, **SHORT_DEFAULTS}.items() if given.get(option)}
+    if types & {"users", "clients"}:
+        scram = SCRAM_MECHANISMS if types == {"users"} else {}
+        return {key: [] for key in (*USER_QUOTAS, *scram)}
+    if types == {"ips"}:
+        return {key: [] for key in IP_QUOTAS}
+    if types == {"broker-loggers"}:
+        return {"root": ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"]}
+    return _table(next(iter(types)), lists) if len(types) == 1 else {}
+
+
+def _table(entity_type: str, lists: bool = False) -> dict[str, list[str]]:
+    table = dict(import_module(f"{_PACKAGE}.{_TABLES[entity_type]}").TABLE)
+    if entity_type == "brokers":
+        # The others only change with a restart.
+        dynamic = import_module(f"{_PACKAGE}.dynamic")
+        changeable = dynamic.PER_BROKER | dynamic.CLUSTER_WIDE
+        table = {key: row for key, row in table.items() if key in changeable} | dynamic.THROTTLES
+    found = {}
+    for key, (kind, _default, allowed, *marks) in table.items():
+        if "internal" not in marks and (kind == "LIST" or not lists):
+            match = _CHOICES.fullmatch(allowed)
+            found[key] = match.group(1).split(", ") if match else ["true", "false"] if kind == "BOOLEAN" else []
+    return found
+
+
+def _items(values: Iterable[str]) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(value) for value in sorted(values)]

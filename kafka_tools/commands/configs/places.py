@@ -1,0 +1,145 @@
+"""Where configs are kept: behind a broker, or in the ZooKeeper of a cluster before 4.0. One interface for the command.
+
+``alter`` and ``plan`` do what can be done: what became of each target is a value, and ends as a line of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.commands.configs import alter as config_alter
+from kafka_tools.commands.configs import rows as config_rows
+from kafka_tools.commands.configs.alter import OF_ONE_TARGET, Ended
+from kafka_tools.commands.configs.entities import Entity, Target, target_text
+from kafka_tools.commands.configs.names import did_you_mean, unknown_names
+from kafka_tools.output.rows import ItemError, Row, Rows
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.admin.calls.quotas import QuotaEntity
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands.configs.judge import Judge
+    from kafka_tools.zookeeper.configs import ZooKeeperConfigs
+
+
+class Place(ABC):
+    """See the module; ``check`` raises UsageError for what this place cannot have at all."""
+
+    @abstractmethod
+    def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
+        """Make the changes, or with ``validate_only`` have them judged."""
+
+    @abstractmethod
+    def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
+        """What is set, as rows."""
+
+    @abstractmethod
+    def credentials(self, users: Sequence[Target]) -> Rows:
+        """The SCRAM credentials of these users, of everybody's if none are named."""
+
+    @abstractmethod
+    def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
+        """What the changes would do to one target."""
+
+    @abstractmethod
+    def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
+        """The quotas of exactly one entity."""
+
+    def plan(self, targets: Sequence[Target], changes: Sequence[ConfigChange]) -> tuple[list[Row], list[ItemError]]:
+        """The rows of the targets whose changes are valid, and the errors of the others. Nothing is changed."""
+        rows: list[Row] = []
+        ended = self.alter(targets, changes, validate_only=True)
+        for target in targets:
+            if ended[target] is None:
+                try:
+                    rows += self.planned(target, changes)
+                except OF_ONE_TARGET as error:
+                    ended[target] = error
+        return rows, failures(ended, changes)
+
+
+class BrokerPlace(Place):
+    """Through a broker or a controller."""
+
+    def __init__(self, admin: AdminClient) -> None:
+        self._admin = admin
+
+    def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
+        return config_alter.apply(self._admin, targets, changes, validate_only)
+
+    def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
+        return config_rows.describe(self._admin, targets, show_all, documentation)
+
+    def credentials(self, users: Sequence[Target]) -> Rows:
+        return config_rows.credentials(self._admin, [user[0].name or "" for user in users])
+
+    def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
+        return config_rows.plan(self._admin, target, changes)
+
+    def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
+        from kafka_tools.admin.calls.quotas import DEFAULT, EXACT, QuotaFilter
+
+        wanted = [QuotaFilter(kind, DEFAULT if name is None else EXACT, name) for kind, name in entity]
+        return self._admin.describe_client_quotas(wanted, strict=True).get(entity, {})
+
+
+class ZooKeeperPlace(Place):
+    """In ZooKeeper's nodes. ``judge`` says what the cluster takes; values are set only where there is one."""
+
+    def __init__(self, configs: ZooKeeperConfigs) -> None:
+        self._configs = configs
+        self.judge: Judge | None = None
+
+    def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
+        from kafka_tools.commands.configs import zookeeper
+
+        return zookeeper.apply(self._configs, self.judge, targets, changes, validate_only)
+
+    def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
+        from kafka_tools.commands.configs import zookeeper
+
+        return zookeeper.describe(self._configs, targets)
+
+    def credentials(self, users: Sequence[Target]) -> Rows:
+        from kafka_tools.commands.configs import zookeeper
+
+        described = zookeeper.describe(self._configs, users or [(Entity("users", None),)])
+        return described._replace(rows=[row for row in described.rows if row["kind"] == "scram"])
+
+    def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
+        from kafka_tools.commands.configs import zookeeper
+
+        return zookeeper.plan(self._configs, self.judge, target, changes)
+
+    def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
+        from kafka_tools.commands.configs import zookeeper
+
+        return zookeeper.quotas_of(self._configs, entity)
+
+
+def failures(ended: Ended, changes: Sequence[ConfigChange]) -> list[ItemError]:
+    """The targets that were not changed, with what to do about it: the error's hint, or the keys that may be meant."""
+    found = []
+    for target, error in ended.items():
+        if error is None:
+            continue
+        item = ItemError.of(target_text(target), error)
+        names = [change.name for change in changes]
+        hint = error.hint or (did_you_mean(*unknown_names(target[0].type, names)) if error.exit_status == 1 else None)
+        found.append(item._replace(message=f"{item.message} ({hint})") if hint else item)
+    return found
+
+
+def warn_of_unknown(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> str | None:
+    """A remark about keys that look misspelt and that brokers take all the same; None if there are none.
+
+    Brokers take any name for a config of a broker, since a plugin may read it, and the deletion of any name.
+    """
+    kind = targets[0][0].type
+    taken = [change.name for change in changes if kind == "brokers" or change.operation == "delete"]
+    unknown, known = unknown_names(kind, taken)
+    near = [(name, did_you_mean([name], known)) for name in unknown]
+    said = [f"{name} ({hint})" for name, hint in near if hint]
+    return f"warning: {kind} have no config {', '.join(said)}; brokers take any name here" if said else None

@@ -1,0 +1,302 @@
+"""``kafka-configs --zookeeper``: configs, quotas and SCRAM credentials of clusters before 4.0, without a broker.
+
+What Kafka 1.1 to 3.9 take through ZooKeeper, judged by ``judge``. Describing never shows a credential's salt
+and keys, which Kafka's tool printed.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.commands.configs.alter import RESOURCE_TYPES, Ended, is_resource, missing_quotas
+from kafka_tools.commands.configs.changes import LIST_OPERATIONS, SCRAM_MECHANISMS, parse_scram
+from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target
+from kafka_tools.commands.configs.rows import KIND, is_sensitive, own_source
+from kafka_tools.errors import BrokerError, ConfigError, InputError, StoreError, UsageError
+from kafka_tools.output.rows import Row, Rows
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.admin.calls.quotas import QuotaEntity
+    from kafka_tools.commands.configs.judge import Judge
+    from kafka_tools.commands.configs.plan import Held
+    from kafka_tools.config_definitions import Row as ConfigRow
+    from kafka_tools.zookeeper.configs import ZooKeeperConfigs
+    from kafka_tools.zookeeper.nodes import Entity as NodeEntity
+
+TYPES = ("topics", "clients", "users", "brokers", "ips")
+_TOPIC_NAME = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
+
+
+def check_types(targets: Sequence[Target]) -> None:
+    """UsageError for an entity type that Kafka never kept in ZooKeeper."""
+    for entity in targets[0]:
+        if entity.type not in TYPES:
+            raise UsageError(
+                f"{entity.type} are not kept in ZooKeeper", hint="use --bootstrap-server with the address of a broker"
+            )
+
+
+def apply(
+    configs: ZooKeeperConfigs,
+    judge: Judge | None,
+    targets: Sequence[Target],
+    changes: Sequence[ConfigChange],
+    validate_only: bool = False,
+) -> Ended:
+    """Make the changes on every target, or only the checks; an error of one target does not keep the others.
+
+    A lost session does: then each target that is left says that it was not tried.
+    """
+    from kafka_tools.zookeeper.configs import SessionLost
+
+    ended: Ended = {}
+    lost = False
+    for target in targets:
+        if lost:
+            ended[target] = StoreError("not tried, since the session with ZooKeeper was lost")
+            continue
+        try:
+            _apply_to(configs, judge, target, changes, validate_only)
+            ended[target] = None
+        except (InputError, ConfigError, StoreError, BrokerError) as error:
+            ended[target] = error
+            lost = isinstance(error, SessionLost)
+    return ended
+
+
+def _apply_to(
+    configs: ZooKeeperConfigs,
+    judge: Judge | None,
+    target: Target,
+    changes: Sequence[ConfigChange],
+    validate_only: bool,
+) -> None:
+    entity = _node_entity(target)
+    edit = _editor(configs, judge, target, changes)
+    if validate_only:
+        edit(configs.read(entity))
+    else:
+        configs.update(entity, edit)
+
+
+def plan(configs: ZooKeeperConfigs, judge: Judge | None, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
+    """What each change would do to the target, as rows of ``plan``. Raises InputError, StoreError."""
+    from kafka_tools.commands.configs import plan as config_plan
+
+    values = configs.read(_node_entity(target))
+    entity = target[0]
+    if is_resource(target):
+        own = own_source(entity)
+        held = [_held(target, change.name, values, own, _newest(judge)) for change in changes]
+        return [config_plan.resource_row(target, *each, own) for each in zip(changes, held, strict=True)]
+    if changes[0].name in SCRAM_MECHANISMS:
+        iterations = {
+            each: _credential(each, values[each])["iterations"] for each in SCRAM_MECHANISMS if each in values
+        }
+        return [config_plan.scram_row(target, change, iterations) for change in changes]
+    quotas = _numbers({key: text for key, text in values.items() if key not in SCRAM_MECHANISMS}, _node_entity(target))
+    return [config_plan.quota_row(target, change, quotas) for change in changes]
+
+
+def quotas_of(configs: ZooKeeperConfigs, entity: QuotaEntity) -> dict[str, float]:
+    """What is set for exactly one entity of quotas."""
+    from kafka_tools.zookeeper.nodes import Part
+
+    kinds = {name: kind for kind, name in QUOTA_TYPES.items()}
+    node = tuple(Part(kinds[kind], name) for kind, name in entity)
+    return _numbers({key: text for key, text in configs.read(node).items() if key not in SCRAM_MECHANISMS}, node)
+
+
+def _editor(
+    configs: ZooKeeperConfigs, judge: Judge | None, target: Target, changes: Sequence[ConfigChange]
+) -> Callable[[dict[str, str]], dict[str, str]]:
+    """What makes the target's new node of its old one; raises InputError, BrokerError for what brokers would refuse.
+
+    A credential is made here, once: making one takes thousands of hashes.
+    """
+    entity = target[0]
+    _check_name(configs, entity)
+    if entity.type == "brokers":
+        _check_not_running(configs, entity.name or None, changes)
+    credentials = {
+        change.name: credential_text(change.name, change.value or "")
+        for change in changes
+        if change.operation != "delete" and change.name in SCRAM_MECHANISMS and not is_resource(target)
+    }
+
+    def edit(values: dict[str, str]) -> dict[str, str]:
+        missing = missing_quotas(changes, values)
+        if missing is not None:
+            raise missing
+        values = dict(values)
+        for change in changes:
+            if change.operation == "delete":
+                del values[change.name]
+                continue
+            text = credentials.get(change.name)
+            if text is None:
+                assert judge is not None, "values are set where there is a judge"
+                text = _new_text(judge, target, change, values.get(change.name))
+                judge.check_value(target, change.name, text)
+            values[change.name] = text
+        if judge is not None and len(credentials) < len(changes):
+            judge.check_whole(target, values)
+        return values
+
+    return edit
+
+
+def _new_text(judge: Judge, target: Target, change: ConfigChange, now: str | None) -> str:
+    """What a change makes of a value; ``now`` is None where none is set. Raises InputError."""
+    if change.operation not in LIST_OPERATIONS:
+        return (change.value or "").strip()
+    from kafka_tools.admin.calls.configs import changed_list
+
+    row = _row(target, change.name, judge.releases[-1])
+    if row is None or row[0] != "LIST":
+        raise InputError(f"Can't {change.operation.upper()} to key {change.name} because its type is not LIST.")
+    return changed_list(row[1] if now is None else now, change)
+
+
+def _row(target: Target, name: str, release: str) -> ConfigRow | None:
+    """What a release's tables say of a config."""
+    from kafka_tools.commands.configs.judge import kind_of
+    from kafka_tools.config_definitions.zookeeper_releases import row_of
+
+    return row_of(release, kind_of(target), name)
+
+
+def _newest(judge: Judge | None) -> str:
+    """The newest release that the cluster's brokers may be of."""
+    from kafka_tools.config_definitions.zookeeper_releases import RELEASES
+
+    return (judge.releases if judge is not None else RELEASES)[-1]
+
+
+def _check_name(configs: ZooKeeperConfigs, entity: Entity) -> None:
+    """Raise InputError for a name that is none of Kafka's, which would be another node's, or none that brokers read."""
+    name = entity.name or ""
+    if entity.type == "topics" and not (_TOPIC_NAME.fullmatch(name) and configs.has_topic(name)):
+        raise InputError(f"topic '{name}' does not exist", hint="list topics with kafka-topics --list")
+    if entity.type == "brokers" and name and name != str(int(name)):
+        raise InputError(f"'{name}' is not how the brokers write their id: {int(name)}")
+    if entity.type == "ips" and name:
+        try:
+            socket.getaddrinfo(name, None)
+        except (OSError, UnicodeError):
+            raise InputError(f"{name} is not a valid IP or resolvable host.") from None
+
+
+def _check_not_running(configs: ZooKeeperConfigs, broker: str | None, changes: Sequence[ConfigChange]) -> None:
+    """Raise InputError for what is not set through ZooKeeper while the broker (None: any broker) runs."""
+    from kafka_tools.config_definitions.zookeeper_releases import THROTTLES
+
+    if all(change.operation == "delete" or change.name in THROTTLES for change in changes):
+        return
+    running = configs.running_brokers()
+    if (broker in running) if broker is not None else running:
+        raise InputError(
+            f"broker {broker if broker is not None else ', '.join(running)} is running: "
+            "through ZooKeeper its configs can only be changed while it is not",
+            hint="use --bootstrap-server with the address of a broker",
+        )
+
+
+def _held(target: Target, name: str, values: Mapping[str, str], own: str, release: str) -> Held:
+    """What ZooKeeper knows of a config: brokers' own files are not there, so what is beneath is Kafka's default."""
+    from kafka_tools.commands.configs.plan import Held
+
+    row = _row(target, name, release)
+    default, source = (row[1], "DEFAULT_CONFIG") if row is not None else (None, None)
+    sensitive = target[0].type == "brokers" and is_sensitive(name)
+    if name in values:
+        return Held(values[name], own, sensitive, (default, source), values[name])
+    return Held(default, source, sensitive, (default, source), default)
+
+
+def credential_text(mechanism: str, value: str) -> str:
+    """The stored form of ``[iterations=N,password=...]``, without the password. Raises UsageError, InputError."""
+    from kafka_tools import scram_math
+
+    change = parse_scram(mechanism, value)
+    kind = scram_math.mechanism(mechanism)
+    return scram_math.credential_to_text(scram_math.credential(kind, change.password, change.iterations))
+
+
+def describe(configs: ZooKeeperConfigs, targets: Sequence[Target]) -> Rows:
+    """The rows of each target: one entity, all of a type, or pairs, in the shapes of ``rows``."""
+    rows: list[Row] = []
+    for entity in (each for target in targets for each in _asked_for(configs, target)):
+        values = configs.read(entity)
+        kind, name = entity[0]
+        if kind in RESOURCE_TYPES:
+            rows.append(_resource_row(kind, name, values))
+            continue
+        key = {QUOTA_TYPES[part.kind]: part.name for part in entity}
+        quotas = {key: value for key, value in sorted(values.items()) if key not in SCRAM_MECHANISMS}
+        if quotas:
+            rows.append({"kind": "quota", "entity": key, "quotas": _numbers(quotas, entity)})
+        credentials = [_credential(each, values[each]) for each in SCRAM_MECHANISMS if each in values]
+        if credentials:
+            rows.append({"kind": "scram", "entity": {"user": name}, "credentials": credentials})
+    return Rows(KIND, rows)
+
+
+def _resource_row(kind: str, name: str | None, values: Mapping[str, str]) -> Row:
+    source = own_source(Entity(kind, name))
+    entries = [_config_row(key, value, kind, source) for key, value in sorted(values.items())]
+    return {"kind": "resource", "entity": {kind: name}, "configs": entries}
+
+
+def _config_row(name: str, value: str, kind: str, source: str) -> Row:
+    sensitive = kind == "brokers" and is_sensitive(name)
+    shown = None if sensitive else value
+    synonym = {"name": name, "value": shown, "source": source}
+    return synonym | {"sensitive": sensitive, "read_only": False, "type": None, "synonyms": [synonym]}
+
+
+def _numbers(quotas: Mapping[str, str], entity: NodeEntity) -> dict[str, float]:
+    found = {}
+    for name, text in quotas.items():
+        try:
+            found[name] = float(text)
+        except ValueError:
+            from kafka_tools.zookeeper.nodes import entity_path
+
+            raise InputError(f"ZooKeeper node /config/{entity_path(entity)}: {name} is no number") from None
+    return found
+
+
+def _credential(mechanism: str, text: str) -> Row:
+    from kafka_tools.scram_math import credential_from_text
+
+    return {"mechanism": mechanism, "iterations": credential_from_text(text).iterations}
+
+
+def _asked_for(configs: ZooKeeperConfigs, entities: Target) -> list[NodeEntity]:
+    """The entities with nodes that a described entity stands for: a name of None is all of a type."""
+    if all(entity.name is not None for entity in entities):
+        return [_node_entity(entities)]
+    ordered = sorted(entities, key=_users_first)
+    if len(ordered) == 1:
+        return list(configs.entities([ordered[0].type]))
+    user, client = ordered
+    if user.name is None:
+        pairs = list(configs.entities(["users", "clients"]))
+    else:
+        pairs = list(configs.pairs(user.name or None))
+    return [pair for pair in pairs if client.name is None or pair[1].name == (client.name or None)]
+
+
+def _node_entity(entities: Target) -> NodeEntity:
+    from kafka_tools.zookeeper.nodes import Part
+
+    return tuple(Part(entity.type, entity.name or None) for entity in sorted(entities, key=_users_first))
+
+
+def _users_first(entity: Entity) -> bool:
+    return entity.type != "users"

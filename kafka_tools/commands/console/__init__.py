@@ -1,0 +1,1 @@
+"""Console clients: records from standard input, records to standard output."""

@@ -1,0 +1,150 @@
+"""What the console producer and the console consumer share: options, settings from them, connections, being stopped."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options import CONNECTION, OUTPUT, addresses, key_value, option, shown_names
+from kafka_tools.errors import UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.net.config import ClientConfig
+    from kafka_tools.net.exchange import Exchange
+
+TERMINATED = 128 + signal.SIGTERM
+
+
+def connection_options(client: str, *more_names: str) -> Callable[[Any], Any]:
+    """Add the options about connecting and diagnosis: a ``producer``'s or a ``consumer``'s.
+
+    ``more_names``: older names of ``--bootstrap-server``.
+    """
+    settings = {"metavar": "KEY=VALUE", "type": key_value, "multiple": True, "section": CONNECTION}
+    options = (
+        option(
+            "-b",
+            "--bootstrap-server",
+            "--bootstrap-servers",
+            *more_names,
+            "bootstrap_server",
+            metavar="HOST:PORT,...",
+            type=addresses,
+            section=CONNECTION,
+            help="Brokers to connect to first, for example localhost:9092.",
+        ),
+        option(
+            "--command-config",
+            metavar="FILE",
+            section=CONNECTION,
+            help=f"Properties file with the {client}'s settings.",
+        ),
+        option("--command-property", help=f"One setting of the {client}; wins over the file.", **settings),
+        option(
+            f"--{client}.config",
+            "old_config",
+            metavar="FILE",
+            section=CONNECTION,
+            help="Older name of --command-config.",
+        ),
+        option(f"--{client}-property", "old_properties", help="Older name of --command-property.", **settings),
+        option("--trace", is_flag=True, section=OUTPUT, help="Show each request and response on stderr."),
+        option("--debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr."),
+    )
+
+    def decorate(function: Any) -> Any:
+        for add in reversed(options):
+            function = add(function)
+        return function
+
+    return decorate
+
+
+def pick_renamed(options: Mapping[str, Any], name: str, old_name: str, old_option: str) -> Any:
+    """The value of an option or of its older name, which warns; a usage error for both, as in Kafka (KIP-1147)."""
+    new_option = "--" + {"reader_properties": "reader-property", "formatter_properties": "formatter-property"}.get(
+        name, name.replace("_", "-")
+    )
+    if not options[old_name]:
+        return options[name]
+    if options[name]:
+        raise click.UsageError(f"Options {new_option} and {old_option} cannot be specified together.")
+    running.note(
+        f"Warning: {old_option} is deprecated and will be removed in a future version. Use {new_option} instead."
+    )
+    return options[old_name]
+
+
+def client_config(
+    bootstrap_server: str | None,
+    file: str | None,
+    properties: Mapping[str, str],
+    given: Mapping[str, str],
+    defaults: Mapping[str, str],
+) -> ClientConfig:
+    """Settings of a console tool; later wins: ``defaults``, the file, ``properties``, options that were ``given``."""
+    from kafka_tools.net.config import ClientConfig
+
+    config = ClientConfig.load(
+        bootstrap_servers=bootstrap_server, command_config=file, properties={**properties, **given}
+    )
+    if not config.bootstrap:
+        raise UsageError("--bootstrap-server is required", hint="for example --bootstrap-server localhost:9092")
+    if config.unknown:
+        running.note(f"Warning: no setting of a Kafka client has the name {shown_names(config.unknown)}.")
+    missing = {name: value for name, value in defaults.items() if name not in config.values}
+    return ClientConfig({**config.values, **missing}, config.source) if missing else config
+
+
+def open_exchange(config: ClientConfig, trace: bool) -> Exchange:
+    """Connections for ``config``; with ``trace`` each request and response is a line on stderr."""
+    from kafka_tools.clock import SystemClock
+    from kafka_tools.net.exchange import Exchange
+
+    clock = SystemClock()
+    if not trace:
+        return Exchange(config, clock=clock)
+    from kafka_tools.net.trace import Trace
+
+    return Exchange(config, clock=clock, trace=Trace(sys.stderr.write, clock))
+
+
+class Signals:
+    """SIGINT and SIGTERM end the command by an exception (exit status 130 or 143), so that it can tidy up.
+
+    Inside ``with signals:`` the first one waits for the end of the block; a second one does not.
+    """
+
+    def __init__(self) -> None:
+        self._holding = False
+        self._held: int | None = None
+
+    def install(self) -> Signals:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._receive)
+        return self
+
+    def __enter__(self) -> None:
+        self._holding = True
+
+    def __exit__(self, *_: object) -> None:
+        self._holding = False
+        if self._held is not None:
+            _end(self._held)
+
+    def _receive(self, number: int, _: FrameType | None) -> None:
+        if not self._holding or self._held is not None:
+            _end(number)
+        self._held = number
+
+
+def _end(number: int) -> NoReturn:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(TERMINATED)

@@ -1,0 +1,348 @@
+"""``kafka-console-consumer``: records of topics to standard output.
+
+Options, checks and text follow ``org.apache.kafka.tools.consumer.ConsoleConsumer`` of Kafka 4.3.1; the names before
+KIP-1147 are accepted with a warning, as there. Without ``--group`` no group is made up: every partition is read
+directly, which spares the brokers a group and the reader the coordinator's initial rebalance delay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+
+import click
+
+from kafka_tools.commands import running, standard_streams
+from kafka_tools.commands.console.connection import (
+    Signals,
+    client_config,
+    connection_options,
+    open_exchange,
+    pick_renamed,
+)
+from kafka_tools.commands.options import Command, key_value, option
+
+if TYPE_CHECKING:
+    import re
+
+    from kafka_tools.clients.consumer import Consumer
+    from kafka_tools.clients.fetcher import ConsumedRecord
+    from kafka_tools.commands.console.record_text import Formatter
+    from kafka_tools.errors import KafkaToolsError
+    from kafka_tools.net.config import ClientConfig
+
+READING = "What to read"
+TEXT = "Text"
+FIRST_LOOK_S = 2.0
+"""When no record came for so long at the start, it is said which topics are not there."""
+
+
+@click.command("kafka-console-consumer", cls=Command)
+@option("--topic", metavar="TOPIC", section=READING, help="Topic to read.")
+@option(
+    "--include",
+    "--whitelist",
+    "include",
+    metavar="REGEX",
+    section=READING,
+    help="Read every topic whose whole name matches.",
+)
+@option(
+    "--partition",
+    type=click.IntRange(min=0),
+    metavar="N",
+    section=READING,
+    help="Read this partition only; from its end unless --offset or --from-beginning is given.",
+)
+@option("--offset", metavar="OFFSET", section=READING, help="Where to begin: a number, 'earliest' or 'latest'.")
+@option(
+    "--from-beginning",
+    is_flag=True,
+    section=READING,
+    help="Begin with the oldest record where the group has no committed offset.",
+)
+@option("--group", metavar="GROUP", section=READING, help="Read as a member of this group, and commit.")
+@option("--max-messages", type=int, metavar="N", section=READING, help="Stop after so many records.")
+@option(
+    "--timeout-ms",
+    type=int,
+    metavar="MS",
+    section=READING,
+    help="Stop when no record came for so long. Without it, wait for ever.",
+)
+@option(
+    "--isolation-level",
+    type=click.Choice(["read_committed", "read_uncommitted"]),
+    section=READING,
+    help="read_committed leaves out records of transactions that are aborted or open (default read_uncommitted).",
+)
+@option("--skip-message-on-error", is_flag=True, section=READING, help="Go on after a record that cannot be printed.")
+@option(
+    "--formatter",
+    default="org.apache.kafka.tools.consumer.DefaultMessageFormatter",
+    metavar="CLASS",
+    section=TEXT,
+    help="How to print records: DefaultMessageFormatter, NoOpMessageFormatter, OffsetsMessageFormatter, "
+    "GroupMetadataMessageFormatter, TransactionLogMessageFormatter, ShareGroupMessageFormatter, "
+    "ShareGroupStateMessageFormatter (the package may be left out).",
+)
+@option(
+    "--formatter-property",
+    "formatter_properties",
+    type=key_value,
+    multiple=True,
+    metavar="KEY=VALUE",
+    section=TEXT,
+    help="What to print: print.timestamp, print.partition, print.offset, print.epoch, print.headers, print.key, "
+    "print.value (true or false); key.separator, line.separator, headers.separator, null.literal; "
+    "key.deserializer, value.deserializer, headers.deserializer. For example print.key=true.",
+)
+@option("--formatter-config", metavar="FILE", section=TEXT, help="Properties file of formatter properties.")
+@option(
+    "--property",
+    "old_formatter_properties",
+    type=key_value,
+    multiple=True,
+    metavar="KEY=VALUE",
+    section=TEXT,
+    help="Older name of --formatter-property.",
+)
+@option(
+    "--key-deserializer",
+    metavar="CLASS",
+    section=TEXT,
+    help="How to read keys: StringDeserializer, LongDeserializer, IntegerDeserializer, DoubleDeserializer, ...",
+)
+@option("--value-deserializer", metavar="CLASS", section=TEXT, help="How to read values, as --key-deserializer.")
+@option("--enable-systest-events", is_flag=True, section=TEXT, help="Print 'shutdown_complete' at the end.")
+@connection_options("consumer")
+def command(**options: Any) -> int:
+    """Print the records of topics.
+
+    Reads until interrupted, or until --max-messages or --timeout-ms says stop; then 'Processed a total of N messages'
+    is on stderr.
+    """
+    from kafka_tools.commands.console.record_text import make_formatter
+
+    _check(options)
+    properties = dict(pick_renamed(options, "command_property", "old_properties", "--consumer-property"))
+    file = pick_renamed(options, "command_config", "old_config", "--consumer.config")
+    shown = dict(pick_renamed(options, "formatter_properties", "old_formatter_properties", "--property"))
+    formatter = make_formatter(options["formatter"], _formatter_settings(options, shown))
+    config = _config(options, file, properties)
+
+    from kafka_tools.clients.consumer import Consumer
+
+    signals = Signals().install()
+    consumer = Consumer(config, exchange=open_exchange(config, options["trace"]))
+    return _Session(consumer, formatter, signals, options).run()
+
+
+def main() -> NoReturn:
+    """Entry of the console script."""
+    running.main(command, "kafka-console-consumer")
+
+
+def _check(options: Mapping[str, Any]) -> None:
+    """The combinations that Kafka's tool refuses, in its words."""
+    if (options["topic"] is None) == (options["include"] is None):
+        raise click.UsageError("Exactly one of --include/--topic is required.")
+    if options["include"] is not None:
+        _pattern(options["include"])
+    if options["partition"] is not None:
+        if options["topic"] is None:
+            raise click.UsageError("The topic is required when partition is specified.")
+        if options["from_beginning"] and options["offset"] is not None:
+            raise click.UsageError("Options from-beginning and offset cannot be specified together.")
+    elif options["offset"] is not None:
+        raise click.UsageError("The partition is required when offset is specified.")
+    _start(options)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """The topics that ``--include`` takes."""
+    import re
+
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise click.UsageError(f"--include: not a regular expression: {error}") from error
+
+
+def _start(options: Mapping[str, Any]) -> int:
+    """Where ``--partition`` begins: an offset, or EARLIEST or LATEST."""
+    from kafka_tools.clients.positions import EARLIEST, LATEST
+
+    text = options["offset"]
+    if text is None:
+        return EARLIEST if options["from_beginning"] else LATEST
+    if text.lower() in ("earliest", "latest"):
+        return EARLIEST if text.lower() == "earliest" else LATEST
+    if text.isascii() and text.isdigit() and int(text) < 2**63:
+        return int(text)
+    raise click.UsageError(
+        f"The provided offset value '{text}' is incorrect. Valid values are 'earliest', 'latest', or a non-negative "
+        "long."
+    )
+
+
+def _formatter_settings(options: Mapping[str, Any], properties: dict[str, str]) -> dict[str, str]:
+    settings: dict[str, str] = {}
+    if options["formatter_config"] is not None:
+        from kafka_tools.net.properties import read_properties
+
+        settings.update(read_properties(options["formatter_config"], "formatter config"))
+    for name in ("key", "value"):
+        if options[f"{name}_deserializer"]:
+            settings[f"{name}.deserializer"] = options[f"{name}_deserializer"]
+    return settings | properties
+
+
+def _config(options: Mapping[str, Any], file: str | None, properties: dict[str, str]) -> ClientConfig:
+    given = {"isolation.level": options["isolation_level"]} if options["isolation_level"] else {}
+    reset = "earliest" if options["from_beginning"] else "latest"
+    defaults = {"client.id": "console-consumer", "isolation.level": "read_uncommitted", "auto.offset.reset": reset}
+    config = client_config(options["bootstrap_server"], file, properties, given, defaults)
+    chosen = config.values["auto.offset.reset"]
+    if options["from_beginning"] and chosen.lower() != "earliest":
+        raise click.UsageError(
+            f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={chosen}', please remove one option"
+        )
+    groups = {group for group in (options["group"], config.values.get("group.id")) if group}
+    if len(groups) > 1:
+        raise click.UsageError(
+            "The group ids provided in different places (directly using '--group', via '--command-property', or via "
+            f"'--command-config') do not match. Detected group ids: {', '.join(repr(each) for each in sorted(groups))}"
+        )
+    if groups and options["partition"] is not None:
+        raise click.UsageError("Options group and partition cannot be specified together.")
+    if not groups:
+        return config
+    return type(config)({**config.values, "group.id": groups.pop()}, config.source)
+
+
+class _Session:
+    """A consumer into standard output, until something ends it."""
+
+    def __init__(self, consumer: Consumer, formatter: Formatter, signals: Signals, options: Mapping[str, Any]) -> None:
+        self._consumer = consumer
+        self._formatter = formatter
+        self._signals = signals
+        self._options = options
+        self._limit = options["max_messages"] if options["max_messages"] is not None else -1
+        timeout_ms = options["timeout_ms"]
+        self._timeout_s = timeout_ms / 1000 if timeout_ms is not None and timeout_ms >= 0 else float("inf")
+        self._count = 0
+
+    def run(self) -> int:
+        """Print until the end; the exit status."""
+        try:
+            with self._consumer:
+                self._subscribe()
+                self._print_all()
+        except BrokenPipeError:
+            raise
+        except BaseException:
+            self._report()
+            raise
+        self._report()
+        return 0
+
+    def _report(self) -> None:
+        running.note(f"Processed a total of {self._count} messages")
+        if self._options["enable_systest_events"]:
+            print("shutdown_complete", flush=True)
+
+    def _subscribe(self) -> None:
+        from kafka_tools.clients.positions import EARLIEST, LATEST
+        from kafka_tools.values import TopicPartition
+
+        topic, number = self._options["topic"], self._options["partition"]
+        if number is not None:
+            chosen = TopicPartition(topic, number)
+            self._consumer.assign([chosen])
+            start = _start(self._options)
+            if start == EARLIEST:
+                self._consumer.seek_to_beginning([chosen])
+            elif start == LATEST:
+                self._consumer.seek_to_end([chosen])
+            else:
+                self._consumer.seek(chosen, start)
+        elif topic is not None:
+            self._consumer.subscribe([topic])
+        else:
+            self._consumer.subscribe(_pattern(self._options["include"]))
+
+    def _print_all(self) -> None:
+        import sys
+
+        out = sys.stdout.buffer
+        wait_s = min(self._timeout_s, FIRST_LOOK_S)
+        while self._limit < 0 or self._count < self._limit:
+            records = self._wait_for_records(wait_s)
+            if not records and wait_s >= self._timeout_s:
+                return  # --timeout-ms passed
+            if not records:
+                # Only this first look is short, so that a misspelt topic is noticed.
+                for topic in self._consumer.unknown_topics():
+                    running.note(f"Topic '{topic}' does not exist; waiting for it.")
+                for topic, number in self._consumer.unknown_partitions():
+                    running.note(f"Topic '{topic}' has no partition {number}; waiting for it.")
+                records = self._wait_for_records(self._timeout_s - wait_s)
+                if not records:
+                    return
+            wait_s = self._timeout_s
+            # Ctrl-C does not come between a record's text and its count.
+            with self._signals:
+                self._print(records, len(records) if self._limit < 0 else self._limit - self._count, out)
+
+    def _wait_for_records(self, wait_s: float) -> Sequence[ConsumedRecord]:
+        """The next records; none when ``wait_s`` is over. BrokenPipeError once nobody reads the output."""
+        from kafka_tools.clock import Deadline, SystemClock
+
+        deadline = Deadline(SystemClock(), wait_s)
+        while True:
+            records = self._consumer.poll(min(deadline.left_s(), standard_streams.READER_CHECK_S))
+            if records or deadline.expired:
+                return records
+            standard_streams.require_reader()
+
+    def _print(self, records: Sequence[ConsumedRecord], limit: int, out: BinaryIO) -> None:
+        """Print up to ``limit`` records. Those that were not printed do not count as consumed."""
+        printed = 0
+        try:
+            lines, error = self._lines(records[:limit])
+            out.write(b"".join(lines))
+            # A reader behind a pipe sees records when they come, not when a buffer is full.
+            out.flush()
+            printed = len(lines)
+        finally:
+            self._count += printed
+            self._give_back(records[printed:])
+        if error is not None:
+            raise error
+
+    def _lines(self, records: Sequence[ConsumedRecord]) -> tuple[list[bytes], KafkaToolsError | None]:
+        """The text of each record, up to one that cannot be printed, unless such are to be skipped."""
+        from kafka_tools.errors import KafkaToolsError
+
+        lines: list[bytes] = []
+        for record in records:
+            try:
+                lines.append(self._formatter(record))
+            except KafkaToolsError as error:
+                if not self._options["skip_message_on_error"]:
+                    return lines, error
+                place = f"{record.topic}-{record.partition} at offset {record.offset}"
+                running.note(f"Error processing message, skipping this message: {place}: {error}")
+                lines.append(b"")
+        return lines, None
+
+    def _give_back(self, records: Sequence[ConsumedRecord]) -> None:
+        from kafka_tools.values import TopicPartition
+
+        assigned = set(self._consumer.assignment())
+        for record in reversed(records):
+            chosen = TopicPartition(record.topic, record.partition)
+            if chosen in assigned:
+                self._consumer.seek(chosen, record.offset)

@@ -1,0 +1,271 @@
+"""``kafka-console-producer``: each line of standard input becomes a record.
+
+Options and defaults follow ``org.apache.kafka.tools.ConsoleProducer`` of Kafka 4.3.1; the names before KIP-1147 are
+accepted with a warning, as there. Unlike Kafka's tool it exits with 1 when a record could not be delivered.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.console.connection import (
+    Signals,
+    client_config,
+    connection_options,
+    open_exchange,
+    pick_renamed,
+)
+from kafka_tools.commands.options import Command, key_value, option
+
+if TYPE_CHECKING:
+    from kafka_tools.clients.accumulator import PendingRecord
+    from kafka_tools.clients.producer import Producer
+    from kafka_tools.commands.console.line_reader import LineReader
+    from kafka_tools.errors import KafkaToolsError
+    from kafka_tools.values import TopicPartition
+
+PROGRAM = "kafka-console-producer"
+SENDING = "Sending"
+READING = "Reading"
+JAVA_READER = "org.apache.kafka.tools.LineMessageReader"
+READ_BYTES = 1 << 16
+MAX_COMPLAINTS = 10
+"""Failed records that are reported one by one; the rest is a number."""
+
+_SETTINGS = {
+    "linger_ms": "linger.ms",
+    "acks": "acks",
+    "request_timeout_ms": "request.timeout.ms",
+    "retries": "retries",
+    "retry_backoff_ms": "retry.backoff.ms",
+    "send_buffer_bytes": "send.buffer.bytes",
+    "buffer_memory_bytes": "buffer.memory",
+    "batch_size": "batch.size",
+    "metadata_max_age_ms": "metadata.max.age.ms",
+    "max_block_ms": "max.block.ms",
+    "compression_codec": "compression.type",
+}
+_DEFAULTS = {
+    "linger.ms": "1000",
+    "acks": "-1",
+    "request.timeout.ms": "1500",
+    "retries": "3",
+    "retry.backoff.ms": "100",
+    "send.buffer.bytes": "102400",
+    "buffer.memory": "33554432",
+    "batch.size": "16384",
+    "metadata.max.age.ms": "300000",
+    "max.block.ms": "60000",
+    "client.id": "console-producer",
+}
+"""Where Kafka's tool departs from the producer's own defaults, or names them; a config file or property wins."""
+
+
+@click.command(PROGRAM, cls=Command)
+@option("--topic", required=True, metavar="TOPIC", help="Topic to write to.")
+@option("--sync", is_flag=True, section=SENDING, help="Wait for each record to be acknowledged before the next.")
+@option(
+    "--compression-codec",
+    is_flag=False,
+    flag_value="gzip",
+    type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
+    section=SENDING,
+    help="Compress batches; without a value gzip.",
+)
+@option("--batch-size", type=int, metavar="BYTES", section=SENDING, help="batch.size (default 16384).")
+@option(
+    "--max-partition-memory-bytes",
+    "old_batch_size",
+    type=int,
+    metavar="BYTES",
+    section=SENDING,
+    help="Older name of --batch-size.",
+)
+@option("--timeout", "linger_ms", type=int, metavar="MS", section=SENDING, help="linger.ms (default 1000).")
+@option("--request-required-acks", "acks", metavar="ACKS", section=SENDING, help="acks: 0, 1, -1 or all (default -1).")
+@option("--request-timeout-ms", type=int, metavar="MS", section=SENDING, help="request.timeout.ms (default 1500).")
+@option("--message-send-max-retries", "retries", type=int, metavar="N", section=SENDING, help="retries (default 3).")
+@option("--retry-backoff-ms", type=int, metavar="MS", section=SENDING, help="retry.backoff.ms (default 100).")
+@option(
+    "--metadata-expiry-ms",
+    "metadata_max_age_ms",
+    type=int,
+    metavar="MS",
+    section=SENDING,
+    help="metadata.max.age.ms (default 300000).",
+)
+@option("--max-block-ms", type=int, metavar="MS", section=SENDING, help="max.block.ms (default 60000).")
+@option(
+    "--max-memory-bytes",
+    "buffer_memory_bytes",
+    type=int,
+    metavar="BYTES",
+    section=SENDING,
+    help="buffer.memory (default 33554432).",
+)
+@option(
+    "--socket-buffer-size",
+    "send_buffer_bytes",
+    type=int,
+    metavar="BYTES",
+    section=SENDING,
+    help="send.buffer.bytes (default 102400).",
+)
+@option(
+    "--reader-property",
+    "reader_properties",
+    type=key_value,
+    multiple=True,
+    metavar="KEY=VALUE",
+    section=READING,
+    help="How a line is read: parse.key, key.separator, parse.headers, headers.delimiter, headers.separator, "
+    "headers.key.separator, null.marker, ignore.error. For example parse.key=true.",
+)
+@option("--reader-config", metavar="FILE", section=READING, help="Properties file of reader properties.")
+@option(
+    "--property",
+    "old_reader_properties",
+    type=key_value,
+    multiple=True,
+    metavar="KEY=VALUE",
+    section=READING,
+    help="Older name of --reader-property.",
+)
+@option(
+    "--line-reader",
+    default=JAVA_READER,
+    metavar="CLASS",
+    section=READING,
+    help="Kafka's own line reader is the only one there is here.",
+)
+@connection_options("producer", "--broker-list")
+def command(**options: Any) -> int:
+    """Write the lines of standard input to a topic, one record each.
+
+    With --reader-property parse.key=true a line is KEY<tab>VALUE; with parse.headers=true the headers come first, as
+    h1:v1,h2:v2<tab>.
+    """
+    from kafka_tools.commands.console.line_reader import LineReader
+
+    if options["line_reader"] not in (JAVA_READER, "kafka.tools.ConsoleProducer$LineMessageReader"):
+        raise click.UsageError(f"--line-reader: '{options['line_reader']}' is Java code; there is only {JAVA_READER}")
+    if options["old_batch_size"] is not None:
+        running.note(
+            "Warning: --max-partition-memory-bytes is deprecated and will be removed in Apache Kafka 5.0. "
+            "Use --batch-size instead."
+        )
+        # Kafka's tool, too, lets the old name win.
+        options["batch_size"] = options["old_batch_size"]
+    properties = pick_renamed(options, "command_property", "old_properties", "--producer-property")
+    file = pick_renamed(options, "command_config", "old_config", "--producer.config")
+    reader_properties = pick_renamed(options, "reader_properties", "old_reader_properties", "--property")
+    given = {name: str(options[key]) for key, name in _SETTINGS.items() if options[key] is not None}
+    config = client_config(options["bootstrap_server"], file, dict(properties), given, _DEFAULTS)
+    reader = LineReader(_reader_settings(options["reader_config"], dict(reader_properties)))
+
+    from kafka_tools.clients.producer import Producer
+
+    signals = Signals().install()
+    failures = _Failures()
+    with open_exchange(config, options["trace"]) as exchange:
+        producer = Producer(config, exchange=exchange, on_failure=failures.note_record)
+        try:
+            _send_lines(producer, reader, options["topic"], options["sync"], signals, failures)
+        finally:
+            # What was read before an error or Ctrl-C is delivered, as Kafka's tool does.
+            producer.close()
+    return failures.report()
+
+
+def main() -> NoReturn:
+    """Entry of the console script."""
+    running.main(command, PROGRAM)
+
+
+def _reader_settings(path: str | None, properties: dict[str, str]) -> dict[str, str]:
+    if path is None:
+        return properties
+    from kafka_tools.net.properties import read_properties
+
+    return {**read_properties(path, "reader config"), **properties}
+
+
+def _send_lines(
+    producer: Producer, reader: LineReader, topic: str, sync: bool, signals: Signals, failures: _Failures
+) -> None:
+    """Standard input into the producer, until it ends."""
+    import os
+    import sys
+
+    from kafka_tools.clients.producer import RecordTooLarge
+    from kafka_tools.commands.console.line_reader import LineSplitter
+
+    splitter = LineSplitter()
+    descriptor = sys.stdin.fileno()
+    prompts = sys.stdin.isatty() and sys.stdout.isatty()
+    while True:
+        if prompts:
+            print(">", end="", flush=True)
+        _wait_for_input(producer, descriptor)
+        data = os.read(descriptor, READ_BYTES)
+        lines = splitter.feed(data) if data else splitter.end()
+        if sync:
+            for line in lines:
+                value, key, headers = reader.parse(line)
+                producer.send(topic, value, key, headers).result()
+        else:
+            # Ctrl-C does not lose lines that were read.
+            with signals:
+                for line in lines:
+                    value, key, headers = reader.parse(line)
+                    try:
+                        producer.send(topic, value, key, headers)
+                    except RecordTooLarge as error:
+                        failures.note(topic, key, value, error)
+        if not data:
+            return
+
+
+def _wait_for_input(producer: Producer, descriptor: int) -> None:
+    """Keep the producer going until there is something to read."""
+    import select
+
+    while True:
+        wait_s = producer.wait_s()
+        if select.select([descriptor], [], [], 0 if wait_s < float("inf") else None)[0]:
+            return
+        producer.poll(min(max(wait_s, 0.001), 0.02) if wait_s else 0.02)
+
+
+class _Failures:
+    """Records that were not delivered: the first few are reported one by one, all are counted."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def note_record(self, topic_partition: TopicPartition, record: PendingRecord, error: KafkaToolsError) -> None:
+        _, key, value, _ = record
+        self.note(topic_partition.topic, key, value, error)
+
+    def note(self, topic: str, key: bytes | None, value: bytes | None, error: KafkaToolsError) -> None:
+        self._count += 1
+        if self._count <= MAX_COMPLAINTS:
+            running.complain(
+                PROGRAM,
+                f"Error when sending message to topic {topic} with key: {_size(key)}, value: {_size(value)} "
+                f"with error: {error}",
+                error.hint,
+            )
+
+    def report(self) -> int:
+        """The exit status; a line with the number when not all were reported."""
+        if self._count > MAX_COMPLAINTS:
+            running.complain(PROGRAM, f"{self._count} records were not delivered in all")
+        return running.FAILED if self._count else 0
+
+
+def _size(data: bytes | None) -> str:
+    return "null" if data is None else f"{len(data)} bytes"

@@ -1,0 +1,244 @@
+"""Records as text: what ``kafka-console-consumer --formatter`` and ``--formatter-property`` choose.
+
+A formatter is a function from a record to bytes (empty: nothing to print). Properties, defaults and layout follow
+``DefaultMessageFormatter`` of Kafka 4.3.1; the JSON of the internal topics is ``internal_text``'s. Two departures:
+``print.epoch`` prints the epoch (Kafka's tool drops it before it formats), and null is printed as ``null.literal``
+without asking the deserializer.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from kafka_tools.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.clients.fetcher import ConsumedRecord
+
+Formatter = Callable[["ConsumedRecord"], bytes]
+Deserializer = Callable[[bytes], bytes]
+
+DEFAULT = "org.apache.kafka.tools.consumer.DefaultMessageFormatter"
+_COLUMNS = ("timestamp", "partition", "offset", "delivery", "epoch", "headers", "key", "value")
+_TEXT_PROPERTIES = ("key.separator", "line.separator", "headers.separator", "null.literal")
+_DESERIALIZERS_OF = ("key.deserializer", "value.deserializer", "headers.deserializer", "header.deserializer")
+_TIMESTAMP_TYPES = {0: b"CreateTime:", 1: b"LogAppendTime:"}
+
+
+def make_formatter(name: str, properties: Mapping[str, str]) -> Formatter:
+    """The formatter of a class name; the package may be left out. UsageError for an unknown one or bad properties."""
+    if _simple(name) == "DefaultMessageFormatter":
+        return default_formatter(properties)
+    if _simple(name) == "NoOpMessageFormatter":
+        return lambda _: b""
+    from kafka_tools.commands.console import internal_text
+
+    formatter = internal_text.formatter(_simple(name))
+    if formatter is None:
+        raise UsageError(
+            f"--formatter: '{name}' is not known",
+            hint="known are DefaultMessageFormatter, NoOpMessageFormatter, " + ", ".join(internal_text.NAMES),
+        )
+    return formatter
+
+
+def default_formatter(properties: Mapping[str, str]) -> Formatter:
+    """The columns that ``properties`` ask for, in Kafka's order, between separators."""
+    _refuse_unknown(properties)
+    shown = [name for name in _COLUMNS if _is_true(properties, f"print.{name}", name == "value")]
+    null = _bytes(properties, "null.literal", "null")
+    line_end = _bytes(properties, "line.separator", "\n")
+    separator = _bytes(properties, "key.separator", "\t")
+    if shown == ["value"] and "value.deserializer" not in properties:
+        return lambda record: (null if record.value is None else record.value) + line_end
+    columns = [_column(name, properties, null) for name in shown]
+    if not columns:
+        return lambda _: b""
+    return lambda record: separator.join([column(record) for column in columns]) + line_end
+
+
+def _column(name: str, properties: Mapping[str, str], null: bytes) -> Formatter:
+    if name == "timestamp":
+        return lambda record: (
+            _TIMESTAMP_TYPES[record.timestamp_type] + b"%d" % record.timestamp_ms
+            if record.timestamp_type in _TIMESTAMP_TYPES
+            else b"NO_TIMESTAMP"
+        )
+    if name == "partition":
+        return lambda record: b"Partition:%d" % record.partition
+    if name == "offset":
+        return lambda record: b"Offset:%d" % record.offset
+    if name == "delivery":
+        return lambda _: b"Delivery:NOT_PRESENT"  # share groups count deliveries, others do not
+    if name == "epoch":
+        return lambda record: b"Epoch:%d" % record.leader_epoch if record.leader_epoch >= 0 else b"Epoch:NOT_PRESENT"
+    if name == "headers":
+        return _headers(properties, null)
+    read = _deserializer(properties, f"{name}.deserializer")
+    if name == "key":
+        return lambda record: null if record.key is None else read(record.key)
+    return lambda record: null if record.value is None else read(record.value)
+
+
+def _headers(properties: Mapping[str, str], null: bytes) -> Formatter:
+    separator = _bytes(properties, "headers.separator", ",")
+    # Kafka's help says header.deserializer, its code reads headers.deserializer.
+    name = "headers.deserializer" if "headers.deserializer" in properties else "header.deserializer"
+    read = _deserializer(properties, name)
+
+    def column(record: ConsumedRecord) -> bytes:
+        if not record.headers:
+            return b"NO_HEADERS"
+        return separator.join(
+            [key.encode() + b":" + (null if value is None else read(value)) for key, value in record.headers]
+        )
+
+    return column
+
+
+# Deserializers
+
+
+def _deserializer(properties: Mapping[str, str], name: str) -> Deserializer:
+    chosen = properties.get(name)
+    if chosen is None:
+        return lambda data: data
+    found = _DESERIALIZERS.get(_simple(chosen))
+    if found is None:
+        raise UsageError(f"{name}: '{chosen}' is not known", hint=f"known are {', '.join(sorted(_DESERIALIZERS))}")
+    encoding = _encoding(properties, name) if _simple(chosen) == "StringDeserializer" else None
+    return found if encoding is None else _string(encoding)
+
+
+def _encoding(properties: Mapping[str, str], name: str) -> str | None:
+    """What a StringDeserializer is configured with (``StringDeserializer.configure``): of its role, or of both."""
+    role = "key" if name.startswith("key") else "value"
+    places = f"{name}.{role}.deserializer.encoding", f"{name}.deserializer.encoding"
+    place = next((place for place in places if properties.get(place)), None)
+    if place is None:
+        return None
+    encoding = properties[place]
+    try:
+        b" ".decode(encoding, "replace")
+    except LookupError as error:
+        raise UsageError(f"{place}: there is no encoding '{encoding}'") from error
+    return encoding
+
+
+def _string(encoding: str) -> Deserializer:
+    """A text in another encoding. UTF-16 without a mark begins with the higher byte, as in Java."""
+    plain = encoding.lower().replace("_", "-") in ("utf-16", "utf16")
+
+    def read(data: bytes) -> bytes:
+        marked = data[:2] in (b"\xfe\xff", b"\xff\xfe")
+        return data.decode("utf-16-be" if plain and not marked else encoding, "replace").encode()
+
+    return read
+
+
+def _number(name: str, form: str) -> Deserializer:
+    packed = struct.Struct(form)
+
+    def read(data: bytes) -> bytes:
+        if len(data) != packed.size:
+            raise InputError(f"Size of data received by {name}Deserializer is not {packed.size}: it is {len(data)}")
+        return b"%d" % packed.unpack(data)[0]
+
+    return read
+
+
+def _float(name: str, form: str) -> Deserializer:
+    packed = struct.Struct(form)
+
+    def read(data: bytes) -> bytes:
+        if len(data) != packed.size:
+            raise InputError(f"Size of data received by {name}Deserializer is not {packed.size}: it is {len(data)}")
+        value = packed.unpack(data)[0]
+        return java_float(value, _shortest(value, packed)).encode()
+
+    return read
+
+
+def _shortest(value: float, packed: struct.Struct) -> str:
+    """The fewest digits that give the same value in this width."""
+    for digits in range(1, 18):
+        text = f"{value:.{digits}g}"
+        if packed.pack(float(text)) == packed.pack(value):
+            return text
+    return repr(value)
+
+
+def java_float(value: float, digits: str) -> str:
+    """``digits`` of a number as ``Double.toString`` lays them out: 1.0, 1.0E7, 1.23E-4, NaN, Infinity."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0:
+        return "-0.0" if str(value).startswith("-") else "0.0"
+    exponent = f"{float(digits):.16e}".partition("e")[2]
+    significant = digits.lower().partition("e")[0].replace(".", "").replace("-", "").strip("0") or "0"
+    power = int(exponent)
+    sign = "-" if value < 0 else ""
+    if 1e-3 <= abs(value) < 1e7:
+        whole = significant[: power + 1].ljust(power + 1, "0") if power >= 0 else "0"
+        fraction = significant[power + 1 :] if power >= 0 else "0" * (-power - 1) + significant
+        return f"{sign}{whole}.{fraction or '0'}"
+    return f"{sign}{significant[0]}.{significant[1:] or '0'}E{power}"
+
+
+def _uuid(data: bytes) -> bytes:
+    """A uuid is stored as its text."""
+    try:
+        return str(uuid.UUID(data.decode("ascii"))).encode()
+    except ValueError as error:
+        raise InputError(f"Error parsing data into UUID: {data!r}") from error
+
+
+def _boolean(data: bytes) -> bytes:
+    if data in (b"\x00", b"\x01"):
+        return b"true" if data == b"\x01" else b"false"
+    raise InputError(f"Unexpected byte received by BooleanDeserializer: {data[:16].hex()}")
+
+
+_DESERIALIZERS: dict[str, Deserializer] = {
+    "ByteArrayDeserializer": lambda data: data,
+    "StringDeserializer": lambda data: data.decode("utf-8", "replace").encode(),
+    "ShortDeserializer": _number("Short", ">h"),
+    "IntegerDeserializer": _number("Integer", ">i"),
+    "LongDeserializer": _number("Long", ">q"),
+    "FloatDeserializer": _float("Float", ">f"),
+    "DoubleDeserializer": _float("Double", ">d"),
+    "BooleanDeserializer": _boolean,
+    "UUIDDeserializer": _uuid,
+}
+
+
+# Properties
+
+
+def _refuse_unknown(properties: Mapping[str, str]) -> None:
+    for name in properties:
+        known = name in _TEXT_PROPERTIES or name in _DESERIALIZERS_OF or name in {f"print.{each}" for each in _COLUMNS}
+        if not known and not name.startswith(tuple(f"{each}." for each in _DESERIALIZERS_OF)):
+            raise UsageError(
+                f"formatter property '{name}' is not known",
+                hint=f"known are {', '.join(f'print.{each}' for each in _COLUMNS)}, "
+                f"{', '.join((*_TEXT_PROPERTIES, *_DESERIALIZERS_OF[:3]))}",
+            )
+
+
+def _is_true(properties: Mapping[str, str], name: str, default: bool) -> bool:
+    return properties[name].strip().lower() == "true" if name in properties else default
+
+
+def _bytes(properties: Mapping[str, str], name: str, default: str) -> bytes:
+    return properties.get(name, default).encode("utf-8", "surrogateescape")
+
+
+def _simple(name: str) -> str:
+    """A class name without its package."""
+    return name.rpartition(".")[2]

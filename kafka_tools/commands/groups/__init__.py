@@ -1,0 +1,1 @@
+"""Commands about groups and their offsets."""

@@ -1,0 +1,302 @@
+"""``kafka-consumer-groups``: list, describe and delete groups, move and drop their offsets (ConsumerGroupCommand).
+
+Kafka's tool ends with status 0 and prints its errors on stdout; this one reports them on stderr and exits 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.live_names import group_names, topic_names
+from kafka_tools.commands.options import (
+    Command,
+    Connection,
+    connection_options,
+    one_of,
+    only_with,
+    option,
+    output_options,
+)
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+
+ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets")
+MODES = (
+    "to_earliest",
+    "to_latest",
+    "to_current",
+    "to_offset",
+    "shift_by",
+    "to_datetime",
+    "by_duration",
+    "from_file",
+)
+_RESET = ("reset_offsets",)
+_ALLOWED: dict[str, Sequence[str]] = {
+    "group": ("describe", "delete", "reset_offsets", "delete_offsets"),
+    "all_groups": ("describe", "delete", "reset_offsets"),
+    "topic": ("reset_offsets", "delete_offsets"),
+    "all_topics": _RESET,
+    "offsets": ("describe",),
+    "members": ("describe",),
+    "verbose": ("describe",),
+    "state": ("describe", "list"),
+    "type": ("list",),
+    "dry_run": _RESET,
+    "execute": _RESET,
+    "export": _RESET,
+    **dict.fromkeys(MODES, _RESET),
+}
+_ANY = "*"
+"""Value of --state and --type when they are given without one."""
+
+
+@click.command(name="kafka-consumer-groups", cls=Command)
+@option("--list", "list", is_flag=True, section="Actions", help="List the groups.")
+@option("--describe", is_flag=True, section="Actions", help="Show offsets and lag, members, or the state of groups.")
+@option("--delete", is_flag=True, section="Actions", help="Delete groups that have no members.")
+@option("--reset-offsets", is_flag=True, section="Actions", help="Move the committed offsets of inactive groups.")
+@option("--delete-offsets", is_flag=True, section="Actions", help="Drop the committed offsets of topics.")
+@option(
+    "--group", metavar="ID", multiple=True, shell_complete=group_names, help="The group to act on. May be repeated."
+)
+@option("--all-groups", is_flag=True, help="Act on every group.")
+@option(
+    "--topic",
+    metavar="NAME[:N,...]",
+    multiple=True,
+    shell_complete=topic_names,
+    help="The topic, or some of its partitions: orders:0,2. May be repeated.",
+)
+@option("--all-topics", is_flag=True, help="Every topic for which the group has committed offsets.")
+@option("--offsets", is_flag=True, section="Views", help="Describe offsets and lag; this is the default.")
+@option("--members", is_flag=True, section="Views", help="Describe the members.")
+@option(
+    "--state",
+    metavar="[STATE,...]",
+    is_flag=False,
+    flag_value=_ANY,
+    section="Views",
+    help="With --describe the state of the group; with --list a column, or only groups in these states.",
+)
+@option(
+    "--type",
+    metavar="[TYPE,...]",
+    is_flag=False,
+    flag_value=_ANY,
+    section="Views",
+    help="With --list a column, or only groups of these types (classic, consumer).",
+)
+@option("--verbose", is_flag=True, section="Views", help="More columns.")
+@option("--to-earliest", is_flag=True, section="New offsets", help="The log start offset.")
+@option("--to-latest", is_flag=True, section="New offsets", help="The log end offset.")
+@option("--to-current", is_flag=True, section="New offsets", help="The committed offset, or the log end offset.")
+@option("--to-offset", metavar="N", type=click.IntRange(0, 2**63 - 1), section="New offsets", help="This offset.")
+@option(
+    "--shift-by",
+    metavar="N",
+    type=click.IntRange(-(2**63), 2**63 - 1),
+    section="New offsets",
+    help="N on from the committed offset; -N back.",
+)
+@option(
+    "--to-datetime",
+    metavar="TIME",
+    section="New offsets",
+    help="The first offset at or after YYYY-MM-DDThh:mm:ss.sss, UTC unless a zone follows.",
+)
+@option(
+    "--by-duration",
+    metavar="SPAN",
+    section="New offsets",
+    help="The first offset of the last PnDTnHnMnS, for example PT6H; 6h also.",
+)
+@option("--from-file", metavar="FILE", section="New offsets", help="The offsets of a file that --export printed.")
+@option("--dry-run", is_flag=True, help="Show the new offsets and change nothing. The default.")
+@option("--execute", is_flag=True, help="Commit the new offsets.")
+@option("--export", is_flag=True, help="Print the new offsets as CSV.")
+@connection_options()
+@output_options(
+    {
+        "list": "groups",
+        "describe": "group-offsets",
+        "describe members": "group-members",
+        "describe state": "group-states",
+        "delete": "changed-groups",
+        "reset_offsets": "reset-offsets",
+        "delete_offsets": "deleted-offsets",
+    }
+)
+@click.pass_context
+def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+    """List, describe and delete consumer groups, and reset their offsets."""
+    action = one_of(context, *ACTIONS)
+    only_with(context, action, _ALLOWED)
+    _check(context, action, given)
+    connection.check()
+    run = {
+        "list": _list,
+        "describe": _describe,
+        "delete": _delete,
+        "reset_offsets": _reset,
+        "delete_offsets": _delete_offsets,
+    }[action]
+    with connection.admin() as admin:
+        return run(admin, given, output_format)
+
+
+def main() -> NoReturn:
+    """Entry of the ``kafka-consumer-groups`` console script."""
+    running.main(command, "kafka-consumer-groups")
+
+
+def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
+    def refuse(text: str) -> NoReturn:
+        raise click.UsageError(text, ctx=context)
+
+    if given["group"] and given["all_groups"]:
+        refuse("--group and --all-groups exclude each other.")
+    if action in ("describe", "delete", "reset_offsets") and not (given["group"] or given["all_groups"]):
+        refuse(f"--{action.replace('_', '-')} needs --group or --all-groups.")
+    if action == "describe":
+        if sum(bool(given[view]) for view in ("members", "offsets", "state")) > 1:
+            refuse("--describe takes one of --members, --offsets and --state.")
+        if given["state"] not in (None, _ANY):
+            refuse("--describe does not take a value for --state.")
+    if action == "delete_offsets" and not (len(given["group"]) == 1 and given["topic"]):
+        refuse("--delete-offsets needs one --group and --topic.")
+    if action == "reset_offsets":
+        one_of(context, *MODES)
+        if given["dry_run"] and given["execute"]:
+            refuse("--dry-run and --execute exclude each other.")
+        if given["topic"] and given["all_topics"]:
+            refuse("--topic and --all-topics exclude each other.")
+        if not (given["topic"] or given["all_topics"] or given["from_file"]):
+            refuse("One of the reset scopes should be defined: --all-topics, --topic.")
+
+
+def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.commands.groups import rows as group_rows
+    from kafka_tools.output import kafka_group_text
+
+    states = group_rows.parse_states(given["state"] or _ANY)
+    types = group_rows.parse_types(given["type"] or _ANY)
+    result = group_rows.list_groups(admin, states, types)
+    if output_format is None:
+        text = kafka_group_text.listing(result.rows, given["type"] is not None, given["state"] is not None)
+        running.emit(text)
+    if not result.rows and not result.errors:
+        from kafka_tools.commands import rights
+
+        rights.note_if_limited(admin, "groups", "Describe on a group, or on the cluster for all of them")
+    return running.finish(result, output_format, "could not list the groups of")
+
+
+def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.commands.groups import rows as group_rows
+    from kafka_tools.output import kafka_group_text
+    from kafka_tools.output.rows import Rows
+
+    groups, errors = group_rows.describe(admin, _groups(admin, given))
+    verbose = given["verbose"]
+    kind = "group-members" if given["members"] else "group-states" if given["state"] else "group-offsets"
+    make = {
+        "group-members": group_rows.members,
+        "group-states": group_rows.states,
+        "group-offsets": group_rows.offsets,
+    }[kind]
+    text = {
+        "group-members": kafka_group_text.members,
+        "group-states": kafka_group_text.states,
+        "group-offsets": kafka_group_text.offsets,
+    }[kind]
+    made = make(admin, groups)
+    errors += [error for _, failed in made.values() for error in failed]
+    for group in groups:
+        group_rows.warn_of_state(group)
+        if output_format is None:
+            running.emit(text(made[group.group_id][0], verbose))
+    rows = [row for found, _ in made.values() for row in found]
+    form = "wide" if verbose and output_format == "table" else output_format
+    return running.finish(Rows(kind, rows, errors), form)
+
+
+def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.output import kafka_group_text
+    from kafka_tools.output.rows import ItemError, Rows
+
+    outcomes = admin.delete_groups(_groups(admin, given))
+    errors = [ItemError.of(f"group '{group}'", error) for group, error in outcomes.failures().items()]
+    deleted = list(outcomes.succeeded())
+    if output_format is None:
+        running.emit(kafka_group_text.deleted_groups(deleted, bool(errors)))
+    rows = [{"group": group, "result": "deleted"} for group in deleted]
+    return running.finish(Rows("changed-groups", rows, errors), output_format, "could not delete")
+
+
+def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.commands.groups.reset_plans import parse_topics
+    from kafka_tools.commands.groups.resets import partitions_of
+    from kafka_tools.output import kafka_group_text
+    from kafka_tools.output.rows import ItemError, Rows
+
+    (group,) = given["group"]
+    partitions, missing = partitions_of(admin, parse_topics(given["topic"]))
+    with running.about(group):
+        outcomes = admin.delete_group_offsets(group, partitions)
+    shown: list[dict[str, Any]] = [{"topic": topic, "partition": None, "error": str(error)} for topic, error in missing]
+    errors = [ItemError.of(f"topic {topic}", error) for topic, error in missing]
+    rows = []
+    for key, outcome in sorted(outcomes.items()):
+        row = {"topic": key.topic, "partition": key.partition}
+        shown.append(row | {"error": None if outcome.error is None else str(outcome.error)})
+        if outcome.error:
+            errors.append(ItemError.of(key, outcome.error))
+        else:
+            rows.append({"group": group, **row, "result": "deleted"})
+    if output_format is None:
+        running.emit(kafka_group_text.deleted_offsets(group, shown))
+    return running.finish(Rows("deleted-offsets", rows, errors), output_format, "could not delete the offset of")
+
+
+def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.commands.groups import resets
+    from kafka_tools.commands.groups.reset_plans import plan_csv
+    from kafka_tools.output import kafka_group_text
+    from kafka_tools.output.rows import Rows
+
+    groups = _groups(admin, given)
+    mode = next(name for name in MODES if given[name] not in (None, False))
+    plan, errors = resets.prepare(admin, groups, mode, given)
+    if not (given["dry_run"] or given["execute"]):
+        running.note(
+            "WARN: No action will be performed as the --execute option is missing. In version 5.0, this command will "
+            "require either --dry-run or --execute to be specified. You should add the --dry-run option explicitly if "
+            "you are scripting this command and want to keep the current default behavior without prompting."
+        )
+    if given["execute"]:
+        plan, failures = resets.commit(admin, plan)
+        errors += failures
+    if output_format is None:
+        whole = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given["export"] else None
+        running.emit(whole or kafka_group_text.reset_plan(plan))
+    result = "reset" if given["execute"] else "planned"
+    rows = [
+        {"group": group, "topic": key.topic, "partition": key.partition, "new_offset": offset, "result": result}
+        for group, offsets in plan.items()
+        for key, offset in offsets.items()
+    ]
+    return running.finish(Rows("reset-offsets", rows, errors), output_format, "could not reset")
+
+
+def _groups(admin: AdminClient, given: dict[str, Any]) -> list[str]:
+    if not given["all_groups"]:
+        return list(dict.fromkeys(given["group"]))
+    from kafka_tools.commands.groups import rows as group_rows
+
+    return [row["group"] for row in group_rows.list_groups(admin, [], []).rows]

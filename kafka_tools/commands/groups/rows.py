@@ -1,0 +1,210 @@
+"""Consumer groups as rows: listing, offsets with lag, members, state.
+
+Consumer groups are those of type consumer, and classic ones whose protocol type is ``consumer`` or empty (an empty one
+marks a simple group, which only has offsets); Connect and others are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.commands import running
+from kafka_tools.errors import NotFound, UsageError
+from kafka_tools.output.rows import ItemError, Row, Rows
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient, CommittedOffset, GroupDescription, MemberDescription
+
+STATES = (
+    "Empty",
+    "Stable",
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Assigning",
+    "Reconciling",
+    "Dead",
+)
+_KNOWN_STATES = (*STATES, "NotReady")
+TYPES = ("Classic", "Consumer")
+_REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+
+Made = tuple[list[Row], list[ItemError]]
+
+
+def parse_states(text: str) -> list[str]:
+    """The states of ``--state``; none for ``*``. UsageError for a word that is none."""
+    return _parse_words(text, STATES, "Invalid state list '{}'. Valid states are: ")
+
+
+def parse_types(text: str) -> list[str]:
+    """The group types of ``--type``; none for ``*``."""
+    return _parse_words(text, TYPES, "Invalid types list '{}'. Valid types are: ")
+
+
+def list_groups(admin: AdminClient, states: list[str], types: list[str]) -> Rows:
+    """The consumer groups of all brokers, sorted; a broker that could not tell its part is an error."""
+    listings = admin.list_groups(states, types)
+    rows: list[Row] = [
+        {"group": each.group_id, "type": _capital(each.type), "state": _state(each.state)}
+        for each in listings
+        if each.type == "consumer" or (each.type in (None, "classic") and each.protocol_type in ("consumer", ""))
+    ]
+    errors = [ItemError.of(getattr(error, "node", None) or "a broker", error) for error in listings.errors]
+    return Rows("groups", rows, errors)
+
+
+def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[GroupDescription], list[ItemError]]:
+    """The descriptions of groups, sorted by id, and the groups that could not be described."""
+    outcomes = admin.describe_groups(groups)
+    errors = [ItemError.of(f"group '{group}'", each.error) for group, each in outcomes.items() if each.error]
+    found = [each.get() for each in outcomes.values() if each.error is None]
+    return sorted(found, key=lambda group: group.group_id), errors
+
+
+def warn_of_state(group: GroupDescription) -> None:
+    """What Kafka's tool says on stderr about a group that is not stable."""
+    if group.state == "Empty":
+        running.note(f"\nConsumer group '{group.group_id}' has no active members.")
+    elif group.state in _REBALANCING:
+        running.note(f"\nWarning: Consumer group '{group.group_id}' is rebalancing.")
+
+
+def offsets(admin: AdminClient, groups: Sequence[GroupDescription]) -> dict[str, Made]:
+    """A row per assigned partition, the busiest member first, then one per partition that only has an offset.
+
+    All groups are asked for together: one request per coordinator and one per partition leader, however many they are.
+    """
+    fetched = admin.list_groups_offsets({group.group_id: None for group in groups}) if groups else {}
+    committed = {name: outcome.get() for name, outcome in fetched.items() if outcome.error is None}
+    assigned = {group.group_id: {key for member in group.members for key in member.assignment} for group in groups}
+    ends, end_errors = _log_ends(admin, {key for each in (*committed.values(), *assigned.values()) for key in each})
+    made: dict[str, Made] = {}
+    for group in groups:
+        name = group.group_id
+        failure = fetched[name].error
+        if failure is not None:
+            made[name] = ([], [ItemError.of(f"offsets of group '{name}'", failure)])
+            continue
+        outcomes = committed[name]
+        errors = [ItemError.of(key, error) for key, error in outcomes.failures().items()]
+        errors += [end_errors[key] for key in sorted({*outcomes, *assigned[name]} & end_errors.keys())]
+        positions = {key: value for key, value in outcomes.succeeded().items() if value is not None}
+        made[name] = (_offset_rows(group, positions, ends), errors)
+    return made
+
+
+def _offset_rows(
+    group: GroupDescription, positions: Mapping[TopicPartition, CommittedOffset], ends: Mapping[TopicPartition, int]
+) -> list[Row]:
+    rows = []
+    for member in sorted(group.members, key=lambda member: -len(member.assignment)):
+        owner = {"consumer_id": member.member_id, "host": member.host, "client_id": member.client_id}
+        for key in sorted(member.assignment):
+            rows.append(_offset_row(group.group_id, key, positions.get(key), ends.get(key)) | owner)
+    nobody = dict.fromkeys(("consumer_id", "host", "client_id"))
+    for key in sorted(positions.keys() - {key for member in group.members for key in member.assignment}):
+        rows.append(_offset_row(group.group_id, key, positions[key], ends.get(key)) | nobody)
+    return rows
+
+
+def members(admin: AdminClient, groups: Sequence[GroupDescription]) -> dict[str, Made]:
+    """A row per member."""
+    return {group.group_id: ([_member_row(group, member) for member in group.members], []) for group in groups}
+
+
+def _member_row(group: GroupDescription, member: MemberDescription) -> Row:
+    return {
+        "group": group.group_id,
+        "consumer_id": member.member_id,
+        "group_instance_id": member.instance_id,
+        "host": member.host,
+        "client_id": member.client_id,
+        "assignment": _by_topic(member.assignment),
+        "current_epoch": member.epoch,
+        "target_epoch": group.assignment_epoch if member.target_assignment is not None else None,
+        "target_assignment": _by_topic(member.target_assignment or ()),
+        "upgraded": member.upgraded,
+    }
+
+
+def states(admin: AdminClient, groups: Sequence[GroupDescription]) -> dict[str, Made]:
+    """One row per group: state, coordinator, assignor, number of members."""
+    return {group.group_id: ([_state_row(group)], []) for group in groups}
+
+
+def _state_row(group: GroupDescription) -> Row:
+    return {
+        "group": group.group_id,
+        "type": _capital(group.type),
+        "state": _state(group.state),
+        "assignor": group.protocol or None,
+        "coordinator": {"id": group.coordinator.id, "host": group.coordinator.host, "port": group.coordinator.port},
+        "group_epoch": group.group_epoch,
+        "target_assignment_epoch": group.assignment_epoch,
+        "members": len(group.members),
+    }
+
+
+def _offset_row(group: str, key: TopicPartition, committed: CommittedOffset | None, end: int | None) -> Row:
+    position = None if committed is None or committed.offset < 0 else committed.offset
+    epoch = (
+        None
+        if committed is None or committed.leader_epoch is None or committed.leader_epoch < 0
+        else committed.leader_epoch
+    )
+    return {
+        "group": group,
+        "topic": key.topic,
+        "partition": key.partition,
+        "leader_epoch": None if epoch is None or epoch < 0 else epoch,
+        "current_offset": position,
+        "log_end_offset": end,
+        "lag": None if position is None or end is None else end - position,
+    }
+
+
+def _state(text: str | None) -> str:
+    """A state as Kafka's tools write it: what they do not know, or nobody told, is Unknown (GroupState.parse)."""
+    return next((state for state in _KNOWN_STATES if state.lower() == (text or "").lower()), "Unknown")
+
+
+def _capital(group_type: str | None) -> str:
+    """A group type as Kafka's tools write it: ``Classic``."""
+    return group_type.capitalize() if group_type else "Unknown"
+
+
+def _by_topic(keys: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(keys):
+        topics.setdefault(topic, []).append(partition)
+    return topics
+
+
+def _log_ends(
+    admin: AdminClient, keys: set[TopicPartition]
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, ItemError]]:
+    """Log end offsets; a partition of a topic that is gone has none, which is shown and no reason to fail the rest."""
+    if not keys:
+        return {}, {}
+    from kafka_tools.admin.calls.offsets import LATEST
+
+    outcomes = admin.list_offsets(dict.fromkeys(sorted(keys), LATEST))
+    errors = {}
+    for key, error in outcomes.failures().items():
+        if isinstance(error, NotFound):
+            running.note(f"{key} does not exist any more: its end offset and lag are unknown")
+        else:
+            errors[key] = ItemError.of(key, error)
+    return {key: value.offset for key, value in outcomes.succeeded().items()}, errors
+
+
+def _parse_words(text: str, known: Sequence[str], complaint: str) -> list[str]:
+    if text == "*":
+        return []
+    by_lower = {word.lower(): word for word in known}
+    words = [word.strip().lower() for word in text.split(",")]
+    if any(word not in by_lower for word in words):
+        raise UsageError(complaint.format(text) + ", ".join(known))
+    return [by_lower[word] for word in words]

@@ -1,0 +1,1 @@
+"""Commands about log directories, read without a broker."""

@@ -1,0 +1,269 @@
+"""``kafka-tools audit``: what log directories hold and what is wrong with them, read in bulk without a broker."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options import OUTPUT, Command, option
+
+if TYPE_CHECKING:
+    from kafka_tools.spark.audit import Audit
+
+SEVERITIES = ("info", "warning", "error")
+NEVER = "never"
+SHOWN_FINDINGS = 100
+SHOWN_GROUPS = 10
+SHOWN_PARTITIONS = 200
+
+_TOPIC_COLUMNS = (
+    "topic", "partitions", "size_bytes", "batches", "records", "mean_record_bytes", "distinct_keys", "tombstones",
+    "codecs", "stored_share", "reclaimable_bytes", "bytes_per_day", "last_time", "corrupt",
+)  # fmt: skip
+_PARTITION_COLUMNS = (
+    "topic", "partition", "segments", "batches", "records", "first_offset", "last_offset", "first_time", "last_time",
+    "size_bytes", "codecs", "corrupt",
+)  # fmt: skip
+_GROUP_COLUMNS = ("group", "commits", "commits_per_hour", "size_bytes", "tombstones", "last_time")
+_FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position", "offset", "detail")
+
+
+@click.command(name="kafka-tools audit", cls=Command)
+@click.argument("log_dirs", metavar="LOG_DIR...", nargs=-1, required=True)
+@option(
+    "--master",
+    default="local[*]",
+    metavar="URL",
+    help="Spark master to run on, for example spark://host:7077; without it Spark is started on this machine.",
+)
+@option(
+    "--topics",
+    metavar="GLOB,...",
+    help="Only topics that match one of these patterns, for example 'orders,payments-*'.",
+)
+@option(
+    "--since",
+    metavar="TIME",
+    help="Leave out closed segments that were last written before: 2026-11-01T00:00:00, or a time back like 36h or 7d.",
+)
+@option(
+    "--headers-only",
+    is_flag=True,
+    help="Read batch headers only, several times faster: no sizes of records, no keys, no headers, no groups.",
+)
+@option(
+    "--report",
+    metavar="FILE.html",
+    section=OUTPUT,
+    help="Write the whole result as one HTML page that needs no network.",
+)
+@option(
+    "--fail-on",
+    type=click.Choice([*SEVERITIES, NEVER]),
+    default="error",
+    show_default=True,
+    section=OUTPUT,
+    help="Exit with status 1 when a finding is at least this severe.",
+)
+@option("-o", "--output", "output_format", type=click.Choice(["table", "json"]), default="table", show_default=True,
+        section=OUTPUT, help="Form of the result.")  # fmt: skip
+@option("--debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr.")
+def command(
+    log_dirs: tuple[str, ...],
+    master: str,
+    topics: str | None,
+    since: str | None,
+    headers_only: bool,
+    report: str | None,
+    fail_on: str,
+    output_format: str,
+    debug: bool,
+) -> int:
+    """Audit whole log directories with Spark: what is broken, what is wasted, who writes what.
+
+    LOG_DIR is a directory from a broker's log.dirs, or one partition's, on this machine or in a store (s3://, gs://,
+    abfss://, hdfs://); give those of several brokers to have the copies of each partition compared. Nothing is changed
+    and no broker is asked; a directory that a broker is writing to may be audited. Every CRC is checked, and unless
+    --headers-only is given every record is parsed.
+
+    \b
+    Examples:
+      kafka-tools audit /var/kafka-logs --report audit.html
+      kafka-tools audit /mnt/broker-1 /mnt/broker-2 --topics 'orders*' -o json --fail-on warning
+      kafka-tools audit s3://backups/broker-1 --headers-only
+    """
+    from kafka_tools.spark.session import spark_session
+
+    _check(log_dirs, report)
+    patterns = tuple(part.strip() for part in (topics or "").split(",") if part.strip())
+    since_ms = None if since is None else _moment_ms(since)
+    with spark_session(master, app_name="kafka-tools audit") as spark:
+        from kafka_tools.output.progress import progress
+        from kafka_tools.spark.audit import AuditOptions, audit
+        from kafka_tools.spark.session import tasks_done
+
+        options = AuditOptions(patterns, records=not headers_only, since_ms=since_ms)
+        with progress("reading segments", lambda: tasks_done(spark)):
+            result = audit(spark, log_dirs, options)
+    if report is not None:
+        from kafka_tools.spark.report.page import write_page
+
+        _write(report, lambda path: write_page(result, path))
+    if output_format == "json":
+        _print_json(result)
+    else:
+        _print_tables(result)
+        if report is not None:
+            click.echo(f"The report is in {report}")
+    sys.stdout.flush()
+    for nothing in result.nothing_in:
+        running.complain(click.get_current_context().command_path, f"{nothing.file} {nothing.detail}")
+    return running.FAILED if result.nothing_in or _reaches(result.worst, fail_on) else 0
+
+
+def main() -> NoReturn:
+    """Run the audit on the process's arguments and exit."""
+    running.main(command, "kafka-tools audit")
+
+
+def _check(log_dirs: tuple[str, ...], report: str | None) -> None:
+    """InputError for a directory that does not exist, before Spark is started for it."""
+    import os
+
+    from kafka_tools.errors import InputError
+    from kafka_tools.spark.files import is_remote
+
+    for log_dir in log_dirs:
+        if not is_remote(log_dir) and not os.path.isdir(log_dir):
+            what = "is not a directory" if os.path.exists(log_dir) else "does not exist"
+            raise InputError(f"log directory {log_dir} {what}", hint="give a directory of the broker's log.dirs")
+    if report is not None:
+        folder = os.path.dirname(os.path.abspath(report))
+        if os.path.isdir(report) or not os.path.isdir(folder):
+            raise InputError(f"--report {report}: no file can be written there")
+
+
+def _moment_ms(text: str) -> int:
+    """A moment, or one so far back from now, in ms since the epoch."""
+    import time
+    from datetime import UTC, datetime
+
+    if text[-1:] in _UNITS_MS and text[:-1].isdecimal():
+        return int(time.time() * 1000) - int(text[:-1]) * _UNITS_MS[text[-1]]
+    try:
+        moment = datetime.fromisoformat(text)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
+        expected = "2026-11-01T00:00:00 (UTC without a zone), or a time back like 90m, 36h or 7d"
+        raise click.BadParameter(f"'{text}' is no time: {expected} is expected", param_hint="--since") from error
+
+
+_UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def _write(path: str, write: Callable[[str], None]) -> None:
+    from kafka_tools.errors import InputError
+
+    try:
+        write(path)
+    except OSError as error:
+        raise InputError(f"the report cannot be written to {path}: {error.strerror}") from error
+
+
+def _reaches(worst: str | None, fail_on: str) -> bool:
+    return worst is not None and fail_on != NEVER and SEVERITIES.index(worst) >= SEVERITIES.index(fail_on)
+
+
+def _print_json(result: Audit) -> None:
+    from kafka_tools.output.json_doc import write
+    from kafka_tools.spark.report.document import document
+
+    write(document(result), sys.stdout)
+
+
+def _print_tables(result: Audit) -> None:
+    from kafka_tools.output.rows import show_table
+    from kafka_tools.spark.report.document import data
+
+    found = data(result)
+    rows = [_topic_row(topic) for topic in found["topics"]]
+    show_table(_TOPIC_COLUMNS, rows, sys.stdout)
+    _print_partitions(found["partitions"])
+    if found["groups"]:
+        groups = [
+            group | {"last_time": _time_text(group["last_timestamp_ms"])} for group in found["groups"][:SHOWN_GROUPS]
+        ]
+        click.echo()
+        show_table(_GROUP_COLUMNS, groups, sys.stdout)
+    shown = [finding for finding in found["findings"] if finding["severity"] != "info"]
+    if shown:
+        click.echo()
+        show_table(_FINDING_COLUMNS, shown[:SHOWN_FINDINGS], sys.stdout)
+    hidden = sum(row["count"] for row in found["finding_counts"] if row["severity"] != "info") - len(
+        shown[:SHOWN_FINDINGS]
+    )
+    if hidden:
+        click.echo(f"... {hidden} more findings (-o json and --report have them)")
+    remarks = [f"{row['kind']} {row['count']}" for row in found["finding_counts"] if row["severity"] == "info"]
+    if remarks:
+        click.echo(f"\nRemarks (-o json and --report have them): {', '.join(remarks)}")
+    click.echo(f"\n{found['verdict']['text']}")
+
+
+def _print_partitions(partitions: list[dict[str, Any]]) -> None:
+    """Those that hold something, by topic and number; where several directories have a copy, with the directory."""
+    from kafka_tools.output.rows import show_table
+
+    filled = [row for row in partitions if row["batches"] or row["corrupt"]]
+    columns: tuple[str, ...] = _PARTITION_COLUMNS
+    if len({row["log_dir"] for row in filled}) > 1:
+        columns = (*columns[:2], "log_dir", *columns[2:])
+    if filled:
+        rows = [
+            row | {
+                "first_time": _time_text(row["first_timestamp_ms"]),
+                "last_time": _time_text(row["last_timestamp_ms"]),
+                "codecs": list(row["codecs"]),
+            }
+            for row in filled[:SHOWN_PARTITIONS]
+        ]  # fmt: skip
+        click.echo()
+        show_table(columns, rows, sys.stdout)
+    if len(filled) > SHOWN_PARTITIONS:
+        click.echo(f"... {len(filled) - SHOWN_PARTITIONS} more partitions (-o json and --report have them)")
+    if len(filled) < len(partitions):
+        click.echo(f"... and {len(partitions) - len(filled)} without a batch")
+
+
+def _topic_row(topic: dict[str, Any]) -> dict[str, Any]:
+    content = topic["content"] or {}
+    compression = content.get("compression") or []
+    plain = sum(row["plain_bytes"] for row in compression)
+    stored = sum(row["stored_bytes"] for row in compression)
+    return topic | {
+        "mean_record_bytes": content.get("record_bytes", {}).get("mean_bytes"),
+        "distinct_keys": content.get("distinct_keys"),
+        "tombstones": content.get("tombstones"),
+        "codecs": list(topic["codecs"]),
+        "stored_share": f"{stored / plain:.2f}" if plain else None,
+        "reclaimable_bytes": content.get("reclaimable_bytes") if topic["compacted"] else None,
+        "bytes_per_day": topic["growth_bytes_per_day"],
+        "last_time": _time_text(topic["last_timestamp_ms"]),
+    }
+
+
+def _time_text(milliseconds: int | None) -> str | None:
+    """ISO 8601 in UTC with milliseconds; the bare number for what no calendar has."""
+    from datetime import UTC, datetime, timedelta
+
+    if milliseconds is None:
+        return None
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return str(milliseconds)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

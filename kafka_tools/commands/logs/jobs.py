@@ -1,0 +1,224 @@
+"""Several files at once, each in a process of its own; the output is that of one process, in the order of the files.
+
+Bytes that need no further treatment are written by the worker itself when its file's turn comes; before that it keeps
+them in memory, and what is too much for that in a temporary file. For a document or a terminal the parent takes the
+bytes from a temporary file. No more than twice as many files as workers are ahead of the one whose output is next.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import IO, NoReturn
+
+from kafka_tools.commands import running
+from kafka_tools.commands.logs.output import Output
+from kafka_tools.dump.files import Notes
+from kafka_tools.dump.run import Outcome, Reading, Run
+from kafka_tools.errors import LogError, OutputError, UsageError
+
+COPY_BYTES = 1 << 20
+KEPT_BYTES = 32 * 1024 * 1024
+"""Output that a worker keeps in memory until its turn comes."""
+_AHEAD = 2
+_OUTPUT_FULL = 74
+"""How a worker ends that cannot write (EX_IOERR)."""
+
+
+class _Spool(Output):
+    """Into a temporary file that the parent reads."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
+        self._file = file
+
+    def _put(self, data: bytes) -> None:
+        self._file.write(data)
+
+    def close(self) -> None:
+        self._pass_on()
+        self._file.flush()
+
+
+class _InTurn(Output):
+    """To standard output once a byte comes through ``turn``; kept until then."""
+
+    def __init__(self, turn: int) -> None:
+        super().__init__()
+        self._turn: int | None = turn
+        self._kept = tempfile.SpooledTemporaryFile(KEPT_BYTES, prefix="kafka-dump-log-")  # noqa: SIM115 - until our turn
+
+    def _put(self, data: bytes) -> None:
+        if self._turn is not None and select.select([self._turn], [], [], 0)[0]:
+            self._begin(self._turn)
+        if self._turn is None:
+            sys.stdout.buffer.write(data)
+        else:
+            self._kept.write(data)
+
+    def _begin(self, turn: int) -> None:
+        """Wait for our turn, then let go what was kept."""
+        if not os.read(turn, 1):
+            raise BrokenPipeError  # the parent is gone
+        self._turn = None
+        self._kept.seek(0)
+        shutil.copyfileobj(self._kept, sys.stdout.buffer, COPY_BYTES)
+        self._kept.close()
+
+    def close(self) -> None:
+        self._pass_on()
+        if self._turn is not None:
+            self._begin(self._turn)
+        sys.stdout.buffer.flush()
+
+
+class _Worker:
+    """A child process and what it has said so far."""
+
+    def __init__(self, pid: int, answer: int, turn: int, spool: IO[bytes] | None) -> None:
+        self.pid = pid
+        self.answer = answer
+        self.turn = turn
+        self.spool = spool
+        self.done = False
+        self._said = bytearray()
+        self._status = 0
+        self._has_turn = False
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        return (self.answer, self.turn)
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether it still reads its file; one that waits for its turn does not."""
+        return not self.done and len(self._said) < 8 + int.from_bytes(self._said[:8], "big")
+
+    def begin(self) -> None:
+        """Its file is the next one."""
+        if self.spool is None and not self._has_turn and not self.done:
+            self._has_turn = True
+            os.write(self.turn, b"!")
+
+    def listen(self) -> None:
+        """Take what the child wrote; at its end, its exit status."""
+        data = os.read(self.answer, COPY_BYTES)
+        if data:
+            self._said += data
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        self.done = True
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+        _, status = os.waitpid(self.pid, 0)
+        self._status = os.waitstatus_to_exitcode(status)
+
+    def result(self) -> tuple[Outcome, Notes]:
+        """What the child found. Raises LogError if it died, BrokenPipeError if the reader of its output went away."""
+        if self._status == running.OUTPUT_CLOSED:
+            raise BrokenPipeError
+        if self._status == _OUTPUT_FULL:
+            raise OutputError("standard output, or the disk for temporary files, takes no more")
+        if self._status or not self._said:
+            raise LogError("a worker process ended before its file was read", hint="try again with --jobs 1")
+        found: tuple[Outcome, Notes] = pickle.loads(self._said[8:])  # from our own child, through our own pipe
+        return found
+
+    def stop(self) -> None:
+        if not self.done:
+            import signal
+
+            os.kill(self.pid, signal.SIGKILL)
+            self._end()
+        if self.spool is not None:
+            self.spool.close()
+
+
+def in_processes(run: Run, readings: list[Reading], jobs: int, output: Output) -> Iterator[tuple[Outcome, Notes]]:
+    """What became of each file, in order, when its output is out.
+
+    Raises LogError if a worker dies, UsageError without fork, OutputError, BrokenPipeError.
+    """
+    if not hasattr(os, "fork"):
+        raise UsageError("--jobs needs processes that this system cannot start", hint="leave --jobs out")
+    direct = type(output) is Output
+    run.warm_up(readings)
+    workers: dict[int, _Worker] = {}
+    started = 0
+    try:
+        for number in range(len(readings)):
+            while number not in workers or not workers[number].done:
+                at_work = sum(worker.is_at_work for worker in workers.values())
+                while at_work < jobs and started < min(len(readings), number + _AHEAD * jobs):
+                    workers[started] = _start(run, readings[started], direct, list(workers.values()))
+                    started += 1
+                    at_work += 1
+                if direct:
+                    output.flush()
+                workers[number].begin()
+                waiting = [worker for worker in workers.values() if not worker.done]
+                ready, _, _ = select.select([worker.answer for worker in waiting], [], [])
+                for worker in waiting:
+                    if worker.answer in ready:
+                        worker.listen()
+            worker = workers.pop(number)
+            try:
+                outcome, notes = worker.result()
+                if worker.spool is not None:
+                    _copy(worker.spool, output)
+            finally:
+                worker.stop()
+            yield outcome, notes
+    finally:
+        for worker in workers.values():
+            worker.stop()
+
+
+def _copy(spool: IO[bytes], output: Output) -> None:
+    """A worker's output to ``output``, in pieces of whole lines."""
+    spool.seek(0)
+    while lines := spool.readlines(COPY_BYTES):
+        output.write_bytes(b"".join(lines))
+
+
+def _start(run: Run, reading: Reading, direct: bool, others: list[_Worker]) -> _Worker:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    spool = None if direct else tempfile.TemporaryFile(prefix="kafka-dump-log-")  # noqa: SIM115 - closed by stop()
+    answer, say = os.pipe()
+    wait, turn = os.pipe()
+    pid = os.fork()
+    if not pid:
+        # What other workers wait for must end with the parent.
+        for descriptor in (answer, turn, *(each for other in others if not other.done for each in other.descriptors)):
+            os.close(descriptor)
+        _work(run, reading, _InTurn(wait) if spool is None else _Spool(spool), say)
+    os.close(say)
+    os.close(wait)
+    return _Worker(pid, answer, turn, spool)
+
+
+def _work(run: Run, reading: Reading, sink: Output, say: int) -> NoReturn:
+    """The child: never returns into the caller's code, and says nothing itself."""
+    status = running.FAILED
+    try:
+        notes = Notes()
+        outcome = run.one(reading, sink, notes)
+        found = pickle.dumps((outcome, notes))
+        with os.fdopen(say, "wb", closefd=False) as pipe:
+            pipe.write(len(found).to_bytes(8, "big") + found)
+        sink.close()
+        status = 0
+    except BrokenPipeError:
+        status = running.OUTPUT_CLOSED
+    except (OSError, OutputError):
+        status = _OUTPUT_FULL
+    finally:
+        os._exit(status)

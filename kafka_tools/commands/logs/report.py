@@ -1,0 +1,115 @@
+"""What kafka-dump-log says beside its output: damage, gaps and positions on stderr, and the exit status."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from kafka_tools.commands import running
+from kafka_tools.dump.files import Notes
+from kafka_tools.dump.run import Outcome, Run
+from kafka_tools.errors import LogError
+
+if TYPE_CHECKING:
+    from kafka_tools.commands.logs.output import Output
+    from kafka_tools.dump.summary import FileSum
+    from kafka_tools.storage.findings import Finding
+
+PROGRAM = "kafka-dump-log"
+
+
+class Report:
+    """Takes the outcomes of files in their order: says what has to be said now, keeps the rest for the end."""
+
+    def __init__(self, output: Output, run: Run, *, positions: bool) -> None:
+        self.notes = Notes()
+        self.failed = False
+        self.summaries: list[FileSum] = []
+        self._output = output
+        self._run = run
+        self._positions = positions
+        self._read: list[Outcome] = []
+        self._more: Counter[str] = Counter()
+        self.done_bytes = 0
+        """Bytes of the files that are done, for a progress bar."""
+
+    def note(self, finding: Finding) -> None:
+        """Something that was found about the files together."""
+        self.notes.note(finding)
+        self._more[finding.kind] += 1
+
+    def all_summaries(self) -> list[FileSum]:
+        """The sum of each file, then of all if there are several or something was found about them together."""
+        from kafka_tools.dump.summary import FileSum
+
+        total = FileSum()
+        for summary in self.summaries:
+            total.add(summary)
+        total.findings.update(self._more)
+        return [*self.summaries, total] if len(self.summaries) > 1 or self._more else self.summaries
+
+    def take(self, outcome: Outcome, notes: Notes) -> None:
+        """The next file is done. Raises LogError where a strict run ends."""
+        self.notes.add(notes)
+        with contextlib.suppress(OSError):
+            self.done_bytes += os.path.getsize(outcome.path)
+        self._run.forget()
+        if outcome.unknown:
+            self._output.flush()
+            if os.path.lexists(outcome.path):
+                running.note(f"Ignoring unknown file {outcome.path}")
+            else:
+                # Kafka's tool ignores it as well, and a misspelt path looks like a sound file.
+                self.failed = True
+                running.complain(PROGRAM, f"{outcome.path}: No such file or directory", None)
+        if outcome.summary is not None and not outcome.unknown:
+            self.summaries.append(outcome.summary)
+        if outcome.position is not None:
+            self._read.append(outcome)
+        if outcome.failure is None:
+            return
+        if self._run.strict:
+            self._output.flush()
+            raise LogError(outcome.failure, path=outcome.path, hint=outcome.hint)
+        self.failed = True
+        self._output.fail(outcome.path, outcome.failure)
+        self._output.flush()
+        running.complain(PROGRAM, outcome.failure, outcome.hint)
+
+    def finish(self) -> int:
+        """Damage, gaps and positions to stderr; the exit status."""
+        status = report_notes(self.notes)
+        if self._positions:
+            for outcome in self._read:
+                running.note(position_text(outcome))
+        return running.FAILED if self.failed else status
+
+
+def position_text(outcome: Outcome) -> str:
+    """How far a log was read, and how to go on there."""
+    from kafka_tools.storage.names import parse_file_name
+
+    name = parse_file_name(outcome.path.rsplit("/", 1)[-1])
+    base = f"{name.base_offset}:" if name is not None else ""
+    following = "" if outcome.next_offset is None else f", the next offset is {outcome.next_offset}"
+    return f"{outcome.path}: read up to byte {outcome.position}{following}; --from-position {base}{outcome.position}"
+
+
+_MOST_LINES = 200
+
+
+def report_notes(notes: Notes) -> int:
+    """Damage and gaps to stderr; the exit status."""
+    from kafka_tools.dump.text import gaps
+
+    told = [finding for finding in notes.findings if finding.is_damage or finding.kind == "skipped"]
+    for finding in told[:_MOST_LINES]:
+        running.complain(PROGRAM, str(finding))
+    left = max(0, len(told) - _MOST_LINES) + notes.unlisted
+    for path, pairs in notes.gaps.items():
+        running.note(*gaps(path, pairs.items()).rstrip("\n").split("\n"))
+    if left > 0:
+        running.complain(PROGRAM, f"{left} more findings are not listed")
+    return running.FAILED if notes.damage else 0

@@ -1,0 +1,1 @@
+"""Commands about single partitions: their records, replicas and leaders."""

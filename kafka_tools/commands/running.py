@@ -1,0 +1,236 @@
+"""How every command ends: exit status, one line on stderr, nothing else.
+
+The only place that turns errors into text and numbers; commands raise, this module reports.
+
+====== ==========================================================================================
+status meaning
+====== ==========================================================================================
+0      done (``--help`` and ``--version`` too)
+1      failed, partly failed, or damage found
+2      the command line itself is wrong
+130    interrupted by Ctrl-C
+141    the reader of our output went away (``kafka-topics --list | head``), as for any Unix filter
+====== ==========================================================================================
+
+Nothing but data goes to stdout. With ``--debug`` an error is followed by its traceback.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from kafka_tools import VERSION_LINE
+from kafka_tools.commands import standard_streams
+from kafka_tools.errors import KafkaToolsError
+
+if TYPE_CHECKING:
+    import click
+
+    from kafka_tools.output.rows import Rows
+
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+OUTPUT_CLOSED = 141
+
+LONGEST_WORD, WORD_SHOWN = 300, 60
+"""A word of a message that is longer than the first (in characters; topic names end at 249) is cut to the second."""
+
+_SHOWN = "kafka_tools.shown"
+"""Key in ``click.Context.meta``: a document has been begun."""
+
+COMPLETE_VARIABLE = "_KAFKA_TOOLS_COMPLETE"
+
+
+def version_line() -> str:
+    """What ``--version`` prints."""
+    return VERSION_LINE
+
+
+def main(command: click.Command, program: str) -> NoReturn:
+    """The entry of a console script: run ``command`` on the process's arguments and exit."""
+    if COMPLETE_VARIABLE in os.environ:
+        from kafka_tools.commands import completer
+
+        sys.exit(completer.answer(os.environ[COMPLETE_VARIABLE]))
+    if not standard_streams.open_missing():
+        complain(program, "standard output is closed: nothing was done", "redirect it to /dev/null to do without it")
+        sys.exit(FAILED)
+    try:
+        status = run(command, sys.argv[1:], program)
+    finally:
+        standard_streams.give_up()
+    sys.exit(status)
+
+
+def run(command: click.Command, arguments: Sequence[str], program: str) -> int:
+    """Run ``command`` and return the exit status; every error has been reported on stderr by then."""
+    standard_streams.make_printable()
+    try:
+        # Kafka's scripts look for this exact token before anything else parses (KIP-278).
+        if "--version" in arguments:
+            print(version_line())
+            status = 0
+        else:
+            status = _invoke(command, list(arguments), program)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return OUTPUT_CLOSED
+    except Exception as error:  # noqa: BLE001 - the one place that turns any error into text and an exit status
+        takes_output = _flush_data()
+        if isinstance(error, OSError) and not error.filename and not takes_output:
+            error.filename = "standard output"
+        return _report(error, program, debug="--debug" in arguments)
+
+
+def _report(error: Exception, program: str, debug: bool) -> int:
+    if isinstance(error, KafkaToolsError):
+        complain(program, str(error), error.hint)
+    elif isinstance(error, OSError):
+        # What the layers below did not map is ours: reading a file, writing to a full disk.
+        place = f"{error.filename}: " if error.filename else ""
+        complain(program, f"{place}{error.strerror or error}")
+    else:
+        complain(
+            program,
+            f"internal error: {type(error).__name__}: {error}",
+            None if debug else "this is a bug of kafka-tools: please report it with what --debug prints",
+        )
+    if debug:
+        import traceback
+
+        from kafka_tools.shown_text import printable
+
+        standard_streams.say(printable("".join(traceback.format_exception(error)).rstrip("\n")))
+    return error.exit_status if isinstance(error, KafkaToolsError) else FAILED
+
+
+def emit(text: str) -> None:
+    """Print the text of a result as it is, but on a terminal with control characters escaped.
+
+    A group or client id is whatever some client chose: on a terminal it must not move the cursor or change colours.
+    """
+    if sys.stdout.isatty():
+        from kafka_tools.shown_text import printable
+
+        text = printable(text)
+    sys.stdout.write(text)
+
+
+def complain(program: str, message: str, hint: str | None = None) -> None:
+    """One line on stderr that starts with the program's name, and the hint below it, whatever brokers put into them.
+
+    A word without end, such as a file given as a name, is cut, so that the reason stays in sight.
+    """
+    from kafka_tools.shown_text import one_line
+
+    lines = [f"{program}: {one_line(_shortened(' '.join(message.split())))}"]
+    if hint:
+        # A hint may be a list. Its lines are set off, so that none can pass for a complaint.
+        lines += [f"  {one_line(_shortened(line.strip()))}" for line in hint.split("\n")]
+    standard_streams.say("\n".join(lines))
+
+
+def _shortened(text: str) -> str:
+    """``text`` with its longest words cut; the items of a list that commas part are words of their own."""
+    import re
+
+    return re.sub(
+        rf"[^\s,]{{{LONGEST_WORD + 1},}}",
+        lambda word: f"{word[0][:WORD_SHOWN]}... ({len(word[0])} characters)",
+        text,
+    )
+
+
+def note(message: str, *more: str) -> None:
+    """A remark for the operator (a warning, a deprecation) on stderr, a line for each text; changes no exit status.
+
+    An empty line comes first where the message begins with one, as Kafka's tools have it.
+    """
+    from kafka_tools.shown_text import printable
+
+    space = "\n" if message.startswith("\n") else ""
+    standard_streams.say(
+        space + "\n".join(printable(line).replace("\n", "\\n") for line in (message.removeprefix("\n"), *more))
+    )
+
+
+def finish(result: Rows, output_format: str | None, failed: str = "") -> int:
+    """End a command that has a result: print it in the form of ``-o``, complain about each item that failed.
+
+    The exit status for the whole command. With ``output_format`` None the command has printed Kafka's text itself.
+    ``failed`` begins the complaints: ``could not delete``.
+    """
+    import click
+
+    if output_format is not None:
+        from kafka_tools.output.rows import show
+
+        click.get_current_context().meta[_SHOWN] = True
+        show(result, output_format)
+    for error in result.errors:
+        _flush_data()
+        complain(click.get_current_context().command_path, f"{failed} {error.item}: {error.message}".strip())
+    return FAILED if result.errors else 0
+
+
+def show_failure(error: Exception, kind: str, output_format: str | None) -> None:
+    """Print the document of a call that failed as a whole, so that there is one whatever happened.
+
+    Nothing when the command line is wrong or a result is already on its way; ``error`` is reported by ``run``.
+    """
+    import click
+
+    usage = isinstance(error, click.ClickException | click.Abort | click.exceptions.Exit)
+    done = output_format is None or click.get_current_context().meta.get(_SHOWN)
+    if done or usage or getattr(error, "exit_status", FAILED) == USAGE or isinstance(error, BrokenPipeError):
+        return
+    from kafka_tools.output.rows import ItemError, Rows, show
+
+    assert output_format is not None
+    show(Rows(kind, [], [ItemError.of(getattr(error, "item", None), error)]), output_format)
+
+
+@contextlib.contextmanager
+def about(item: object) -> Iterator[None]:
+    """What the ``with`` block does is about this one item: an error that leaves it says so in the document."""
+    try:
+        yield
+    except KafkaToolsError as error:
+        error.item = error.item or str(item)
+        raise
+
+
+def _invoke(command: click.Command, arguments: list[str], program: str) -> int:
+    import click
+
+    try:
+        with command.make_context(program, arguments) as context:
+            status = command.invoke(context)
+            return status if isinstance(status, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else program
+        complain(path, error.format_message(), f"Try '{path} --help'.")
+        return USAGE
+    except click.ClickException as error:
+        complain(program, error.format_message())
+        return error.exit_code
+    except click.Abort:
+        return INTERRUPTED
+
+
+def _flush_data() -> bool:
+    """Let the rows that were printed arrive before the complaint about the ones that were not; whether they could.
+
+    The complaint that follows matters more than a pipe that is closed by now.
+    """
+    return standard_streams.takes_all(sys.stdout)

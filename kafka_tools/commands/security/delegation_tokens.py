@@ -1,0 +1,156 @@
+"""``kafka-delegation-tokens``: create, renew, expire and describe tokens (Kafka's DelegationTokenCommand).
+
+A token's HMAC is a password. It is printed once, when the token is made; Kafka's tool also repeats it when it lists
+tokens, renews one or ends one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options import (
+    Command,
+    Connection,
+    connection_options,
+    one_of,
+    only_with,
+    option,
+    output_options,
+    read_text,
+)
+from kafka_tools.errors import UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.tokens import DelegationToken, Principal
+    from kafka_tools.output.rows import Row
+
+HIDDEN = "***"
+
+
+@click.command(name="kafka-delegation-tokens", cls=Command)
+@option("--create", is_flag=True, section="Actions", help="Make a token for who asks, or for --owner-principal.")
+@option("--renew", is_flag=True, section="Actions", help="Let a token live longer.")
+@option("--expire", is_flag=True, section="Actions", help="Let a token end, at once or after a time.")
+@option("--describe", is_flag=True, section="Actions", help="Show tokens, of --owner-principal or all one may see.")
+@option("--owner-principal", metavar="TYPE:NAME", multiple=True, help="An owner: User:alice. May be repeated.")
+@option("--renewer-principal", metavar="TYPE:NAME", multiple=True, help="Who may renew it. May be repeated.")
+@option("--max-life-time-period", type=int, metavar="MS", help="Longest life; -1 is what brokers allow.")
+@option("--renew-time-period", type=int, metavar="MS", help="How much longer; -1 is what brokers allow.")
+@option("--expiry-time-period", type=int, metavar="MS", help="When it ends; -1 is at once.")
+@option("--hmac", metavar="HMAC", help="Which token; - or a file name after @ keeps it off the command line.")
+@connection_options(controllers=True)
+@output_options(
+    {
+        "create": "delegation-tokens",
+        "describe": "delegation-tokens",
+        "renew": "changed-delegation-tokens",
+        "expire": "changed-delegation-tokens",
+    }
+)
+@click.pass_context
+def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+    """Create, renew, expire and describe delegation tokens."""
+    from kafka_tools.admin.calls.tokens import parse_hmac, parse_principal
+
+    action = one_of(context, "create", "renew", "expire", "describe")
+    allowed = {
+        "owner_principal": ["create", "describe"],
+        "renewer_principal": ["create"],
+        "max_life_time_period": ["create"],
+        "renew_time_period": ["renew"],
+        "expiry_time_period": ["expire"],
+        "hmac": ["renew", "expire"],
+    }
+    only_with(context, action, allowed)
+    needed = {"create": ["max_life_time_period"], "renew": ["hmac", "renew_time_period"]}
+    needed["expire"] = ["hmac", "expiry_time_period"]
+    for name in needed.get(action, ()):
+        if given[name] is None:
+            raise UsageError(f"--{action} needs --{name.replace('_', '-')}")
+    owners = [parse_principal(text.strip()) for text in given["owner_principal"]]
+    renewers = [parse_principal(text.strip()) for text in given["renewer_principal"]]
+    if action == "create":
+        if len(owners) > 1:
+            raise UsageError("a token has one owner")
+        return _create(connection, owners, renewers, given["max_life_time_period"], output_format)
+    if action == "describe":
+        return _describe(connection, owners, output_format)
+    hmac = parse_hmac(_hmac_text(given["hmac"]))
+    return _prolong(connection, action, hmac, given[needed[action][1]], output_format)
+
+
+def main() -> NoReturn:
+    """Entry of the ``kafka-delegation-tokens`` console script."""
+    running.main(command, "kafka-delegation-tokens")
+
+
+def _create(
+    connection: Connection, owners: list[Principal], renewers: list[Principal], lifetime_ms: int, form: str | None
+) -> int:
+    from kafka_tools.output import kafka_token_text
+    from kafka_tools.output.rows import Rows
+
+    connection.check()
+    if form is None:
+        running.emit(kafka_token_text.creating([str(each) for each in renewers], lifetime_ms))
+    with connection.admin() as admin:
+        owner = owners[0] if owners else None
+        token = admin.create_delegation_token(renewers, owner=owner, max_lifetime_ms=lifetime_ms)
+    row = _row(token) | {"hmac": token.hmac_text}
+    if form is None:
+        running.emit(kafka_token_text.created(row))
+    return running.finish(Rows("delegation-tokens", [row]), form)
+
+
+def _describe(connection: Connection, owners: list[Principal], form: str | None) -> int:
+    from kafka_tools.output import kafka_token_text
+    from kafka_tools.output.rows import Rows
+
+    connection.check()
+    if form is None:
+        running.emit(kafka_token_text.describing([str(each) for each in owners]))
+    with connection.admin() as admin:
+        tokens = admin.describe_delegation_tokens(owners or None)
+    rows = [_row(token) for token in sorted(tokens, key=lambda token: (token.issued_ms, token.token_id))]
+    if form is None:
+        running.emit(kafka_token_text.described(rows))
+    return running.finish(Rows("delegation-tokens", rows), form)
+
+
+def _prolong(connection: Connection, action: str, hmac: bytes, period_ms: int, form: str | None) -> int:
+    from kafka_tools.output import kafka_token_text
+    from kafka_tools.output.rows import Rows
+
+    connection.check()
+    if form is None:
+        running.emit(kafka_token_text.prolonging(action, period_ms))
+    with connection.admin() as admin:
+        call = admin.renew_delegation_token if action == "renew" else admin.expire_delegation_token
+        expires_ms = call(hmac, period_ms)
+    if form is None:
+        running.emit(kafka_token_text.prolonged(action, expires_ms))
+    row = {"result": "renewed" if action == "renew" else "expired", "expires_ms": expires_ms}
+    return running.finish(Rows("changed-delegation-tokens", [row]), form)
+
+
+def _hmac_text(text: str) -> str:
+    """The HMAC itself, or what ``-`` (standard input) or ``@FILE`` holds."""
+    if text == "-":
+        return read_text("-", "HMAC").strip()
+    return read_text(text[1:], "HMAC file").strip() if text.startswith("@") else text.strip()
+
+
+def _row(token: DelegationToken) -> Row:
+    return {
+        "token_id": token.token_id,
+        "hmac": HIDDEN,
+        "owner": str(token.owner),
+        "requester": None if token.requester is None else str(token.requester),
+        "renewers": [str(each) for each in token.renewers],
+        "issued_ms": token.issued_ms,
+        "expires_ms": token.expires_ms,
+        "max_ms": token.max_ms,
+    }

@@ -1,0 +1,233 @@
+"""``kafka-scram``: SCRAM credentials of users, in ZooKeeper or through a broker (KIP-248, KIP-554).
+
+In ZooKeeper they can be made before any broker runs, which is how the brokers' own credentials begin. A password need
+not stand on the command line, where ``ps`` shows it: it is asked for, or read from a file. It is never stored or shown.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options import (
+    Command,
+    Connection,
+    connection_options,
+    one_of,
+    only_with,
+    option,
+    output_options,
+    read_text,
+)
+from kafka_tools.commands.zookeeper_options import open_configs, zookeeper_options
+from kafka_tools.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.commands.configs.entities import Target
+    from kafka_tools.commands.configs.places import Place
+    from kafka_tools.output.rows import ItemError, Rows
+
+_WITHOUT_PASSWORD = re.compile(r"(?:iterations=-?[0-9]+,?)?")
+"""What may stand in the brackets of --add when the password is asked for, or read from a file."""
+
+
+@click.command(name="kafka-scram", cls=Command)
+@option(
+    "--add",
+    metavar="MECHANISM=[...],...",
+    section="Actions",
+    help="Credentials to store: SCRAM-SHA-256=[iterations=8192,password=...], or without a password, which is then "
+    "asked for: SCRAM-SHA-512, SCRAM-SHA-512=[iterations=8192].",
+)
+@option("--describe", is_flag=True, section="Actions", help="Show which mechanisms users have, and the iterations.")
+@option("--delete", metavar="MECHANISM,...", section="Actions", help="Mechanisms whose credentials to remove.")
+@option("--username", metavar="NAME", multiple=True, help="The user. May be repeated; --describe without it shows all.")
+@option(
+    "--password-file",
+    metavar="FILE",
+    help="Where the password of --add is, but for a line end behind it; - reads standard input.",
+)
+@option("--dry-run", is_flag=True, help="With --add or --delete: check, show what would change, change nothing.")
+@zookeeper_options
+@connection_options()
+@output_options(
+    {
+        "describe": "scram",
+        "add": "changed-scram",
+        "delete": "changed-scram",
+        "add dry_run": "config-changes",
+        "delete dry_run": "config-changes",
+    }
+)
+@click.pass_context
+def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+    """Add, show and delete the SCRAM credentials of users."""
+    from kafka_tools.commands.configs.entities import Entity
+
+    action = one_of(context, "add", "describe", "delete")
+    only_with(context, action, {"password_file": ["add"], "dry_run": ["add", "delete"]})
+    if action != "describe" and not given["username"]:
+        raise UsageError(f"--{action} needs --username")
+    if given["zookeeper"] and connection.is_given:
+        raise UsageError("--zookeeper and --bootstrap-server exclude each other: give one of them")
+    if not given["zookeeper"] and not connection.is_given:
+        raise UsageError("--bootstrap-server or --zookeeper is required", hint="for example localhost:9092")
+    changes = _changes(action, given)
+    users: list[Target] = [(Entity("users", name),) for name in dict.fromkeys(given["username"])]
+    with _place(connection, given) as place:
+        if given["dry_run"]:
+            return _plan(place, users, changes, output_format)
+        if changes:
+            return _change(place, users, changes, output_format)
+        return _show(place.credentials(users), users, output_format)
+
+
+def main() -> NoReturn:
+    """Entry of the ``kafka-scram`` console script."""
+    running.main(command, "kafka-scram")
+
+
+def _changes(action: str, given: dict[str, Any]) -> list[ConfigChange]:
+    """What to store or remove; none for --describe."""
+    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.commands.configs.changes import parse_scram
+
+    if action == "add":
+        added = _added(given["add"], given["password_file"])
+        for mechanism, value in added.items():
+            parse_scram(mechanism, value)
+        return [ConfigChange(mechanism, "set", value) for mechanism, value in added.items()]
+    return [ConfigChange(mechanism, "delete") for mechanism in _deleted(given["delete"])] if action == "delete" else []
+
+
+@contextmanager
+def _place(connection: Connection, given: dict[str, Any]) -> Iterator[Place]:
+    """Where the credentials are, for the ``with`` block."""
+    from kafka_tools.commands.configs.places import BrokerPlace, ZooKeeperPlace
+
+    if given["zookeeper"]:
+        with open_configs(given, connection.timeout_s, changing=not given["describe"]) as configs:
+            yield ZooKeeperPlace(configs)
+        return
+    with connection.admin() as admin:
+        yield BrokerPlace(admin)
+
+
+def _plan(place: Place, users: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
+    """Show what the changes would do."""
+    from kafka_tools.commands.configs import plan
+    from kafka_tools.output.rows import Rows
+
+    rows, errors = place.plan(users, changes)
+    if output_format is None:
+        running.emit(plan.as_text(rows))
+    return running.finish(Rows("config-changes", rows, errors), output_format)
+
+
+def _change(place: Place, users: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
+    """Make the changes; tell of each user that was changed."""
+    from kafka_tools.commands.configs.places import failures
+    from kafka_tools.output import kafka_text
+    from kafka_tools.output.rows import Rows
+
+    ended = place.alter(users, changes)
+    changed = [user for user in users if ended[user] is None]
+    if output_format is None:
+        for user in changed:
+            running.emit(kafka_text.config_updated("users", user[0].name or ""))
+    results = {"set": "stored", "delete": "deleted"}
+    rows = [
+        {"user": user[0].name, "mechanism": change.name, "result": results[change.operation]}
+        for user in changed
+        for change in changes
+    ]
+    return running.finish(Rows("changed-scram", rows, failures(ended, changes)), output_format)
+
+
+def _show(result: Rows, users: Sequence[Target], output_format: str | None) -> int:
+    from kafka_tools.output import kafka_text
+    from kafka_tools.output.rows import ItemError
+
+    found = {row["entity"]["user"] for row in result.rows}
+    errors = list(result.errors)
+    if not errors:
+        names = [user[0].name or "" for user in users]
+        errors = [
+            ItemError(name, None, f"user '{name}' has no SCRAM credentials") for name in names if name not in found
+        ]
+    if output_format is None:
+        for row in result.rows:
+            running.emit(kafka_text.scram_line(row["entity"]["user"], row["credentials"]))
+    return running.finish(_flat(result, errors), output_format)
+
+
+def _flat(result: Rows, errors: Sequence[ItemError]) -> Rows:
+    """A row for each credential."""
+    from kafka_tools.output.rows import Rows
+
+    rows = [{"user": row["entity"]["user"], **each} for row in result.rows for each in row["credentials"]]
+    return Rows("scram", rows, errors)
+
+
+def _added(text: str, password_file: str | None) -> dict[str, str]:
+    """Mechanism -> ``iterations=N,password=...``, with the passwords that were not on the command line."""
+    from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS, parse_added, split_outside_brackets
+
+    pairs = [part.strip() for part in split_outside_brackets(text, "--add")]
+    given = parse_added(",".join(part if "=" in part else f"{part}=[]" for part in pairs), "--add")
+    _check_mechanisms(given, "--add")
+    without = [mechanism for mechanism, value in given.items() if "password=" not in value]
+    for mechanism in without:
+        # Before a password is asked for: what is wrong here is not mended by one. The value may hold one, misspelt.
+        if not _WITHOUT_PASSWORD.fullmatch(given[mechanism].strip()):
+            raise UsageError(f"the credential of {mechanism} must be [iterations=N,password=...] or [password=...]")
+    if password_file and not without:
+        raise UsageError("--add holds a password already: --password-file has no use")
+    if without:
+        password = _read_password(password_file)
+        for mechanism in without:
+            iterations = given[mechanism].strip().rstrip(",")
+            given[mechanism] = f"{iterations},password={password}" if iterations else f"password={password}"
+    return {mechanism: given[mechanism] for mechanism in SCRAM_MECHANISMS if mechanism in given}
+
+
+def _deleted(text: str) -> list[str]:
+    from kafka_tools.commands.configs.changes import parse_deleted
+
+    mechanisms = parse_deleted([text])
+    _check_mechanisms(mechanisms, "--delete")
+    return mechanisms
+
+
+def _check_mechanisms(names: Any, place: str) -> None:
+    from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS
+    from kafka_tools.commands.configs.names import did_you_mean
+
+    for name in names:
+        if name not in SCRAM_MECHANISMS:
+            raise UsageError(
+                f"{place}: '{name[:60]}' is no SCRAM mechanism: {' or '.join(SCRAM_MECHANISMS)} is expected",
+                hint=did_you_mean([name], SCRAM_MECHANISMS),
+            )
+
+
+def _read_password(path: str | None) -> str:
+    if path is not None:
+        text = read_text(path, "password file")
+        password = text.removesuffix("\n").removesuffix("\r")
+        if not password:
+            raise InputError(f"password file {path}: it is empty")
+        return password
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "there is no terminal to ask for the password on", hint="give --password-file FILE, or - for standard input"
+        )
+    password = str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+    return password

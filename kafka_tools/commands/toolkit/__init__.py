@@ -1,0 +1,1 @@
+"""Commands that Kafka does not have: the bundled broker, the tour, completion scripts."""

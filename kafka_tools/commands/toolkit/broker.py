@@ -1,0 +1,116 @@
+"""``kafka-tools broker run``: the bundled broker as a process.
+
+One JSON line on stdout says that it is ready and where; everything else goes to stderr.
+"""
+
+from __future__ import annotations
+
+import click
+
+from kafka_tools.commands.options import Group, addresses, key_value, option, read_text
+from kafka_tools.errors import InputError, UsageError
+
+
+def listen_address(text: str) -> str:
+    """``host:port``, or ``:port`` for every address of this machine, as it is; a usage error for anything else."""
+    addresses(f"localhost{text}" if text.startswith(":") else text)
+    return text
+
+
+@click.group("broker", cls=Group)
+def command() -> None:
+    """Run the bundled broker: real segment logs on disk, groups, configs, quotas."""
+
+
+@command.command("run")
+@click.argument("properties_file", metavar="[server.properties]", required=False, type=click.Path())
+@option(
+    "--listen",
+    metavar="HOST:PORT",
+    type=listen_address,
+    help="Where to listen, in plaintext; port 0 picks a free one.  [default: localhost:9092]",
+)
+@option("--data-dir", metavar="DIR", help="Where the logs live. Without it (and without log.dirs) they are temporary.")
+@option(
+    "--set", "overrides", metavar="KEY=VALUE", multiple=True, type=key_value,
+    help="A config of the broker, for example --set num.partitions=3; beats the file. May be repeated.",
+)  # fmt: skip
+@option(
+    "--delegation-token-key", "token_key", metavar="FILE",
+    help="Turn delegation tokens on; their secret key stands in this file, or comes from standard input (-).",
+)  # fmt: skip
+@option("--release", metavar="VERSION", help="Advertise what this Kafka release does, for example 2.2.")
+@option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
+        help="How much goes to stderr.")  # fmt: skip
+@click.option("--debug", is_flag=True, hidden=True)
+def run(
+    properties_file: str | None,
+    listen: str | None,
+    data_dir: str | None,
+    overrides: tuple[tuple[str, str], ...],
+    token_key: str | None,
+    release: str | None,
+    log_level: str,
+    debug: bool,
+) -> None:
+    """Run a broker until SIGTERM or Ctrl-C.
+
+    When clients can connect it prints one line of JSON on stdout: bootstrap_servers, cluster_id, data_dir and pid.
+    """
+    import logging
+    import sys
+
+    logging.basicConfig(
+        stream=sys.stderr, level=log_level.upper(), format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
+    )
+    from kafka_tools.broker_embedded.broker import DEFAULTS_FOR_TESTS, with_overrides
+    from kafka_tools.broker_embedded.process import run as serve
+
+    properties = dict(DEFAULTS_FOR_TESTS)
+    if properties_file is not None:
+        from kafka_tools.net.properties import read_properties
+
+        properties = read_properties(properties_file)
+    if token_key is not None:
+        secret = read_text(token_key, "delegation token key").strip()
+        if not secret:
+            raise InputError(f"delegation token key {token_key}: the file is empty")
+        properties["delegation.token.secret.key"] = secret
+    merged, dirs = with_overrides(properties, listen=listen, data_dir=data_dir, overrides=dict(overrides))
+    serve(merged, dirs, release=release, ready=click.echo)
+
+
+@command.command("mend")
+@click.argument("properties_file", metavar="[server.properties]", required=False, type=click.Path())
+@option("--data-dir", metavar="DIR", help="Where the logs live; several with commas, as in log.dirs.")
+@click.option("--debug", is_flag=True, hidden=True)
+def mend(properties_file: str | None, data_dir: str | None, debug: bool) -> None:
+    """Put the cluster's state in a data directory right, while no broker runs on it.
+
+    For directories in which a client made a topic named __cluster_metadata (0.1.0 allowed it), or whose state is
+    damaged or gone. What is certainly the broker's own is kept; what is replaced is moved aside, whole; partitions
+    that the state does not know are made known again, and kept for ever until their retention is set. Damaged
+    partitions of __consumer_offsets are written anew from what is whole.
+    """
+    from kafka_tools.broker_embedded.broker import with_overrides
+    from kafka_tools.broker_embedded.state_mending import mend as mend_state
+    from kafka_tools.clock import SystemClock
+    from kafka_tools.commands.running import emit
+
+    properties: dict[str, str] = {}
+    if properties_file is not None:
+        from kafka_tools.net.properties import read_properties
+
+        properties = read_properties(properties_file)
+    _, dirs = with_overrides(properties, listen=None, data_dir=data_dir, overrides={})
+    if not dirs:
+        raise UsageError("--data-dir, or a server.properties with log.dirs, is needed")
+    mended = mend_state(dirs, SystemClock())
+    emit("\n".join(mended.lines()) + "\n")
+
+
+def main() -> None:
+    """The entry of a console script of its own."""
+    from kafka_tools.commands.running import main as run_main
+
+    run_main(command, "kafka-broker")

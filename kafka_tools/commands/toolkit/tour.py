@@ -1,0 +1,274 @@
+"""``kafka-tools tour``: the whole product in half a minute, on a broker that is started for it and thrown away.
+
+Every command is really run, as a process of its own, and its output is shown and checked; the tour ends with exit
+status 1 at the first step that is not what it should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options import Command, option
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from kafka_tools.commands.toolkit.tour_steps import Answer, Place, Step
+
+SHOWN_FIRST, SHOWN_LAST = 8, 6
+"""Lines of a long output that are shown."""
+
+STEP_TIMEOUT_S = 180
+BROKER_TIMEOUT_S = 60
+
+
+@click.command(name="kafka-tools tour", cls=Command)
+@option("--keep", is_flag=True, help="Keep the broker's data directory and the tour's files, and say where they are.")
+@option("--no-audit", is_flag=True, help="Leave out the last step, which needs the Spark packages.")
+def command(keep: bool, no_audit: bool) -> int:
+    """Start the bundled broker, use every command on it, and clean up.
+
+    Each command is shown as it is typed, really run, and its output checked: topics, configs, quotas, a SCRAM user,
+    producing, consuming in a group, resetting the group, deleting records, dumping the segments, and a Spark audit of
+    the broker's data directory. Exit status 1 at the first step that is not what it should be.
+
+    \b
+    Example:
+      kafka-tools tour
+    """
+    import time
+
+    if not no_audit:
+        _require_spark()
+    started_s = time.monotonic()
+    with _ended_in_order():
+        taken = _take_all(keep, with_audit=not no_audit)
+    click.echo(f"\nAll {taken} steps did what they should, in {time.monotonic() - started_s:.1f} s.")
+    return 0
+
+
+def main() -> NoReturn:
+    """Run the tour on the process's arguments and exit."""
+    running.main(command, "kafka-tools tour")
+
+
+def _require_spark() -> None:
+    from importlib.util import find_spec
+
+    from kafka_tools.errors import KafkaToolsError
+
+    missing = [name for name in ("pyspark", "pyarrow") if find_spec(name) is None]
+    if missing:
+        raise KafkaToolsError(
+            f"the tour's last step needs Spark, and {' and '.join(missing)} is not installed",
+            hint="pip install 'kafka-operator-tools[spark]', or leave the step out with --no-audit",
+        )
+
+
+def _take_all(keep: bool, with_audit: bool) -> int:
+    """Take every step on a broker of the tour's own, and clean up; how many steps there were."""
+    import shutil
+    import tempfile
+
+    from kafka_tools.commands.toolkit import tour_steps
+
+    folder = Path(tempfile.mkdtemp(prefix="kafka-tools-tour-"))
+    try:
+        with _running_broker(folder) as place:
+            steps = tour_steps.steps(place, with_audit=with_audit)
+            for number, step in enumerate(steps, start=1):
+                _take(step, number)
+    finally:
+        if keep:
+            click.echo(f"\nkept: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    return len(steps)
+
+
+def _take(step: Step, number: int) -> None:
+    """Run a step, show it, check it; StepFailed names the step and what is wrong with it."""
+    from kafka_tools.commands.toolkit.tour_steps import StepFailed
+
+    click.secho(f"\n{number}. {step.title}", bold=True)
+    typed = _as_typed(step.command)
+    click.secho(f"$ {typed}" + (f" < {step.input_file}" if step.input_file else ""), fg="cyan")
+    answer = _run_step(step)
+    _show(answer)
+    place = f"step {number} ({step.title.lower()})"
+    if answer.status != 0:
+        raise StepFailed(f"{place}: '{' '.join(step.command[:2])}' ended with exit status {answer.status}")
+    try:
+        step.check(answer)
+    except StepFailed as error:
+        raise StepFailed(f"{place}: {error}") from error
+
+
+def _run_step(step: Step) -> Answer:
+    import subprocess
+
+    from kafka_tools.commands.toolkit.tour_steps import Answer, StepFailed
+
+    standard_input = open(step.input_file, "rb") if step.input_file else None  # noqa: SIM115 - closed below
+    try:
+        done = subprocess.run(
+            _program(step.command),
+            stdin=standard_input or subprocess.DEVNULL,
+            capture_output=True,
+            timeout=STEP_TIMEOUT_S,
+            env=_environment(),
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise StepFailed(f"'{' '.join(step.command[:2])}' did not end within {STEP_TIMEOUT_S} s") from error
+    finally:
+        if standard_input:
+            standard_input.close()
+    return Answer(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
+
+def _show(answer: Answer) -> None:
+    lines = answer.output.splitlines()
+    hidden = len(lines) - SHOWN_FIRST - SHOWN_LAST
+    if hidden > 1:
+        lines[SHOWN_FIRST:-SHOWN_LAST] = [f"... {hidden} more lines"]
+    for line in lines:
+        click.echo(line)
+    for line in answer.errors.splitlines():
+        click.secho(line, dim=True)
+
+
+@contextmanager
+def _running_broker(folder: Path) -> Iterator[Place]:
+    """The bundled broker for the ``with`` block; stopped as an operator does it, or killed if the block fails."""
+    broker, place = _start_broker(folder)
+    try:
+        yield place
+    except BaseException:
+        broker.kill()
+        broker.communicate()
+        raise
+    _stop_broker(broker)
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the ``with`` block as an exception, so that the broker and the folder do not stay."""
+    import signal
+    import sys
+
+    def end(number: int, _frame: object) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)  # a second one must not end the cleaning up
+        sys.exit(128 + number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler == signal.SIG_DFL:  # nohup's SIG_IGN stays
+            signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _start_broker(folder: Path) -> tuple[subprocess.Popen[bytes], Place]:
+    """The bundled broker as a process, once it has said that it is ready."""
+    import json
+    import subprocess
+
+    from kafka_tools.commands.toolkit.tour_steps import Place, StepFailed
+
+    data_dir = folder / "data"
+    arguments = ["kafka-tools", "broker", "run", "--data-dir", str(data_dir), "--listen", "127.0.0.1:0"]
+    click.secho("Start the bundled broker", bold=True)
+    click.secho(f"$ {_as_typed(arguments)} &", fg="cyan")
+    log_file = folder / "broker.log"
+    with open(log_file, "wb") as log:
+        broker = subprocess.Popen(
+            _program(arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=_environment(),
+            start_new_session=True,  # Ctrl-C is for the tour, which then stops the broker in order
+        )
+    try:
+        line = _first_line(broker)
+    except BaseException:
+        broker.kill()
+        broker.communicate()
+        raise
+    try:
+        ready = json.loads(line)
+        place = Place(folder, data_dir, ready["bootstrap_servers"], ready["cluster_id"])
+    except (ValueError, KeyError, TypeError) as error:
+        broker.kill()
+        broker.wait()
+        said = log_file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        reason = f": {said[-1]}" if said else ""
+        raise StepFailed(f"the broker did not start{reason}") from error
+    click.echo(line.rstrip())
+    return broker, place
+
+
+def _first_line(broker: subprocess.Popen[bytes]) -> str:
+    """The line with which the broker says that it is ready; empty if it ends, or is silent for too long."""
+    import selectors
+
+    assert broker.stdout is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(broker.stdout, selectors.EVENT_READ)
+        if not selector.select(BROKER_TIMEOUT_S):
+            return ""
+    return broker.stdout.readline().decode("utf-8", "replace")
+
+
+def _stop_broker(broker: subprocess.Popen[bytes]) -> None:
+    """Stop the broker with SIGTERM. StepFailed if it does not end well."""
+    import subprocess
+
+    from kafka_tools.commands.toolkit.tour_steps import StepFailed
+
+    broker.terminate()
+    try:
+        broker.communicate(timeout=BROKER_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        broker.kill()
+        broker.communicate()
+        raise StepFailed(f"the broker did not stop within {BROKER_TIMEOUT_S} s of SIGTERM") from None
+    if broker.returncode != 0:
+        raise StepFailed(f"the broker ended with status {broker.returncode} after SIGTERM")
+
+
+def _as_typed(arguments: list[str]) -> str:
+    import shlex
+
+    return shlex.join(arguments)
+
+
+def _program(arguments: list[str]) -> list[str]:
+    """The command with this Python: the console scripts may not be on PATH, or be those of another installation."""
+    import sys
+
+    name, rest = arguments[0], arguments[1:]
+    command = rest if name == "kafka-tools" else [name.removeprefix("kafka-"), *rest]
+    return [sys.executable, "-m", "kafka_tools", *command]
+
+
+def _environment() -> dict[str, str]:
+    """This process's environment, with this kafka_tools first on the path of its children, and UTF-8 output."""
+    import os
+
+    import kafka_tools
+
+    parent = os.path.dirname(os.path.dirname(os.path.abspath(kafka_tools.__file__)))
+    path = os.pathsep.join(part for part in (parent, os.environ.get("PYTHONPATH", "")) if part)
+    return os.environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}

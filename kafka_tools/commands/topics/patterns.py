@@ -1,0 +1,91 @@
+"""Topic patterns as Kafka's tools read them (``org.apache.kafka.server.util.TopicFilter.IncludeList``).
+
+``--topic`` of most actions is a regular expression in Java's dialect, where a comma separates alternatives, spaces
+and surrounding quotes are dropped, and the whole name must match. So ``a.b`` also matches ``a_b``, and ``.*`` matches
+Kafka's own topics: ``to_change`` is stricter where topics are changed or deleted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kafka_tools.commands import running
+from kafka_tools.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import TopicListing
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+"""Topics that Kafka itself writes (org.apache.kafka.common.internals.Topic)."""
+_KEPT_FROM_PATTERNS = INTERNAL_TOPICS | {"__remote_log_metadata", "__cluster_metadata"}
+"""Also those that Kafka writes without calling them internal."""
+
+_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+# Java reads these, Python either refuses them or reads something else.
+_JAVA_ONLY = re.compile(r"\\[pPhHRXkGzQE]|\[[^\]]*&&|\[[^\]\\]*\[|\(\?<[a-zA-Z]")
+
+
+class TopicPattern:
+    """A pattern over topic names. UsageError when it is no regular expression or needs Java's dialect."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        cleaned = text.strip().replace(",", "|").replace(" ", "")
+        cleaned = re.sub("^[\"']+|[\"']+$", "", cleaned)
+        if _JAVA_ONLY.search(cleaned):
+            raise UsageError(f"the pattern '{text}' uses a part of Java's regular expressions that is not supported")
+        try:
+            self._regex = re.compile(cleaned)
+        except re.error as error:
+            raise UsageError(f"'{text}' is an invalid regular expression: {error}") from error
+
+    def matches(self, name: str) -> bool:
+        """Whether the whole of ``name`` matches."""
+        return self._regex.fullmatch(name) is not None
+
+    def select(self, names: Iterable[str]) -> list[str]:
+        """The matching ones of ``names``, sorted."""
+        return sorted(name for name in names if self.matches(name))
+
+
+def to_change(text: str, topics: Iterable[TopicListing], action: str) -> list[str]:
+    """The names of the existing topics that ``--topic text`` may change or delete, sorted.
+
+    Stricter than Kafka's tool, whose ``logs.a`` takes ``logs-a`` along, or instead when ``logs.a`` has gone already. A
+    text that is a topic's name, or several with commas or ``|`` between them, means just those. Any other text is a
+    pattern: what it matches is named before anything happens to it (``action``: "delete"), and topics of Kafka's own
+    are left out. Raises InputError when all that a pattern matches is left out, or names are not there but a pattern
+    of this text would match others.
+    """
+    pattern = TopicPattern(text)
+    internal = {topic.name: topic.is_internal or topic.name in _KEPT_FROM_PATTERNS for topic in topics}
+    matched = pattern.select(internal)
+    names = re.split("[,|]", text.strip().replace(" ", "").strip("\"'"))
+    if all(map(_NAME.fullmatch, names)):
+        meant = sorted(internal.keys() & names)
+        if matched and not meant:
+            raise InputError(
+                f"Topic '{text}' does not exist as expected; as a pattern it would {action} {', '.join(matched)}",
+                hint=f"for these write --topic '({text})'",
+            )
+        return meant
+    kept = [name for name in matched if internal[name]]
+    meant = [name for name in matched if not internal[name]]
+    if kept and not meant:
+        raise InputError(
+            f"the pattern '{text}' matches only topics of Kafka's own: {', '.join(kept)}",
+            hint=f"to {action} one of them give its name and no pattern",
+        )
+    if meant:
+        count = "1 topic" if len(meant) == 1 else f"{len(meant)} topics"
+        running.note(f"the pattern '{text}' matches {count} to {action}: {', '.join(meant)}")
+    if kept:
+        running.note(f"left out, since a pattern does not {action} topics of Kafka's own: {', '.join(kept)}")
+    return meant
+
+
+def collides(name: str) -> bool:
+    """Whether a topic's metric names could collide with another's (``.`` and ``_`` are the same there)."""
+    return "." in name or "_" in name

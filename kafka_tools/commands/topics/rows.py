@@ -1,0 +1,136 @@
+"""Described topics as rows: partitions, settings and reassignments of several calls put together.
+
+The settings are asked for only where they are shown or a filter needs them, so that listing under-replicated
+partitions needs no permission to read settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
+from kafka_tools.output.rows import ItemError, Row, Rows
+from kafka_tools.values import ZERO_UUID, TopicPartition, uuid_text
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient, PartitionDescription, Reassignment, TopicDescription
+
+MIN_ISR = "min.insync.replicas"
+NEED_CONFIGS = ("under_min_isr_partitions", "at_min_isr_partitions")
+REASSIGNMENTS_SHARE = 0.5
+"""How much of the time that is left may go into waiting for the controller, which alone knows the reassignments: topics
+are described while there is none."""
+
+
+def describe(admin: AdminClient, keys: list[Any], filters: list[str], page_size: int | None) -> Rows:
+    """One row per topic, with its partitions that pass one of ``filters`` (all of them without filters).
+
+    ``keys`` are names or topic ids; ``page_size`` bounds the partitions of one response (None: the client's choice).
+    """
+    errors: list[ItemError] = []
+    topics: list[TopicDescription] = []
+    for key, outcome in (admin.describe_topics(keys, page_size=page_size) if keys else {}).items():
+        if outcome.error:
+            errors.append(ItemError.of(key, outcome.error))
+        else:
+            topics.append(outcome.get())
+    configs = _configs(admin, topics, errors) if not filters or set(filters) & set(NEED_CONFIGS) else {}
+    live = {node.id for node in admin.describe_cluster().nodes} if "unavailable_partitions" in filters else set()
+    moving = _reassignments(admin, topics, errors)
+    rows = []
+    for topic in sorted(topics, key=lambda each: each.name):
+        entries = configs.get(topic.name, {})
+        partitions = sorted(topic.partitions, key=lambda each: each.partition)
+        described = [(each, moving.get(TopicPartition(topic.name, each.partition))) for each in partitions]
+        shown = [each for each in described if _passes(*each, filters, entries.get(MIN_ISR), live)]
+        rows.append(
+            {
+                "topic": topic.name,
+                "topic_id": uuid_text(topic.topic_id) if topic.topic_id != ZERO_UUID else None,
+                "partition_count": len(partitions),
+                "replication_factor": _replication_factor(*described[0]) if described else 0,
+                "configs": {entry.name: entry.value for entry in entries.values() if not entry.is_default},
+                "partitions": [_partition_row(*each) for each in shown],
+            }
+        )
+    return Rows("topics", rows, errors)
+
+
+def _configs(admin: AdminClient, topics: list[Any], errors: list[ItemError]) -> dict[str, dict[str, Any]]:
+    from kafka_tools.admin.client import ConfigResource
+
+    found = {}
+    resources = [ConfigResource("topic", topic.name) for topic in topics]
+    for resource, outcome in (admin.describe_configs(resources) if resources else {}).items():
+        if outcome.error:
+            errors.append(ItemError.of(f"settings of {resource.name}", outcome.error))
+        else:
+            found[resource.name] = {entry.name: entry for entry in outcome.get()}
+    return found
+
+
+def _reassignments(
+    admin: AdminClient, topics: Sequence[TopicDescription], errors: list[ItemError]
+) -> dict[TopicPartition, Reassignment]:
+    """The reassignments that are running, none where they cannot be known (TopicCommand.listAllReassignments).
+
+    A replica that is on its way is not in sync, and with the last that gets there the reassignment ends: where all are
+    in sync nobody is asked, so that a healthy cluster pays nothing. Otherwise all are asked for, one small question
+    however many partitions are described. Brokers before 2.4 have no API for them.
+    """
+    if not any({*each.replicas} - {*each.isr} for topic in topics for each in topic.partitions):
+        return {}
+    from kafka_tools.commands import running
+    from kafka_tools.errors import AuthorizationFailed
+
+    try:
+        return admin.list_partition_reassignments(timeout_s=admin.deadline().left_s() * REASSIGNMENTS_SHARE)
+    except UnsupportedVersion:
+        return {}
+    except AuthorizationFailed:
+        running.note(
+            "warning: reassignments in progress are not shown, and replicas that they add count as missing: "
+            "that takes Describe on the cluster"
+        )
+        return {}
+    except KafkaToolsError as error:
+        errors.append(ItemError.of("reassignments in progress", error))
+        return {}
+
+
+def _partition_row(partition: PartitionDescription, moving: Reassignment | None) -> Row:
+    return {
+        "partition": partition.partition,
+        "leader": partition.leader,
+        "replicas": list(partition.replicas),
+        "isr": list(partition.isr),
+        "adding_replicas": list(moving.adding) if moving else [],
+        "removing_replicas": list(moving.removing) if moving else [],
+        "elr": None if partition.elr is None else list(partition.elr),
+        "last_known_elr": None if partition.last_known_elr is None else list(partition.last_known_elr),
+    }
+
+
+def _replication_factor(partition: PartitionDescription, moving: Reassignment | None) -> int:
+    """Replicas of a partition, without those that a running reassignment adds (TopicCommand.getReplicationFactor).
+
+    A reassignment may have ended after the partition was described, or before: then it does not count.
+    """
+    if moving is None or not {*moving.adding, *moving.removing} & {*partition.replicas}:
+        return len(partition.replicas)
+    return len(moving.replicas) - len(moving.adding)
+
+
+def _passes(
+    partition: PartitionDescription, moving: Reassignment | None, filters: list[str], min_isr: Any, live: set[int]
+) -> bool:
+    in_sync = len(partition.isr)
+    needed = int(min_isr.value) if min_isr is not None else 1
+    tests = {
+        "under_replicated_partitions": _replication_factor(partition, moving) > in_sync,
+        "under_min_isr_partitions": partition.leader is None or in_sync < needed,
+        "at_min_isr_partitions": in_sync == needed,
+        "unavailable_partitions": partition.leader is None or partition.leader not in live,
+    }
+    return not filters or any(tests[name] for name in filters)

@@ -1,0 +1,322 @@
+"""``kafka-topics``: list, create, describe, alter and delete topics, as Kafka 4.3.1's TopicCommand does.
+
+Parses and chooses here; what a described topic holds comes from ``rows``, its text from ``output.kafka_text``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.configs.names import topic_setting
+from kafka_tools.commands.live_names import topic_names
+from kafka_tools.commands.options import (
+    Command,
+    Connection,
+    connection_options,
+    key_value,
+    one_of,
+    only_with,
+    option,
+    output_options,
+)
+from kafka_tools.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+
+_TOPIC_COLUMNS = ("topic", "topic_id", "partition_count", "replication_factor", "configs")
+ACTIONS = ("list", "create", "describe", "alter", "delete")
+REPORTS = (
+    "under_replicated_partitions",
+    "under_min_isr_partitions",
+    "at_min_isr_partitions",
+    "unavailable_partitions",
+)
+_ALLOWED: dict[str, Sequence[str]] = {
+    "topic_id": ("describe",),
+    "config": ("create",),
+    "partitions": ("create", "alter"),
+    "replication_factor": ("create",),
+    "replica_assignment": ("create", "alter"),
+    "if_exists": ("alter", "delete", "describe"),
+    "if_not_exists": ("create",),
+    "exclude_internal": ("list", "describe"),
+    "topics_with_overrides": ("describe",),
+    "partition_size_limit_per_response": ("describe",),
+    **dict.fromkeys(REPORTS, ("describe",)),
+}
+
+
+@click.command(name="kafka-topics", cls=Command)
+@option("--list", "list", is_flag=True, section="Actions", help="List the topics.")
+@option("--create", is_flag=True, section="Actions", help="Create a topic.")
+@option("--describe", is_flag=True, section="Actions", help="Show partitions, replicas and settings of topics.")
+@option("--alter", is_flag=True, section="Actions", help="Add partitions. Settings are changed with kafka-configs.")
+@option("--delete", is_flag=True, section="Actions", help="Delete topics.")
+@option(
+    "--topic",
+    metavar="NAME",
+    shell_complete=topic_names,
+    help="The topic. --list and --describe take a regular expression that the whole name matches. --alter and --delete "
+    "also do; there a text that is a name, or names with commas between them, means just those topics.",
+)
+@option("--topic-id", metavar="UUID", help="The topic to describe, by its id.")
+@option(
+    "--config",
+    metavar="KEY=VALUE",
+    type=key_value,
+    multiple=True,
+    shell_complete=topic_setting,
+    help="A setting of the topic to create, for example retention.ms=86400000. May be repeated.",
+)
+@option(
+    "--partitions", metavar="N", type=click.IntRange(1, 2**31 - 1), help="Number of partitions. Default: the cluster's."
+)
+@option(
+    "--replication-factor",
+    metavar="N",
+    type=click.IntRange(1, 32767),
+    help="Replicas of each partition of the topic to create. Default: the cluster's.",
+)
+@option(
+    "--replica-assignment",
+    metavar="ID:ID,...",
+    help="Brokers of each partition, partitions by comma, replicas by colon: 0:1,1:2 is two partitions.",
+)
+@option("--under-replicated-partitions", is_flag=True, section="Filters", help="Only partitions with replicas behind.")
+@option(
+    "--under-min-isr-partitions", is_flag=True, section="Filters", help="Only partitions below min.insync.replicas."
+)
+@option("--at-min-isr-partitions", is_flag=True, section="Filters", help="Only partitions at min.insync.replicas.")
+@option("--unavailable-partitions", is_flag=True, section="Filters", help="Only partitions without a live leader.")
+@option("--topics-with-overrides", is_flag=True, section="Filters", help="Only topics with settings of their own.")
+@option("--exclude-internal", is_flag=True, section="Filters", help="Without Kafka's own topics.")
+@option("--if-exists", is_flag=True, help="No error when there is no such topic.")
+@option("--if-not-exists", is_flag=True, help="No error when the topic exists already.")
+@option(
+    "--partition-size-limit-per-response",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Most partitions that one DescribeTopicPartitions response may hold. Default 2000.",
+)
+@option("--delete-config", metavar="KEY", hidden=True, help="Does nothing since Kafka 4.0.")
+@connection_options()
+@output_options(
+    {
+        "list": "topic-names",
+        "describe": "topics",
+        "create": "changed-topics",
+        "alter": "changed-topics",
+        "delete": "changed-topics",
+    }
+)
+@click.pass_context
+def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+    """Create, list, describe, alter and delete topics."""
+    action = one_of(context, *ACTIONS)
+    if action == "alter" and given["config"]:
+        raise click.UsageError(
+            "--config only goes with --create: write kafka-configs --alter --topic NAME --add-config KEY=VALUE.",
+            ctx=context,
+        )
+    only_with(context, action, _ALLOWED)
+    if given["delete_config"]:
+        running.note("--delete-config does nothing since Kafka 4.0: use kafka-configs --alter --delete-config")
+    if action in ("create", "alter", "delete") and not given["topic"]:
+        raise click.UsageError(f"--{action} needs --topic.", ctx=context)
+    connection.check()
+    run = {"list": _list, "create": _create, "describe": _describe, "alter": _alter, "delete": _delete}[action]
+    with connection.admin() as admin:
+        return run(admin, given, output_format)
+
+
+def main() -> NoReturn:
+    """Entry of the ``kafka-topics`` console script."""
+    running.main(command, "kafka-topics")
+
+
+def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.output import kafka_text
+    from kafka_tools.output.rows import Rows
+
+    names = _select(admin, given)
+    if output_format is None:
+        running.emit(kafka_text.topic_list(names))
+    if not names and not given["topic"]:
+        from kafka_tools.commands import rights
+
+        rights.note_if_limited(admin, "topics", "Describe on a topic")
+    return running.finish(Rows("topic-names", [{"topic": name} for name in names]), output_format)
+
+
+def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.admin.client import NewTopic
+    from kafka_tools.commands.topics.patterns import collides
+    from kafka_tools.errors import AlreadyExists
+    from kafka_tools.output.rows import Rows
+
+    name = given["topic"]
+    assignment = None
+    if given["replica_assignment"]:
+        if given["partitions"] or given["replication_factor"]:
+            raise UsageError(
+                "--replica-assignment says how many partitions and replicas there are: leave out the others"
+            )
+        assignment = parse_replica_assignment(given["replica_assignment"])
+    if collides(name):
+        running.note(
+            "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could "
+            "collide. To avoid issues it is best to use either, but not both."
+        )
+    topic = NewTopic(
+        name, given["partitions"] or -1, given["replication_factor"] or -1, assignment, dict(given["config"])
+    )
+    with running.about(name):
+        error = admin.create_topics([topic])[name].error
+        if error is not None and not (isinstance(error, AlreadyExists) and given["if_not_exists"]):
+            raise error
+    if error is None and output_format is None:
+        print(f"Created topic {name}.")
+    result = "created" if error is None else "exists"
+    return running.finish(Rows("changed-topics", [{"topic": name, "result": result}]), output_format)
+
+
+def _alter(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.admin.client import NewPartitions
+
+    total = given["partitions"]
+    if not total:
+        raise UsageError("--alter needs --partitions; settings are changed with kafka-configs")
+    assignment = parse_replica_assignment(given["replica_assignment"]) if given["replica_assignment"] else None
+    names = _select_to_change(admin, given, "add partitions to")
+    described = admin.describe_topics(names) if assignment is not None and names else {}
+    changes = {}
+    for name in names:
+        added = None
+        if assignment is not None:
+            existing = len(described[name].get().partitions)
+            added = assignment[existing:]
+        changes[name] = NewPartitions(total, added)
+    outcomes = admin.create_partitions(changes) if changes else {}
+    return _outcome_of_each(outcomes, "altered", "add partitions to", output_format)
+
+
+def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    names = _select_to_change(admin, given, "delete")
+    outcomes = admin.delete_topics(names) if names else {}
+    return _outcome_of_each(outcomes, "deleted", "delete", output_format)
+
+
+def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.commands.topics import rows as topic_rows
+    from kafka_tools.output import kafka_text
+
+    if given["topics_with_overrides"] and any(given[report] for report in REPORTS):
+        raise UsageError("--topics-with-overrides shows topics and the other filters show partitions: give one kind")
+    keys = _described_keys(admin, given)
+    filters = [report for report in REPORTS if given[report]]
+    result = topic_rows.describe(admin, keys, filters, given["partition_size_limit_per_response"])
+    if given["topics_with_overrides"]:
+        kept = [row | {"partitions": []} for row in result.rows if row["configs"]]
+        result = result._replace(rows=kept, columns=_TOPIC_COLUMNS)
+    elif filters:
+        result = result._replace(rows=[row for row in result.rows if row["partitions"]])
+    for topic in result.rows if output_format is None else ():
+        if not filters:
+            running.emit(kafka_text.topic_line(topic))
+        for partition in topic["partitions"]:
+            running.emit(kafka_text.partition_line(topic["topic"], partition))
+    return running.finish(result, output_format)
+
+
+def _described_keys(admin: AdminClient, given: dict[str, Any]) -> list[Any]:
+    """The names, or the one topic id, that --describe is about."""
+    from kafka_tools.values import ZERO_UUID, parse_uuid
+
+    if given["if_exists"] and not (given["topic"] or given["topic_id"]):
+        raise UsageError("--if-exists needs --topic or --topic-id")
+    if given["topic_id"]:
+        try:
+            topic_id = parse_uuid(given["topic_id"])
+        except InputError as error:
+            raise UsageError(f"--topic-id: {error}") from error
+        if topic_id != ZERO_UUID:
+            if given["topic"]:
+                running.note("both --topic and --topic-id are given: only the topic id is used")
+            known = {listing.topic_id for listing in admin.list_topics(include_internal=not given["exclude_internal"])}
+            if known == {ZERO_UUID}:
+                raise InputError(
+                    "the topics of this cluster have no ids (Kafka 2.8 brought them)", hint="give --topic NAME"
+                )
+            if topic_id not in known and not given["if_exists"]:
+                with running.about(given["topic_id"]):
+                    raise InputError(f"TopicId '{given['topic_id']}' does not exist as expected")
+            return [topic_id] if topic_id in known else []
+    names = _select(admin, given)
+    _require(names, given)
+    return names
+
+
+def _select(admin: AdminClient, given: dict[str, Any]) -> list[str]:
+    from kafka_tools.commands.topics.patterns import INTERNAL_TOPICS, TopicPattern
+
+    pattern = TopicPattern(given["topic"]) if given["topic"] else None
+    names = [listing.name for listing in admin.list_topics(include_internal=not given["exclude_internal"])]
+    if given["exclude_internal"]:
+        names = [name for name in names if name not in INTERNAL_TOPICS]
+    return pattern.select(names) if pattern else sorted(names)
+
+
+def _select_to_change(admin: AdminClient, given: dict[str, Any], action: str) -> list[str]:
+    from kafka_tools.commands.topics.patterns import to_change
+
+    try:
+        names = to_change(given["topic"], admin.list_topics(), action)
+    except UsageError:
+        raise
+    except InputError as error:
+        if not given["if_exists"]:
+            error.item = given["topic"]
+            raise
+        running.note(f"{error}: nothing is done")
+        return []
+    _require(names, given)
+    return names
+
+
+def _require(names: list[str], given: dict[str, Any]) -> None:
+    if given["topic"] and not names and not given["if_exists"]:
+        with running.about(given["topic"]):
+            raise InputError(f"Topic '{given['topic']}' does not exist as expected")
+
+
+def _outcome_of_each(outcomes: Any, result: str, verb: str, output_format: str | None) -> int:
+    from kafka_tools.output.rows import ItemError, Rows
+
+    errors = [ItemError.of(name, error) for name, error in outcomes.failures().items()] if outcomes else []
+    rows = [{"topic": name, "result": result} for name, outcome in outcomes.items() if outcome.error is None]
+    return running.finish(Rows("changed-topics", rows, errors), output_format, f"could not {verb}")
+
+
+def parse_replica_assignment(text: str) -> list[list[int]]:
+    """``0:1,1:2`` -> the broker ids of each partition, in order. UsageError for anything else (TopicCommand)."""
+    partitions: list[list[int]] = []
+    for at, part in enumerate(text.split(",")):
+        try:
+            replicas = [int(each.strip()) for each in part.split(":")]
+        except ValueError:
+            raise UsageError(
+                f"--replica-assignment: '{part}' is no list of broker ids such as 0:1 (partition {at})"
+            ) from None
+        if len(set(replicas)) != len(replicas):
+            raise UsageError(f"--replica-assignment: partition {at} names a broker twice: {part}")
+        if partitions and len(replicas) != len(partitions[0]):
+            raise UsageError(f"--replica-assignment: partition {at} has a different replication factor: {part}")
+        if not all(0 <= broker < 2**31 for broker in replicas):
+            raise UsageError(f"--replica-assignment: partition {at}: a broker id is 0 to {2**31 - 1}: {part}")
+        partitions.append(replicas)
+    return partitions

@@ -1,0 +1,241 @@
+"""The frame of all commands: exit status, stderr, --version, help."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+
+from kafka_tools import __version__
+from kafka_tools.commands import running
+from kafka_tools.commands.options import Command, Connection, Group, connection_options, one_of, option, output_options
+from kafka_tools.errors import InputError, KafkaToolsError, NetworkError, UsageError
+
+FAILURE: list[BaseException] = []
+
+
+@click.command(name="kafka-sample", cls=Command)
+@option("--list", "list", is_flag=True)
+@option("--state", is_flag=False, flag_value="any")
+@option("--topic", metavar="NAME")
+@option("--add", multiple=True)
+@connection_options(controllers=True)
+@output_options("topic-names")
+@click.pass_context
+def sample(context: click.Context, connection: Connection, output_format: str | None, **given: object) -> None:
+    """Do something."""
+    if FAILURE:
+        raise FAILURE[0]
+    print(given["topic"], given["state"], connection.bootstrap_server, connection.timeout_s, connection.properties)
+
+
+def run(*arguments: str, failure: BaseException | None = None) -> int:
+    FAILURE[:] = [failure] if failure else []
+    return running.run(sample, arguments, "kafka-sample")
+
+
+@pytest.mark.req("VER-1", "VER-2", "VER-3")
+@pytest.mark.parametrize("arguments", [["--version"], ["--topic", "--version"], ["--nonsense", "x", "--version"]])
+def test_version_is_printed_at_any_position_before_anything_is_parsed(arguments, capsys) -> None:
+    assert run(*arguments) == 0
+    out, err = capsys.readouterr()
+    assert (out, err) == (f"kafka-tools {__version__} (follows Kafka 4.3.1)\n", "")
+
+
+@pytest.mark.req("VER-2")
+def test_version_with_a_value_is_an_unknown_option(capsys) -> None:
+    assert run("--version=2") == 2
+    assert "No such option" in capsys.readouterr().err
+
+
+@pytest.mark.req("CFG-14")
+@pytest.mark.parametrize("spelling", ["-h", "--help"])
+def test_help_exits_0_and_writes_to_stdout(spelling, capsys) -> None:
+    assert run(spelling) == 0
+    out, err = capsys.readouterr()
+    assert "Usage: kafka-sample" in out
+    assert "Connection:" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    "arguments, complaint",
+    [
+        (["--topic", "a", "--topic=b"], "'--topic' is given more than once"),
+        (["--topic", ""], "the value is empty"),
+        (["--add", "x", "--add", ""], "the value is empty"),
+        (["--topic", os.fsdecode(b"orders\xff")], "'--topic': the value is not UTF-8 text"),
+        (["--timeout", "soon"], "no time span"),
+        (["--timeout", "0"], "no time span"),
+        (["--timeout", "9" * 400], "no time span"),
+        (["--command-property", "sasl.password"], "key=value is expected"),
+        (["-o", "xml"], "'xml' is not one of"),
+        (["--bootstrap-server", "nowhere"], "'nowhere' is not an address"),
+        (["-b", "a:1,b:99999"], "'b:99999' is not an address"),
+        (["--bootstrap-controller", ","], "the list of servers is empty"),
+        (["extra"], "unexpected extra argument"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_on_stderr_and_exit_2(arguments, complaint, capsys) -> None:
+    assert run(*arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert complaint in err.splitlines()[0]
+    assert err.splitlines()[0].startswith("kafka-sample: ")
+    assert "--help" in err.splitlines()[1]
+
+
+def test_options_that_repeat_may_repeat_and_optional_values_may_be_left_out(capsys) -> None:
+    assert run("--add", "a", "--add", "b", "--state", "--topic", "t", "-b", "h:1", "--timeout", "1.5s") == 0
+    assert capsys.readouterr().out == "t any h:1 1.5 {}\n"
+
+
+@pytest.mark.req("CFG-3", "CFG-4", "CFG-5", "CFG-6")
+@pytest.mark.parametrize("spelling", ["--bootstrap-server", "--bootstrap-servers", "-b"])
+def test_all_spellings_of_the_connection_options_mean_the_same(spelling, capsys) -> None:
+    properties = ["--command-property", "a=b=c", "--adminclient-property", "d="]
+    assert run(spelling, "h:1", *properties, "--adminclient.config", "f") == 0
+    assert capsys.readouterr().out.endswith("h:1 30.0 {'a': 'b=c', 'd': ''}\n")
+
+
+@pytest.mark.parametrize(
+    "text, milliseconds",
+    [("250", 250), ("250ms", 250), ("30s", 30_000), ("2m", 120_000), ("1.5s", 1500), ("1H", 3_600_000)],
+)
+def test_a_timeout_has_units_and_is_milliseconds_without(text, milliseconds) -> None:
+    from kafka_tools.commands.options import duration_ms
+
+    assert duration_ms(text) == milliseconds
+
+
+@pytest.mark.parametrize(
+    "failure, status, line",
+    [
+        (KafkaToolsError("no such thing\n at all"), 1, "kafka-sample: no such thing at all"),
+        (InputError("bad file"), 1, "kafka-sample: bad file"),
+        (UsageError("bad option"), 2, "kafka-sample: bad option"),
+        (NetworkError("gone", node="h:1"), 1, "kafka-sample: gone"),
+        (
+            FileNotFoundError(2, "No such file or directory", "x.json"),
+            1,
+            "kafka-sample: x.json: No such file or directory",
+        ),
+        (ZeroDivisionError("division by zero"), 1, "kafka-sample: internal error: ZeroDivisionError: division by zero"),
+        (click.UsageError("odd"), 2, "kafka-sample: odd"),
+    ],
+)
+def test_an_error_is_one_line_on_stderr_with_its_status(failure, status, line, capsys) -> None:
+    assert run(failure=failure) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[0] == line
+    assert "Traceback" not in err
+
+
+def test_the_hint_is_a_second_line(capsys) -> None:
+    assert run(failure=KafkaToolsError("it broke", hint="mend it")) == 1
+    assert capsys.readouterr().err == "kafka-sample: it broke\n  mend it\n"
+
+
+def test_debug_adds_the_traceback(capsys) -> None:
+    assert run("--debug", failure=KafkaToolsError("it broke")) == 1
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+
+
+def test_ctrl_c_and_a_closed_pipe_say_nothing(capsys) -> None:
+    assert run(failure=KeyboardInterrupt()) == 130
+    assert run(failure=BrokenPipeError()) == 141
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_reader_that_goes_away_ends_the_process_quietly() -> None:
+    code = (
+        "import click\n"
+        "from kafka_tools.commands import running\n"
+        "@click.command()\n"
+        "def command():\n"
+        "    for _ in range(100_000): print('x' * 100)\n"
+        "running.main(command, 'kafka-long')\n"
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.run([sys.executable, "-c", code], stdout=writer, stderr=subprocess.PIPE, timeout=60)
+    os.close(writer)
+    assert (process.returncode, process.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    ("closed", "stdout", "stderr"),
+    [
+        (">&-", "", "kafka-topics: standard output is closed: nothing was done"),
+        ("2>&-", "", ""),
+        ("<&-", "", "kafka-topics: cannot connect to 127.0.0.1:"),
+    ],
+)
+def test_a_closed_standard_stream_is_no_traceback(closed: str, stdout: str, stderr: str, free_port) -> None:
+    code = "from kafka_tools.commands.topics.topics import main; main()"
+    line = f'exec "$0" -c "$1" --list --bootstrap-server 127.0.0.1:{free_port()} {closed}'
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable, code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout == stdout
+    assert done.stderr.startswith(stderr)
+    assert "Traceback" not in done.stderr
+
+
+def test_nowhere_to_connect_is_a_usage_error_and_two_places_too() -> None:
+    with pytest.raises(UsageError, match="--bootstrap-server is required"):
+        Connection(None, None, None, {}, 1000, False).check()
+    with pytest.raises(UsageError, match="exclude each other"):
+        Connection("a:1", "b:1", None, {}, 1000, False).check()
+    Connection(None, None, None, {"bootstrap.servers": "a:1"}, 1000, False).check()
+
+
+def test_exactly_one_action_is_asked_for(capsys) -> None:
+    @click.command(cls=Command)
+    @option("--list", "list", is_flag=True)
+    @option("--describe", is_flag=True)
+    @click.pass_context
+    def command(context: click.Context, **_: object) -> None:
+        print(one_of(context, "list", "describe"))
+
+    assert running.run(command, ["--list"], "k") == 0
+    assert running.run(command, [], "k") == 2
+    assert running.run(command, ["--list", "--describe"], "k") == 2
+    out, err = capsys.readouterr()
+    assert out == "list\n"
+    assert "--list and --describe were given" in err
+
+
+def test_a_group_without_a_subcommand_is_a_usage_error(capsys) -> None:
+    @click.group(name="kafka-group", cls=Group, no_args_is_help=False)
+    def command() -> None:
+        """Several."""
+
+    assert running.run(command, [], "kafka-group") == 2
+    assert capsys.readouterr().err.startswith("kafka-group: Missing command.")
+
+
+def test_a_name_cannot_command_the_terminal(capsys, monkeypatch) -> None:
+    name = "g\x1b]0;owned\x07\x9b31m\n"
+    running.emit(name)
+    assert capsys.readouterr().out == name
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    running.emit(name)
+    running.complain("kafka-x", f"group {name}")
+    out, err = capsys.readouterr()
+    assert out == "g\\x1b]0;owned\\x07\\x9b31m\n"
+    assert err == "kafka-x: group g\\x1b]0;owned\\x07\\x9b31m\n"
+
+
+def test_a_name_without_end_is_cut_and_a_long_list_is_not(capsys) -> None:
+    names = ",".join(f"orders-{number}" for number in range(200))
+    running.complain("kafka-x", f"topic {'x' * 5000} is no name, unlike {names}", f"see {'y' * 301} and {'z' * 300}")
+    assert capsys.readouterr().err == (
+        f"kafka-x: topic {'x' * 60}... (5000 characters) is no name, unlike {names}\n"
+        f"  see {'y' * 60}... (301 characters) and {'z' * 300}\n"
+    )
