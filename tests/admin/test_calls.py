@@ -319,6 +319,7 @@ def test_offsets_of_share_groups(scripted):
     assert cluster.sent(DescribeShareGroupOffsetsRequest)[0][1].groups[0].topics is None
 
 
+@pytest.mark.req("GAP-16")
 def test_group_of_another_protocol_is_described_without_guessing_at_its_bytes(scripted):
     cluster, admin = scripted(versions=all_versions({69: (0, -1)}))
     Group = DescribeGroupsResponse.DescribedGroup

@@ -360,7 +360,29 @@ def test_groups_of_all_brokers_are_merged_and_failed_brokers_are_told(scripted):
     found = admin.list_groups()
     assert [group.group_id for group in found] == ["a", "b", "both"]
     assert ["Error listing groups on" in str(error) for error in found.errors] == [True]
+    assert sorted(node for node, _, _ in cluster.sent(ListGroupsRequest)) == [1, 2, 3]
     with pytest.raises(AuthorizationFailed):
+        found.complete()
+
+
+@pytest.mark.req("AC-41", "AC-43")
+def test_of_several_brokers_that_cannot_list_the_first_error_counts_and_each_is_told(scripted):
+    cluster, admin = scripted(3)
+    codes = {1: error_codes.GROUP_AUTHORIZATION_FAILED, 2: error_codes.CLUSTER_AUTHORIZATION_FAILED}
+
+    def listed(request, version, node):
+        return ListGroupsResponse(error_code=codes[node]) if node in codes else groups("c")
+
+    cluster.handlers[ListGroupsRequest] = listed
+    cluster.handlers.update(_describe_cluster(cluster))
+    found = admin.list_groups()
+    assert [group.group_id for group in found] == ["c"]
+    assert len(found.errors) == 2
+    for id, error in zip((1, 2), found.errors, strict=True):
+        row = error_codes.error(codes[id])
+        where = f"127.0.0.1:{cluster.nodes[id].port} (id {id})"
+        assert str(error).startswith(f"{row.name}: Error listing groups on {where}: {row.text}")
+    with pytest.raises(AuthorizationFailed, match="GROUP_AUTHORIZATION_FAILED"):
         found.complete()
 
 

@@ -96,6 +96,7 @@ def test_single_settings_change_and_the_others_stay(broker, admin, warned):
     admin.delete_topics(["c"]).raise_any()
 
 
+@pytest.mark.req("QT-16")
 def test_client_quotas_and_what_applies(broker, admin):
     alice = quota_entity({"client-id": None, "user": "alice"})
     everybody = quota_entity({"user": None})

@@ -226,8 +226,10 @@ def test_log_dirs(kafka: RealKafka, admin: AdminClient) -> None:
     admin.delete_topics(["admin-dirs"]).raise_any()
 
 
+@pytest.mark.req("PROTO-20")
 @over(["kafka_43", "kafka_39_zk"])
 def test_transactions(admin: AdminClient) -> None:
+    """Whose coordinators Kafka knows by type 1."""
     partition = TopicPartition("admin-txn", 0)
     admin.create_topics([NewTopic("admin-txn", 1, 1)]).raise_any()
     producer_id, _ = admin.fence_producers(["admin-txn-id"]).raise_any().succeeded()["admin-txn-id"]

@@ -148,7 +148,7 @@ def test_running_brokers_take_quotas_at_once(request: pytest.FixtureRequest, nam
     done(on_zookeeper(kafka, "configs", "--alter", "--user", user, "--delete-config", "consumer_byte_rate"))
 
 
-@pytest.mark.req("SC-2", "SC-3", "SC-4", "SC-5", "SC-11", "SC-13")
+@pytest.mark.req("SC-2", "SC-3", "SC-4", "SC-5", "SC-11", "SC-13", "GAP-5", "GAP-6")
 def test_a_client_logs_in_with_the_password_that_we_stored(kafka_22_secure: RealKafka, tmp_path: Path) -> None:
     user = "bob"
     both = "SCRAM-SHA-256=[iterations=8192,password=bob-secret],SCRAM-SHA-512"

@@ -223,6 +223,7 @@ def test_metadata_is_bounded_in_characters_and_null_counts_as_empty() -> None:
     assert "other" not in group_ids(broker)
 
 
+@pytest.mark.req("GAP-16")
 def test_a_commit_that_cannot_be_stored_is_not_acknowledged(broker: MemoryBroker) -> None:
     commit(broker, {("t", 0): (1, "")})
     broker.core.failing_appends = OSError("disk full")

@@ -16,6 +16,7 @@ from kafka_tools.protocol.messages.offset_for_leader_epoch import OffsetForLeade
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.records.control import build_marker
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -330,6 +331,56 @@ def test_an_error_that_leaves_the_disk_in_doubt_stops_the_partition_until_a_star
 
 
 @pytest.mark.req("DESIGN-8")
+@pytest.mark.req("FS-6", "TX-24", "PROTO-21")
+def test_read_committed_ends_at_the_last_stable_offset_and_lists_what_was_aborted(broker: DiskBroker) -> None:
+    """The log is one that a broker with transactions left behind: its state is made from its records."""
+    now_ms = broker.clock.now_ms()
+
+    def sent(offset: int, value: bytes, producer_id: int) -> bytes:
+        own = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+        return build_batch(
+            [(now_ms, b"key", value, ())], base_offset=offset, leader_epoch=0, **(own if producer_id else {})
+        )
+
+    def ended(offset: int, producer_id: int, *, committed: bool) -> bytes:
+        return build_marker(
+            producer_id,
+            0,
+            committed=committed,
+            coordinator_epoch=0,
+            timestamp=now_ms,
+            base_offset=offset,
+            leader_epoch=0,
+        )
+
+    broker.core.close(clean=False)
+    (broker.path / "t-0" / f"{0:020}.log").write_bytes(
+        sent(0, b"plain", 0) + sent(1, b"aborted", 7) + sent(2, b"committed", 8) + ended(3, 7, committed=False)
+        + ended(4, 8, committed=True) + sent(5, b"open", 9) + sent(6, b"behind it", 0)
+    )  # fmt: skip
+    broker.open()
+    committed, everything = fetch(broker, isolation_level=1), fetch(broker, isolation_level=0)
+    for data in (committed, everything):
+        assert (data.error_code, data.last_stable_offset, data.high_watermark) == (codes.NONE, 5, 7)
+    assert [(each.producer_id, each.first_offset) for each in committed.aborted_transactions] == [(7, 1)]
+    assert everything.aborted_transactions is None
+    offsets = [[view.base_offset for view in batches(data.records)] for data in (committed, everything)]
+    assert offsets == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5, 6]]
+    later = fetch(broker, 4, isolation_level=1)
+    assert later.aborted_transactions == [] and [view.base_offset for view in batches(later.records)] == [4]
+
+
+@pytest.mark.req("FS-8")
+def test_what_a_consumer_says_of_its_log_start_changes_nothing(broker: DiskBroker) -> None:
+    broker.produce("t", broker.batch(b"a", b"b"))
+    for told in (0, 1, 1000):
+        request = fetch_request("t", 0)
+        request.topics[0].partitions[0].log_start_offset = told
+        (topic,) = broker.call(request, 11).responses
+        (data,) = topic.partitions
+        assert (data.log_start_offset, data.high_watermark, values(data.records)) == (0, 2, [b"a", b"b"])
+
+
 def test_a_fetch_waits_for_min_bytes_or_its_time(broker: DiskBroker) -> None:
     waiting = broker.send(fetch_request("t", 0, min_bytes=140, max_wait_ms=500), 11)
     assert waiting.response is None

@@ -43,7 +43,7 @@ def test_when_a_token_begins_does_not_matter() -> None:
     assert judged(token(nbf="tomorrow")).principal == "alice"
 
 
-@pytest.mark.req("OA-27")
+@pytest.mark.req("OA-27", "GAP-16")
 @pytest.mark.parametrize("value", ['a"b', "a\\b", 'a\\"b', "\\\\", '"'])
 def test_quotes_and_backslashes_in_claims_come_back_as_they_were(value: str) -> None:
     made = make_token({"unsecuredLoginStringClaim_sub": value}, NOW_S * 1000)

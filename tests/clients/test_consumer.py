@@ -186,6 +186,20 @@ def test_assigned_partition_is_read_from_where_it_was_sought(make: Make, broker:
     assert values(consumer) == [b"a", b"b", b"c"]
 
 
+@pytest.mark.req("FS-8")
+def test_fetches_of_a_consumer_are_those_of_no_replica_and_tell_no_log_start(
+    make: Make, broker: Broker, cluster: FakeCluster
+) -> None:
+    consumer = make()
+    consumer.assign([T0])
+    consumer.seek(T0, 0)
+    values(consumer)
+    fetches = cluster.requests(FetchRequest)
+    assert fetches and all(fetch.replica_id == -1 for fetch in fetches)
+    asked = [partition for fetch in fetches for topic in fetch.topics for partition in topic.partitions]
+    assert asked and all(partition.log_start_offset == -1 for partition in asked)
+
+
 @pytest.mark.parametrize(("policy", "found"), [("earliest", [b"a", b"b", b"c"]), ("latest", [])])
 def test_reset_policy_says_where_to_begin(make: Make, broker: Broker, policy: str, found: list[bytes]) -> None:
     consumer = make(auto_offset_reset=policy)
@@ -417,7 +431,7 @@ def test_time_limits_say_what_was_not_done(make: Make, broker: Broker, cluster: 
         other.position(T0, timeout_s=0.5)
 
 
-@pytest.mark.req("CONS-41")
+@pytest.mark.req("CONS-41", "GAP-16")
 def test_waiting_for_a_retry_ends_with_the_time_limit(make: Make, broker: Broker, clock: ManualClock) -> None:
     broker.codes[OffsetFetchRequest] = [error_codes.COORDINATOR_LOAD_IN_PROGRESS] * 100
     consumer = make(group_id="g", retry_backoff_ms="100")

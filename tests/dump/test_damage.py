@@ -129,6 +129,7 @@ MAIN = (sys.executable, "-c", "from kafka_tools.commands.logs.dump_log import ma
         (b"\x00" * 8 + b"\x7f\xff\xff\xff" + b"\x02" * 60, b"invalid bytes at the end of " + NAME, "no whole batch"),
     ],
 )  # fmt: skip
+@pytest.mark.req("DL-11")
 def test_what_follows_the_last_batch_is_said(tail: bytes, stdout_end: bytes, complaint: str, tmp_path: Path) -> None:
     status, stdout, lines = dump("--files", log_of(tmp_path, BATCH + tail))
     assert status == 1 and stdout.endswith(stdout_end) and len(lines) == 1 and complaint in lines[0]

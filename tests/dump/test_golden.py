@@ -87,7 +87,7 @@ def difference(ours: bytes, theirs: bytes) -> str:
     return f"{len(mine)} lines instead of {len(kafkas)}; the first {min(len(mine), len(kafkas))} are equal"
 
 
-@pytest.mark.req("DL-5", "DL-6", "DL-10", "DL-11", "REC-1", "REC-5", "REC-6", "REC-12", "REC-13")
+@pytest.mark.req("DL-5", "DL-6", "DL-10", "REC-5", "REC-6", "REC-12", "REC-13")
 @pytest.mark.parametrize("way", ["scalar", "columns"])
 @pytest.mark.parametrize("case", [case for case in cases() if runs(case)], ids=lambda case: case.id)
 def test_output_is_kafkas_to_the_byte(case: Case, way: str, monkeypatch: pytest.MonkeyPatch) -> None:

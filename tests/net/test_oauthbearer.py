@@ -155,6 +155,19 @@ def test_times_of_a_token_are_judged_with_the_skew_that_is_allowed():
         assert str(caught.value) == why
 
 
+@pytest.mark.req("GAP-16")
+def test_tokens_are_base64url_without_padding():
+    """Letters that plain Base64 writes as + and /, and lengths that it would pad."""
+    token = make_token({"unsecuredLoginStringClaim_sub": "\u03ef\u03bf>>>???~~~"}, NOW_MS)
+    payload = token.split(".")[1]
+    assert "-" in payload or "_" in payload
+    assert not set("+/=") & set(token)
+    assert read_token(token)["sub"] == "\u03ef\u03bf>>>???~~~"
+    header, plain = token.split(".")[0], payload.replace("_", "/").replace("-", "+")
+    with pytest.raises(TokenRefused, match="malformed Base64 URL encoded value"):
+        read_token(f"{header}.{plain}.")
+
+
 @pytest.mark.req("OA-18")
 @pytest.mark.parametrize(("exp_s", "expected_ms"), [(5.0004, 5000), (5.0006, 5001), (5.25, 5250), (5, 5000)])
 def test_fractions_of_a_second_are_rounded_to_milliseconds(exp_s, expected_ms):

@@ -103,6 +103,7 @@ def test_a_quiet_connection_stays_quiet(peer: Peer) -> None:
     assert peer.names() == SETUP
 
 
+@pytest.mark.req("AC-13")
 def test_a_refused_renewal_is_said_and_ends_the_connection(peer: Peer) -> None:
     clock = ManualClock()
     refusal = SaslAuthenticateResponse(

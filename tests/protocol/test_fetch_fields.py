@@ -18,7 +18,7 @@ def test_fields_that_an_older_version_lacks_read_as_no_error_no_throttle_no_sess
     assert (sent.error_code, sent.session_id) == (71, 9)
 
 
-@pytest.mark.req("FS-8", "FS-10")
+@pytest.mark.req("FS-10")
 def test_a_consumer_says_minus_1_for_replica_and_log_start_and_names_forgotten_topics() -> None:
     partition = FetchRequest.Topic.Partition(partition=3, fetch_offset=7)
     topics = [FetchRequest.Topic(topic="t", partitions=[partition])]

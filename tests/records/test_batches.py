@@ -228,7 +228,7 @@ def test_a_length_below_14_is_an_error_even_in_a_short_buffer(size: int) -> None
         list(batches(bytes(8) + size.to_bytes(4, "big", signed=True)))
 
 
-@pytest.mark.req("REC-9")
+@pytest.mark.req("REC-9", "DL-11")
 def test_a_length_above_the_limit_is_an_error() -> None:
     data = build_batch([(1, b"k", b"v", ())])
     with pytest.raises(
@@ -237,7 +237,7 @@ def test_a_length_above_the_limit_is_an_error() -> None:
         list(batches(data, max_batch_bytes=20))
 
 
-@pytest.mark.req("REC-10")
+@pytest.mark.req("REC-10", "DL-11")
 @pytest.mark.parametrize(("magic", "shown"), [(3, "3"), (255, "-1"), (127, "127")])
 def test_an_unknown_magic_is_an_error(magic: int, shown: str) -> None:
     data = bytearray(build_batch([(1, b"k", b"v", ())]))
@@ -308,3 +308,15 @@ def test_magics_may_be_mixed_and_a_batch_that_is_not_whole_is_left_out() -> None
     assert [(view.magic, view.base_offset) for view in batches(whole)] == [(0, 0), (1, 1), (2, 2)]
     assert [view.magic for view in batches(whole[:-1])] == [0, 1]
     assert next(batches(whole[:16]), None) is None
+
+
+@pytest.mark.req("REC-1")
+@pytest.mark.parametrize("magic", [-1, 3])
+def test_there_are_three_record_versions(magic: int) -> None:
+    for known in (0, 1, 2):
+        (view,) = batches(build_batch([(1, b"k", b"v", ())], magic=known))
+        assert view.magic == known
+    (newest,) = batches(build_batch([(1, b"k", b"v", ())]))
+    assert newest.magic == 2
+    with pytest.raises(ValueError, match=f"^Unknown record version: {magic}$"):
+        build_batch([(1, b"k", b"v", ())], magic=magic)

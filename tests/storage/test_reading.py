@@ -151,7 +151,7 @@ def test_exactly_17_bytes_left_are_the_end(tmp_path: Path) -> None:
         list(segment.walk())
 
 
-@pytest.mark.req("REC-13")
+@pytest.mark.req("REC-13", "DL-11")
 def test_an_undersized_batch_names_size_least_size_and_file(tmp_path: Path) -> None:
     with log(tmp_path, b"\x00" * 11 + b"\x07" + b"\x00" * 60) as segment:
         with pytest.raises(CorruptBatch) as caught:

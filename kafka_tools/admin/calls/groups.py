@@ -116,7 +116,8 @@ class ListGroups(Call[Node, list[GroupListing]]):
             if response.error_code == error_codes.NONE:
                 progress.completed[key] = groups
             else:
-                error = broker_error(response.error_code, f"Error listing groups on {key}")
+                said = error_codes.error(response.error_code).text
+                error = broker_error(response.error_code, f"Error listing groups on {key}: {said}")
                 progress.refuse(key, error)
 
 

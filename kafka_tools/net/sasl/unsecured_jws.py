@@ -147,6 +147,8 @@ def _time(claims: dict[str, Any], name: str) -> float | None:
 
 
 def _decoded(part: str) -> dict[str, Any]:
+    if "+" in part or "/" in part:  # letters of plain Base64, which Python takes as well
+        raise TokenRefused("malformed Base64 URL encoded value")
     try:
         raw = base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:

@@ -150,7 +150,7 @@ def test_explain_reads_the_nodes_of_all_levels(run: Run, store: MemoryStore) -> 
     assert "from level 2, default client of user" in run("--describe", "--explain", "--user", "u v").out
 
 
-@pytest.mark.req("SC-1", "SC-5", "SC-11")
+@pytest.mark.req("SC-1", "SC-5", "SC-11", "GAP-6")
 def test_credentials_of_several_users(run: Run, store: MemoryStore) -> None:
     both = "SCRAM-SHA-256=[iterations=4096,password=p],SCRAM-SHA-512=[password=p]"
     added = run("--add", both, "--username", "u", "--username", "v", command="scram")

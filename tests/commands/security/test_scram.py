@@ -43,7 +43,7 @@ def run(servers: str, capsys: pytest.CaptureFixture[str]) -> Run:
 BOTH = "SCRAM-SHA-256=[iterations=8192,password=alice-secret],SCRAM-SHA-512=[password=alice-secret]"
 
 
-@pytest.mark.req("SC-3", "SC-4", "SC-5", "SC-13")
+@pytest.mark.req("SC-3", "SC-4", "SC-5", "SC-13", "GAP-5")
 def test_a_mechanism_is_deleted_and_the_others_stay(run: Run) -> None:
     assert run("--add", BOTH, "--username", "alice").out == "Completed updating config for user alice.\n"
     described = run("--describe", "--username", "alice").out
