@@ -598,7 +598,7 @@ TRANSACTIONS = [
 ]
 
 
-@pytest.mark.req("TX-24")
+@pytest.mark.req("TX-24", "DESIGN-32")
 @pytest.mark.parametrize(("steps", "expected"), [case[1:] for case in TRANSACTIONS], ids=[c[0] for c in TRANSACTIONS])
 def test_commits_of_a_transaction_hold_once_it_is_committed(
     broker: MemoryBroker, steps: list[tuple[str, int | None]], expected: int

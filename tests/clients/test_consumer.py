@@ -267,6 +267,29 @@ def test_misuse_is_refused_in_kafkas_words(make: Make, broker: Broker) -> None:
     assert values(consumer, 1.0) == []  # it is as open as before
 
 
+@pytest.mark.req("CONS-24")
+def test_while_a_position_is_unknown_a_poll_waits_no_longer_at_once_than_for_a_retry(
+    make: Make, broker: Broker, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    consumer = make(retry_backoff_ms="40")
+    consumer.assign([T0])
+    waits: list[float] = []
+    poll = cluster.poll
+
+    def waiting(pending: Any, deadline: Any) -> Any:
+        waits.append(deadline.left_s())
+        return poll(pending, deadline)
+
+    monkeypatch.setattr(cluster, "poll", waiting)
+    cluster.answers[ListOffsetsRequest] = lambda *_: NEVER
+    assert consumer.poll(1.0) == []
+    assert max(waits[1:]) == pytest.approx(0.04)
+    consumer.seek(T0, 3)
+    waits.clear()
+    assert consumer.poll(1.0) == []
+    assert max(waits) > 0.04
+
+
 @pytest.mark.req("CONS-6")
 def test_a_poll_without_data_takes_its_time_limit_and_no_more(make: Make, broker: Broker, clock: ManualClock) -> None:
     consumer = make()

@@ -199,6 +199,7 @@ LOG = (
 )
 
 
+@pytest.mark.req("DESIGN-32", "TX-24")
 def test_read_committed_hides_aborted_records_and_markers(cluster: FakeCluster, clock: ManualClock) -> None:
     bench = Bench(cluster, clock, read_committed=True)
     assert bench.plan().request.isolation_level == 1
@@ -220,6 +221,7 @@ def test_read_committed_sorts_what_the_broker_lists(cluster: FakeCluster, clock:
     assert bench.positions.assigned(T0, "look at").offset == 4
 
 
+@pytest.mark.req("DESIGN-32")
 def test_read_uncommitted_hides_only_markers(bench: Bench) -> None:
     bench.give(LOG)
     assert bench.values() == [b"aborted 1", b"committed 2", b"committed 1", b"plain"]

@@ -297,6 +297,7 @@ def test_jks_stores_of_both_sides():
         assert ask(node, **{key.replace(".", "_"): value for key, value in (keys | TRUST).items()}) == "secure"
 
 
+@pytest.mark.req("SSL-7")
 def test_jks_trust_store_opens_without_a_password():
     client_settings({"ssl.truststore.location": TRUST["ssl.truststore.location"]})
 
