@@ -12,13 +12,19 @@ from typing import Any
 import numpy as np
 
 from kafka_tools.dump.byte_rows import Rows, cells_at
-from kafka_tools.dump.text import TIMESTAMP_TYPES
+from kafka_tools.protocol.enums import (
+    CODEC_BITS,
+    CODECS,
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    LOG_APPEND_TIME_BIT,
+    TIMESTAMP_TYPES,
+    TRANSACTIONAL_BIT,
+)
 from kafka_tools.records.batches import PREFIX_BYTES, BatchView
-from kafka_tools.records.compression import NAMES
 from kafka_tools.records.v2 import HEADER_BYTES, NO_SEQUENCE
 
 _AFTER_LATEST_SEQUENCE = 1 << 31
-_CODEC, _APPEND_TIME, _TRANSACTIONAL, _CONTROL, _HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
 
 
 @cache
@@ -55,9 +61,9 @@ def batch_lines(views: Sequence[BatchView], crcs_ok: Sequence[bool]) -> Sequence
     ):
         rows.constant(name)
         rows.number(column)
-    _boolean(rows, b" isTransactional: ", attributes & _TRANSACTIONAL != 0)
-    _boolean(rows, b" isControl: ", attributes & _CONTROL != 0)
-    has_horizon = attributes & _HORIZON != 0
+    _boolean(rows, b" isTransactional: ", attributes & TRANSACTIONAL_BIT != 0)
+    _boolean(rows, b" isControl: ", attributes & CONTROL_BIT != 0)
+    has_horizon = attributes & DELETE_HORIZON_BIT != 0
     rows.constant(b" deleteHorizonMs: OptionalLong")
     rows.constant(b".empty", ~has_horizon)
     rows.constant(b"[", has_horizon)
@@ -65,15 +71,15 @@ def batch_lines(views: Sequence[BatchView], crcs_ok: Sequence[bool]) -> Sequence
     rows.constant(b"]", has_horizon)
     rows.constant(b" position: ")
     rows.number(np.array([view.file_position for view in views], np.int64))
-    append_time = attributes & _APPEND_TIME != 0
+    append_time = attributes & LOG_APPEND_TIME_BIT != 0
     rows.constant(f" {TIMESTAMP_TYPES[0]}: ".encode(), ~append_time)
     rows.constant(f" {TIMESTAMP_TYPES[1]}: ".encode(), append_time)
     rows.number(field["max_timestamp"])
     rows.constant(b" size: ")
     rows.number(field["length"] + PREFIX_BYTES)
     rows.constant(b" magic: 2 compresscodec: ")
-    for number, codec in enumerate(NAMES):
-        rows.constant(codec.encode(), attributes & _CODEC == number)
+    for number, codec in enumerate(CODECS):
+        rows.constant(codec.encode(), attributes & CODEC_BITS == number)
     rows.constant(b" crc: ")
     rows.number(field["crc"])
     _boolean(rows, b" isvalid: ", np.array(crcs_ok, np.bool_))

@@ -17,9 +17,10 @@ from kafka_tools.dump.java_json import java_json
 from kafka_tools.errors import CorruptBatch, LogError, UsageError, WireError
 from kafka_tools.protocol.as_json import to_json
 from kafka_tools.protocol.codec import decode_prefix
+from kafka_tools.protocol.enums import ControlRecordType
 from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.schema import Stored
-from kafka_tools.records.control import COMMIT, NAMES, control_type, control_value
+from kafka_tools.records.control import NAMES, control_type, control_value
 from kafka_tools.records.record import Record
 from kafka_tools.records.text import JAVA_ERRORS, java_text
 
@@ -383,7 +384,7 @@ def control(record: Record) -> str:
     except CorruptBatch as error:
         raise LogError(f"the control record at offset {record.offset} cannot be read: {error}") from error
     document = to_json(message, version)
-    if number <= COMMIT:
+    if number <= ControlRecordType.COMMIT:
         return f" endTxnMarker: {NAMES[number]} coordinatorEpoch: {document['coordinatorEpoch']}"
     label = ("LeaderChange:", "SnapshotHeader", "SnapshotFooter", "KRaftVersion", "KRaftVoters")[number - 2]
     return f" {label} {java_json(document)}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kafka_tools.dump import text
 from kafka_tools.dump.decoders import Decoder, control
+from kafka_tools.protocol.enums import TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record
 from kafka_tools.storage.findings import Finding
@@ -148,7 +149,7 @@ class TextEnding:
     def record(self, view: BatchView, record: Record) -> None:
         line = ""
         if not self._skip_metadata:
-            line = text.record_metadata(record, text.TIMESTAMP_TYPES[view.timestamp_type], view.magic)
+            line = text.record_metadata(record, TIMESTAMP_TYPES[view.timestamp_type], view.magic)
             if view.is_control:
                 self._write(line)
                 line = control(record)

@@ -13,9 +13,8 @@ from collections.abc import Callable
 from json.encoder import encode_basestring as quoted
 from typing import Any
 
-from kafka_tools.dump.text import TIMESTAMP_TYPES
+from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.compression import NAMES
 from kafka_tools.records.record import Headers, Record
 from kafka_tools.records.text import java_text
 from kafka_tools.storage.findings import Finding
@@ -89,7 +88,7 @@ def batch_line(view: BatchView, crc_ok: bool, *, base_offset: int | None, record
     return (
         f'{{"type":"batch","position":{view.file_position},"size_bytes":{view.size_bytes},'
         f'"base_offset":{_number(base_offset)},"last_offset":{view.last_offset},"record_count":{_number(record_count)},'
-        f'"magic":{view.magic},"codec":"{NAMES[codec] if codec < len(NAMES) else f"unknown({codec})"}",'
+        f'"magic":{view.magic},"codec":"{CODECS[codec] if codec < len(CODECS) else f"unknown({codec})"}",'
         f'"crc":{view.crc},"crc_ok":{_BOOLEANS[crc_ok]},'
         f'"timestamp_type":"{TIMESTAMP_TYPES[view.timestamp_type]}","base_timestamp_ms":{view.base_timestamp},'
         f'"max_timestamp_ms":{view.max_timestamp},"producer_id":{view.producer_id},'

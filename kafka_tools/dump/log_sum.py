@@ -10,11 +10,10 @@ from copy import copy
 from typing import Any
 
 from kafka_tools.dump.json_ending import opened
-from kafka_tools.dump.text import TIMESTAMP_TYPES
 from kafka_tools.errors import CorruptBatch, LogError
+from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES, ControlRecordType
 from kafka_tools.records.batches import LEGACY_BYTES, BatchView
-from kafka_tools.records.compression import NAMES
-from kafka_tools.records.control import ABORT, COMMIT, control_type
+from kafka_tools.records.control import control_type
 from kafka_tools.records.record import Record
 from kafka_tools.records.v2 import HEADER_BYTES
 
@@ -118,7 +117,7 @@ class LogSum:
             self.last_timestamp_ms = last
 
     def _codec(self, view: BatchView, records: int) -> None:
-        codec = self.codecs.setdefault(NAMES[view.codec], CodecSum())
+        codec = self.codecs.setdefault(CODECS[view.codec], CodecSum())
         codec.batches += 1
         codec.records += records
         codec.size_bytes += view.size_bytes
@@ -155,10 +154,10 @@ class LogSum:
         except LogError:
             return
         for kind in kinds:
-            if kind not in (ABORT, COMMIT):
+            if kind not in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
                 continue
-            self.committed += kind == COMMIT
-            self.aborted += kind == ABORT
+            self.committed += kind == ControlRecordType.COMMIT
+            self.aborted += kind == ControlRecordType.ABORT
             self.open.pop(view.producer_id, None)
             self.ended.add(view.producer_id)
 

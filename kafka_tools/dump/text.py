@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.compression import NAMES
 from kafka_tools.records.record import Headers, Record
 from kafka_tools.storage.indexes import AbortedTransaction
 from kafka_tools.storage.snapshots import ProducerState
 
-TIMESTAMP_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
 _BOOLEANS = ("false", "true")
 
 
@@ -36,7 +35,7 @@ def batch_end(view: BatchView, crc_ok: bool) -> str:
     """The second half of a batch's line. The codec must be one that Kafka knows."""
     return (
         f" position: {view.file_position} {TIMESTAMP_TYPES[view.timestamp_type]}: {view.max_timestamp} "
-        f"size: {view.size_bytes} magic: {view.magic} compresscodec: {NAMES[view.codec]} crc: {view.crc} "
+        f"size: {view.size_bytes} magic: {view.magic} compresscodec: {CODECS[view.codec]} crc: {view.crc} "
         f"isvalid: {_BOOLEANS[crc_ok]}\n"
     )
 

@@ -21,6 +21,7 @@ from kafka_tools.dump.byte_rows import Rows
 from kafka_tools.dump.decoders import Decoder, Offsets, control, is_plain_text
 from kafka_tools.dump.offset_columns import OffsetCommits
 from kafka_tools.errors import LogError
+from kafka_tools.protocol.enums import TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.columns import RecordColumns, decode, new_arena
 from kafka_tools.records.columns import headers as header_columns
@@ -38,8 +39,8 @@ SLAB_ROWS = 2048
 """Lines that are put together at once: what they take stays in the processor's cache."""
 
 
-_CREATE_TIME = f" {text.TIMESTAMP_TYPES[0]}: ".encode()
-_APPEND_TIME = f" {text.TIMESTAMP_TYPES[1]}: ".encode()
+_CREATE_TIME = f" {TIMESTAMP_TYPES[0]}: ".encode()
+_APPEND_TIME = f" {TIMESTAMP_TYPES[1]}: ".encode()
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 
 

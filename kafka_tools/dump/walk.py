@@ -13,8 +13,8 @@ from typing import Protocol
 from kafka_tools.dump.endings import Ending
 from kafka_tools.dump.selection import BEYOND, IN, OUT, PART, Selection
 from kafka_tools.errors import CorruptBatch, LogError
+from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.compression import NAMES
 from kafka_tools.records.record import Record
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.segment import Segment, not_the_tail, torn_tail
@@ -233,7 +233,7 @@ def header_problem(path: str, view: BatchView) -> HeaderProblem | None:
     """What is impossible in a header, None if nothing is."""
     if view.magic < 0:
         return HeaderProblem(path, view, "unknown-magic", f"the batch has the magic {view.magic}")
-    if view.codec >= len(NAMES):
+    if view.codec >= len(CODECS):
         return HeaderProblem(path, view, "unknown-codec", f"the batch has the unknown compression codec {view.codec}")
     return None
 

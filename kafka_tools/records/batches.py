@@ -12,6 +12,13 @@ from collections.abc import Iterator
 from struct import Struct
 
 from kafka_tools.errors import CorruptBatch, UnknownMagic
+from kafka_tools.protocol.enums import (
+    CODEC_BITS,
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    LOG_APPEND_TIME_BIT,
+    TRANSACTIONAL_BIT,
+)
 from kafka_tools.records import v2
 from kafka_tools.records.compression import LIMIT_BYTES, decompress
 from kafka_tools.records.crc32c import crc32c, crc32c_extend
@@ -117,30 +124,32 @@ class BatchView:
 
     @property
     def codec(self) -> int:
-        """The id of the compression codec (``compression.NAMES``); 5 to 7 mean nothing yet."""
-        return self.attributes & 7
+        """The id of the compression codec (``enums.CODECS``); 5 to 7 mean nothing yet."""
+        return self.attributes & CODEC_BITS
 
     @property
     def timestamp_type(self) -> int:
         """0: the producer's time (CreateTime); 1: the broker's (LogAppendTime); -1: none (magic 0)."""
-        return -1 if self.magic == 0 else self.attributes >> 3 & 1
+        if self.magic == 0:
+            return -1
+        return 1 if self.attributes & LOG_APPEND_TIME_BIT else 0
 
     @property
     def is_transactional(self) -> bool:
-        return self.magic >= 2 and bool(self.attributes & 0x10)
+        return self.magic >= 2 and bool(self.attributes & TRANSACTIONAL_BIT)
 
     @property
     def is_control(self) -> bool:
-        return self.magic >= 2 and bool(self.attributes & 0x20)
+        return self.magic >= 2 and bool(self.attributes & CONTROL_BIT)
 
     @property
     def delete_horizon_ms(self) -> int | None:
         """When tombstones and markers of the batch may be removed (KIP-534), None if not set yet."""
-        return self.base_timestamp if self.magic >= 2 and self.attributes & 0x40 else None
+        return self.base_timestamp if self.magic >= 2 and self.attributes & DELETE_HORIZON_BIT else None
 
     @property
     def is_compressed(self) -> bool:
-        return bool(self.attributes & 7)
+        return bool(self.attributes & CODEC_BITS)
 
     @property
     def base_offset(self) -> int:
@@ -193,7 +202,8 @@ class BatchView:
     def body(self, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
         """The records of a magic 2 batch as bytes, decompressed. Raises CorruptBatch, UnsupportedCodec."""
         stored = bytes(self.buffer[self.position + v2.HEADER_BYTES : self.position + self.size_bytes])
-        return decompress(self.attributes & 7, stored, limit_bytes=limit_bytes) if self.attributes & 7 else stored
+        codec = self.attributes & CODEC_BITS
+        return decompress(codec, stored, limit_bytes=limit_bytes) if codec else stored
 
     def records(self, *, limit_bytes: int = LIMIT_BYTES) -> Iterator[Record]:
         """The records, oldest first; ``limit_bytes`` bounds what they may decompress to.
@@ -212,7 +222,7 @@ class BatchView:
             self._count,
             self._base_offset,
             self.base_timestamp,
-            self.max_timestamp if self.attributes & 8 else None,
+            self.max_timestamp if self.attributes & LOG_APPEND_TIME_BIT else None,
             self.base_sequence,
         )
 

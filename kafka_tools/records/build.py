@@ -9,6 +9,12 @@ import zlib
 from collections.abc import Iterable, Sequence
 from struct import Struct
 
+from kafka_tools.protocol.enums import (
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    LOG_APPEND_TIME_BIT,
+    TRANSACTIONAL_BIT,
+)
 from kafka_tools.records import v2
 from kafka_tools.records.batches import PREFIX_BYTES
 from kafka_tools.records.compression import codec_id, compress
@@ -147,12 +153,13 @@ class BatchBuilder:
         if timestamp_type and append_time_ms is not None:
             self._max_timestamp = append_time_ms
         base_timestamp, records = self._base_timestamp, self._records
-        attributes = self.codec | timestamp_type << 3 | transactional << 4 | control << 5
+        attributes = self.codec | (timestamp_type and LOG_APPEND_TIME_BIT)
+        attributes |= (transactional and TRANSACTIONAL_BIT) | (control and CONTROL_BIT)
         if delete_horizon_ms is not None:
             # The horizon takes the base timestamp's place; the deltas count from it.
             raise_delta = base_timestamp - delete_horizon_ms
             records = [_rebased(record, raise_delta) for record in records]
-            base_timestamp, attributes = delete_horizon_ms, attributes | 0x40
+            base_timestamp, attributes = delete_horizon_ms, attributes | DELETE_HORIZON_BIT
         body = compress(self.codec, b"".join(records), level=self.level) if records else b""
         covered = (
             _AFTER_CRC.pack(
@@ -171,7 +178,7 @@ class BatchBuilder:
         return b"".join((head, b"\x02", crc32c(covered).to_bytes(4, "big"), covered))
 
     def _build_legacy(self, base_offset: int, timestamp_type: int, append_time_ms: int | None) -> bytes:
-        attributes = timestamp_type << 3 if self.magic else 0
+        attributes = LOG_APPEND_TIME_BIT if self.magic and timestamp_type else 0
         newest = self._max_timestamp if append_time_ms is None or not timestamp_type else append_time_ms
         rows = self._rows
         if not self.codec:

@@ -12,9 +12,7 @@ import zlib
 from typing import Any
 
 from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCodec
-
-NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
-"""Codec names; the index is the id in a batch's attributes."""
+from kafka_tools.protocol.enums import CODECS
 
 LIMIT_BYTES = 256 * 1024 * 1024
 """What one batch may decompress to unless a caller says otherwise."""
@@ -32,11 +30,11 @@ _BUFFER_FULL = "failed to write whole buffer"  # cramjam's words for an output b
 def codec_id(codec: int | str) -> int:
     """The id of a codec given by name or id. Raises UnsupportedCodec."""
     if isinstance(codec, str):
-        if codec not in NAMES:
-            raise UnsupportedCodec(f"unknown compression codec '{codec}': Kafka has {', '.join(NAMES)}")
-        return NAMES.index(codec)
-    if not 0 <= codec < len(NAMES):
-        raise UnsupportedCodec(f"unknown compression codec id {codec}: Kafka has 0 to {len(NAMES) - 1}")
+        if codec not in CODECS:
+            raise UnsupportedCodec(f"unknown compression codec '{codec}': Kafka has {', '.join(CODECS)}")
+        return CODECS.index(codec)
+    if not 0 <= codec < len(CODECS):
+        raise UnsupportedCodec(f"unknown compression codec id {codec}: Kafka has 0 to {len(CODECS) - 1}")
     return codec
 
 
@@ -137,7 +135,7 @@ def _into(number: int, packed: bytes, output: memoryview | bytearray) -> int | N
     except cramjam.DecompressionError as error:
         if _BUFFER_FULL in str(error):
             return None
-        raise CorruptBatch(f"the {NAMES[number]} data of a batch are damaged: {error}") from error
+        raise CorruptBatch(f"the {CODECS[number]} data of a batch are damaged: {error}") from error
 
 
 def _standard_lz4(packed: bytes) -> bytes:
@@ -224,5 +222,5 @@ def _grow(number: int, packed: bytes, limit_bytes: int) -> bytes:
         if written is not None:
             return bytes(memoryview(buffer)[:written])
         if capacity >= limit_bytes:
-            raise _too_large(NAMES[number], limit_bytes)
+            raise _too_large(CODECS[number], limit_bytes)
         capacity = min(capacity * 4, limit_bytes)

@@ -12,6 +12,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.errors import CorruptBatch, WireError
+from kafka_tools.protocol.enums import ControlRecordType
 from kafka_tools.records.build import build_batch
 from kafka_tools.records.text import JAVA_ERRORS
 
@@ -19,17 +20,7 @@ if TYPE_CHECKING:
     from kafka_tools.protocol.schema import Stored
     from kafka_tools.records.batches import BatchView
 
-ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)
-
-NAMES = (
-    "ABORT",
-    "COMMIT",
-    "LEADER_CHANGE",
-    "SNAPSHOT_HEADER",
-    "SNAPSHOT_FOOTER",
-    "KRAFT_VERSION",
-    "KRAFT_VOTERS",
-)
+NAMES = tuple(ControlRecordType.known())
 """Kafka's names of the types; the index is the number in the key."""
 
 _KEY = Struct(">hh")  # version, type
@@ -69,7 +60,7 @@ def control_value(number: int, value: bytes | None) -> tuple[Stored, int]:
     version = min(max(_VERSION.unpack_from(data)[0], cls.MIN_VERSION), cls.MAX_VERSION)
     try:
         # In a marker the version stands before the struct, in the others it is the struct's first field.
-        start = _VERSION.size if number <= COMMIT else 0
+        start = _VERSION.size if number <= ControlRecordType.COMMIT else 0
         message, _ = decode_prefix(cls, version, data, start, text_errors=JAVA_ERRORS)
     except WireError as error:
         raise CorruptBatch(f"a control record of the type {NAMES[number]} cannot be read: {error}") from error
@@ -97,11 +88,13 @@ def read_marker(view: BatchView) -> EndMarker | None:
     """
     for record in view.records():
         number = control_type(record.key)
-        if number > COMMIT or number < ABORT:
+        if number not in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
             return None
         if record.value is None or len(record.value) < _MARKER.size:
             raise CorruptBatch(f"the transaction marker at offset {record.offset} is cut short")
-        return EndMarker(record.offset, record.timestamp, number == COMMIT, _MARKER.unpack_from(record.value)[1])
+        return EndMarker(
+            record.offset, record.timestamp, number == ControlRecordType.COMMIT, _MARKER.unpack_from(record.value)[1]
+        )
     return None
 
 

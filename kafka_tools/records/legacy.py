@@ -12,6 +12,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from kafka_tools.errors import CorruptBatch
+from kafka_tools.protocol.enums import CODEC_BITS, LOG_APPEND_TIME_BIT
 from kafka_tools.records.compression import LIMIT_BYTES, decompress
 from kafka_tools.records.record import NO_TIMESTAMP, Record
 
@@ -22,8 +23,6 @@ _HEAD = Struct(">qiIbb")  # offset, length, crc, magic, attributes
 _INT32 = Struct(">i")
 _INT64 = Struct(">q")
 _LEAST_BYTES = 26  # a magic 0 message without key and value
-_CODEC = 7
-_LOG_APPEND_TIME = 8
 
 _Message = tuple[int, int, int, bytes | None, bytes | None, int, bool]
 """offset, attributes, timestamp, key, value, crc, whether the CRC is right."""
@@ -32,7 +31,7 @@ _Message = tuple[int, int, int, bytes | None, bytes | None, int, bool]
 def read_records(view: BatchView, limit_bytes: int) -> Iterator[Record]:
     """The record of a message, or the inner records of a wrapper with their absolute offsets."""
     offset, attributes, timestamp, key, value, crc, crc_ok = _message(view.raw(), 0, view.size_bytes)
-    if not attributes & _CODEC:
+    if not attributes & CODEC_BITS:
         yield Record(offset, timestamp, key, value, crc=crc, crc_ok=crc_ok)
         return
     inner = _inner_messages(view, value, limit_bytes)
@@ -42,7 +41,7 @@ def read_records(view: BatchView, limit_bytes: int) -> Iterator[Record]:
         absolute_base = offset - inner[-1][0]
         if absolute_base < 0:
             raise CorruptBatch(f"a wrapper has offset {offset}, the last message in it {inner[-1][0]}")
-    append_time = timestamp if view.magic == 1 and attributes & _LOG_APPEND_TIME else None
+    append_time = timestamp if view.magic == 1 and attributes & LOG_APPEND_TIME_BIT else None
     for inner_offset, _, inner_timestamp, inner_key, inner_value, inner_crc, inner_ok in inner:
         yield Record(
             absolute_base + inner_offset,
@@ -77,7 +76,7 @@ def _inner_messages(view: BatchView, value: bytes | None, limit_bytes: int) -> l
         if magic != view.magic:
             raise CorruptBatch(f"an inner message has magic {magic}, its wrapper {view.magic}")
         message = _message(data, position, position + size_bytes)
-        if message[1] & _CODEC:
+        if message[1] & CODEC_BITS:
             raise CorruptBatch("an inner message is compressed itself")
         messages.append(message)
         position += size_bytes

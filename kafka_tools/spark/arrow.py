@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from kafka_tools.records.compression import NAMES
+from kafka_tools.protocol.enums import (
+    CODEC_BITS,
+    CODECS,
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    LOG_APPEND_TIME_BIT,
+    TIMESTAMP_TYPES,
+    TRANSACTIONAL_BIT,
+)
 from kafka_tools.spark.damage import ERROR, KINDS, SOUND
 from kafka_tools.spark.headers import PREFIX_BYTES, Headers
 from kafka_tools.spark.interval import within
-from kafka_tools.spark.rows import NEWEST_MS, OLDEST_MS, TIMESTAMP_TYPES, Column
+from kafka_tools.spark.rows import NEWEST_MS, OLDEST_MS, Column
 from kafka_tools.spark.scan import Row, Run, scan_range
 
 if TYPE_CHECKING:
@@ -38,13 +46,8 @@ _TYPES = {
     "binary": pa.binary(),
     "array<struct<name:string,value:binary>>": HEADERS,
 }
-_CODEC_BITS = 0x07
-_APPEND_TIME_BIT = 0x08
-_TRANSACTIONAL_BIT = 0x10
-_CONTROL_BIT = 0x20
-_DELETE_HORIZON_BIT = 0x40
-_CODECS = pa.array([*NAMES, *(f"unknown({number})" for number in range(len(NAMES), 8))])
-_TIMESTAMP_TYPES = pa.array(TIMESTAMP_TYPES)
+_CODECS = pa.array([*CODECS, *(f"unknown({number})" for number in range(len(CODECS), 8))])
+_TIMESTAMP_TYPES = pa.array([TIMESTAMP_TYPES[0], TIMESTAMP_TYPES[1]])
 _SEQUENCES = 2**31
 _RANGE_COLUMNS = ("topic", "partition", "log_dir", "file")
 _DAMAGE_COLUMNS = {
@@ -173,7 +176,7 @@ def _delete_horizon(headers: Headers) -> Any:
 
 
 def _has_horizon(headers: Headers) -> NDArray[np.bool_]:
-    return (headers.fields["attributes"] & _DELETE_HORIZON_BIT) != 0  # type: ignore[no-any-return]
+    return (headers.fields["attributes"] & DELETE_HORIZON_BIT) != 0  # type: ignore[no-any-return]
 
 
 _HEADER_COLUMNS: dict[str, Callable[[Headers], Any]] = {
@@ -182,10 +185,10 @@ _HEADER_COLUMNS: dict[str, Callable[[Headers], Any]] = {
     "base_offset": _field("base_offset"),
     "last_offset": lambda headers: pa.array(_wide(headers, "base_offset") + _wide(headers, "last_offset_delta")),
     "magic": _field("magic"),
-    "codec": lambda headers: _CODECS.take(pa.array(headers.fields["attributes"] & _CODEC_BITS)),
+    "codec": lambda headers: _CODECS.take(pa.array(headers.fields["attributes"] & CODEC_BITS)),
     "crc_ok": _crc_ok,
     "timestamp_type": lambda headers: _TIMESTAMP_TYPES.take(
-        pa.array(((headers.fields["attributes"] & _APPEND_TIME_BIT) != 0).astype(np.int8))
+        pa.array(((headers.fields["attributes"] & LOG_APPEND_TIME_BIT) != 0).astype(np.int8))
     ),
     "base_timestamp_ms": _base_timestamp,
     "max_timestamp_ms": _field("max_timestamp"),
@@ -196,7 +199,7 @@ _HEADER_COLUMNS: dict[str, Callable[[Headers], Any]] = {
     "last_sequence": _last_sequence,
     "leader_epoch": _field("leader_epoch"),
     "record_count": _field("record_count"),
-    "is_transactional": _bit(_TRANSACTIONAL_BIT),
-    "is_control": _bit(_CONTROL_BIT),
+    "is_transactional": _bit(TRANSACTIONAL_BIT),
+    "is_control": _bit(CONTROL_BIT),
     "delete_horizon_ms": _delete_horizon,
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kafka_tools.protocol.enums import CODEC_BITS, CODECS
 from kafka_tools.spark.headers import HEADER_BYTES, PREFIX_BYTES
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ KINDS = (
 SOUND = -1
 """The code of a batch in which nothing is wrong; others are indexes into KINDS."""
 
-_LARGEST_CODEC = 4
 _TAILS = ("torn-tail", "zero-tail")
 
 
@@ -52,7 +52,7 @@ def judge(headers: Headers, last_offset: int | None, segment_base_offset: int) -
     before[0] = -1 if last_offset is None else last_offset
     tests = (
         np.zeros(len(base), np.bool_) if headers.crc_ok is None else ~headers.crc_ok,
-        (headers.fields["attributes"] & 0x07) > _LARGEST_CODEC,
+        (headers.fields["attributes"] & CODEC_BITS) >= len(CODECS),
         (delta < 0) | (count < 0) | (count > delta + 1) | ((count == 0) & (length > HEADER_BYTES)),
         _out_of_order(base, before, count, segment_base_offset - 1 if at_start else last_offset),
         base < segment_base_offset,

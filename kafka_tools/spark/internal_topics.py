@@ -17,6 +17,14 @@ from typing import Any
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.protocol.as_json import to_json
 from kafka_tools.protocol.codec import decode_prefix
+from kafka_tools.protocol.enums import (
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    INTERNAL_TOPICS,
+    TRANSACTION_STATE,
+    ControlRecordType,
+    TransactionState,
+)
 from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.schema import Stored
 
@@ -34,17 +42,6 @@ COLUMNS = (
     "transaction_producer_epoch",
     "decoded",
 )
-TRANSACTION_STATES = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
-"""By the status in a transaction's value (``TransactionState`` of Kafka)."""
 
 Values = dict[str, Any]
 Decode = Callable[[bytes | None, bytes | None], Values]
@@ -58,9 +55,9 @@ _NOTHING: Values = {}
 
 def decoder(topic: str) -> Decode | None:
     """What reads the records of an internal topic into values by COLUMNS; None for any other topic."""
-    if topic == "__cluster_metadata":
+    if topic == CLUSTER_METADATA:
         return _metadata_record
-    if topic in ("__consumer_offsets", "__transaction_state", "__share_group_state"):
+    if topic in INTERNAL_TOPICS:
         keys, values = _structs(topic)
         return lambda key, value: _coordinator_record(keys, values, key, value)
     return None
@@ -72,28 +69,28 @@ def control_record(key: bytes | None, value: bytes | None) -> Values:
 
     if key is None or len(key) < _CONTROL_KEY.size:
         return _NOTHING
-    types: tuple[tuple[str, type[Stored]], ...] = (
-        ("ABORT", stored.EndTxnMarker),
-        ("COMMIT", stored.EndTxnMarker),
-        ("LEADER_CHANGE", stored.LeaderChangeMessage),
-        ("SNAPSHOT_HEADER", stored.SnapshotHeaderRecord),
-        ("SNAPSHOT_FOOTER", stored.SnapshotFooterRecord),
-        ("KRAFT_VERSION", stored.KRaftVersionRecord),
-        ("KRAFT_VOTERS", stored.VotersRecord),
-    )
+    structs: dict[int, type[Stored]] = {
+        ControlRecordType.ABORT: stored.EndTxnMarker,
+        ControlRecordType.COMMIT: stored.EndTxnMarker,
+        ControlRecordType.LEADER_CHANGE: stored.LeaderChangeMessage,
+        ControlRecordType.SNAPSHOT_HEADER: stored.SnapshotHeaderRecord,
+        ControlRecordType.SNAPSHOT_FOOTER: stored.SnapshotFooterRecord,
+        ControlRecordType.KRAFT_VERSION: stored.KRaftVersionRecord,
+        ControlRecordType.KRAFT_VOTERS: stored.VotersRecord,
+    }
     number = _CONTROL_KEY.unpack_from(key)[1]
-    if not 0 <= number < len(types):
+    if number not in structs:
         return {"record_type": f"UNKNOWN({number})"}
-    name, cls = types[number]
+    name, cls = ControlRecordType.word(number), structs[number]
     data = value or b""
     try:
         # Kafka reads a version beyond those it knows as the nearest one.
         version = min(max(_int16(data), cls.MIN_VERSION), cls.MAX_VERSION)
-        message, _ = decode_prefix(cls, version, data, 2 if number <= 1 else 0)
+        message, _ = decode_prefix(cls, version, data, _INT16.size if cls is stored.EndTxnMarker else 0)
     except KafkaToolsError:
         return {"record_type": name}
     found: Values = {"record_type": name, "decoded": _json({"type": name, "value": to_json(message, version)})}
-    if number <= 1:
+    if isinstance(message, stored.EndTxnMarker):
         found["coordinator_epoch"] = message.coordinator_epoch
     return found
 
@@ -102,7 +99,7 @@ def control_record(key: bytes | None, value: bytes | None) -> Values:
 def _structs(topic: str) -> tuple[Mapping[int, type[Stored]], Mapping[int, type[Stored]]]:
     """(key structs, value structs) by record type."""
     modules: list[Any]
-    if topic == "__consumer_offsets":
+    if topic == CONSUMER_OFFSETS:
         from kafka_tools.protocol.stored import (
             consumer_group,
             group_metadata,
@@ -112,7 +109,7 @@ def _structs(topic: str) -> tuple[Mapping[int, type[Stored]], Mapping[int, type[
         )
 
         modules = [offset_commit, group_metadata, consumer_group, share_group, streams_group]
-    elif topic == "__transaction_state":
+    elif topic == TRANSACTION_STATE:
         from kafka_tools.protocol.stored import transaction_log
 
         modules = [transaction_log]
@@ -170,9 +167,9 @@ def _of_value(message: Any) -> Values:
         return {"committed_offset": message.offset, "commit_timestamp_ms": message.commit_timestamp}
     if name == "TransactionLogValue":
         status = message.transaction_status
-        known = 0 <= status < len(TRANSACTION_STATES)
+        known = 0 <= status < len(TransactionState.all)
         return {
-            "transaction_state": TRANSACTION_STATES[status] if known else f"unknown({status})",
+            "transaction_state": TransactionState.all[status] if known else f"unknown({status})",
             "transaction_producer_id": message.producer_id,
             "transaction_producer_epoch": message.producer_epoch,
         }

@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
+from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records import v2
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.columns import RecordColumns, decode, new_arena
-from kafka_tools.records.compression import NAMES
 from kafka_tools.records.record import Record
 from kafka_tools.spark import internal_topics
 from kafka_tools.spark.arrow import HEADERS, from_rows, is_behind, schema_of, times
@@ -27,7 +27,6 @@ from kafka_tools.spark.damage import ERROR, KINDS, SOUND
 from kafka_tools.spark.files import File
 from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.interval import within
-from kafka_tools.spark.rows import TIMESTAMP_TYPES
 from kafka_tools.spark.scan import Row, Run, event, open_range, scan_file
 from kafka_tools.spark.xxh64 import PADDING_BYTES, xxh64_spans
 
@@ -360,8 +359,8 @@ def _number_size(number: int) -> int:
     return max(1, -(-zigzag.bit_length() // 7))
 
 
-_CODECS = pa.array([*NAMES, *(f"unknown({number})" for number in range(len(NAMES), 8))])
-_TIMESTAMP_TYPES = pa.array(TIMESTAMP_TYPES)
+_CODECS = pa.array([*CODECS, *(f"unknown({number})" for number in range(len(CODECS), 8))])
+_TIMESTAMP_TYPES = pa.array([TIMESTAMP_TYPES[0], TIMESTAMP_TYPES[1]])
 
 
 def _timestamp_types(records: _Records) -> Any:

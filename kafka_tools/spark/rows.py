@@ -15,8 +15,6 @@ from kafka_tools.errors import InputError
 OLDEST_MS = -62_135_596_800_000
 NEWEST_MS = 253_402_300_799_999
 
-TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
-
 
 class Column(NamedTuple):
     """A column: its name, its Spark SQL type, and what it holds."""

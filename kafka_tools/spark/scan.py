@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kafka_tools.errors import CorruptBatch
+from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.compression import NAMES
 from kafka_tools.spark import headers
 from kafka_tools.spark.damage import ERROR, INFO, KINDS, judge, severity
 from kafka_tools.spark.files import File, is_remote, open_file
-from kafka_tools.spark.rows import TIMESTAMP_TYPES, spark_time
+from kafka_tools.spark.rows import spark_time
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.live import stays
 from kafka_tools.storage.segment import Segment
@@ -244,7 +244,7 @@ class _Scan:
             "size_bytes": view.size_bytes,
             "last_offset": view.last_offset,
             "magic": view.magic,
-            "codec": NAMES[view.codec] if view.codec < len(NAMES) else f"unknown({view.codec})",
+            "codec": CODECS[view.codec] if view.codec < len(CODECS) else f"unknown({view.codec})",
             "crc_ok": view.crc_ok() if self.check_crc else None,
             "is_transactional": view.is_transactional,
             "is_control": view.is_control,
@@ -267,7 +267,7 @@ class _Scan:
             return "unknown-magic", f"no Kafka writes batches of magic {view.magic}"
         if row["crc_ok"] is False:
             return KINDS[0]
-        if view.codec >= len(NAMES):
+        if view.codec >= len(CODECS):
             return KINDS[1]
         if self.count_legacy and view.is_compressed:
             try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kafka_tools.records.compression import NAMES
+from kafka_tools.protocol.enums import CODEC_BITS, CODECS, CONTROL_BIT, DELETE_HORIZON_BIT, LOG_APPEND_TIME_BIT
 from kafka_tools.spark.damage import ERROR, INFO, KINDS, SOUND
 from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.index_check import Batches, Indexes, check_indexes, read_indexes
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 
 FINDINGS_KEPT = 200
 """Findings of one kind that a summary lists; all are counted."""
-
-_CODEC_BITS = 0x07
-_APPEND_TIME_BIT = 0x08
-_CONTROL_BIT = 0x20
-_DELETE_HORIZON_BIT = 0x40
 
 
 class AuditFinding(NamedTuple):
@@ -147,15 +142,15 @@ class Summary:
         records = fields["record_count"].astype(np.int64)
         attributes = fields["attributes"]
         self.records += int(records.sum())
-        self.control_records += int(records[(attributes & _CONTROL_BIT) != 0].sum())
+        self.control_records += int(records[(attributes & CONTROL_BIT) != 0].sum())
         base = fields["base_offset"].astype(np.int64)
         self._see_offsets(int(base.min()), int((base + fields["last_offset_delta"]).max()))
-        self._see_codecs(attributes & _CODEC_BITS, records, fields["length"].astype(np.int64) + PREFIX_BYTES)
+        self._see_codecs(attributes & CODEC_BITS, records, fields["length"].astype(np.int64) + PREFIX_BYTES)
         ends = fields["max_timestamp"].astype(np.int64)
         # With LogAppendTime the broker's time is that of all records, whatever the producer wrote.
-        by_broker = (attributes & _APPEND_TIME_BIT) != 0
+        by_broker = (attributes & LOG_APPEND_TIME_BIT) != 0
         starts = np.where(by_broker, ends, fields["base_timestamp"].astype(np.int64))
-        starts = starts[(starts != -1) & (by_broker | ((attributes & _DELETE_HORIZON_BIT) == 0))]
+        starts = starts[(starts != -1) & (by_broker | ((attributes & DELETE_HORIZON_BIT) == 0))]
         ends = ends[ends != -1]
         self._see_times(int(starts.min()) if len(starts) else None, int(ends.max()) if len(ends) else None)
 
@@ -200,7 +195,7 @@ class Summary:
         for number in np.unique(ids):
             chosen = ids == number
             totals = int(chosen.sum()), int(records[chosen].sum()), int(sizes[chosen].sum())
-            self.codecs.setdefault(NAMES[number], Codec()).add(*totals)
+            self.codecs.setdefault(CODECS[number], Codec()).add(*totals)
 
     def _see_offsets(self, first: int | None, last: int | None) -> None:
         self.first_offset = _least(self.first_offset, first)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol.codec import encode
+from kafka_tools.protocol.enums import ControlRecordType
 from kafka_tools.protocol.stored.control_records import (
     KRaftVersionRecord,
     SnapshotFooterRecord,
@@ -19,14 +20,7 @@ from kafka_tools.protocol.stored.control_records import (
 )
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.build import Row, build_batch
-from kafka_tools.records.control import (
-    KRAFT_VERSION,
-    KRAFT_VOTERS,
-    SNAPSHOT_FOOTER,
-    SNAPSHOT_HEADER,
-    build_control_batch,
-    control_type,
-)
+from kafka_tools.records.control import build_control_batch, control_type
 from kafka_tools.records.record import Record
 from kafka_tools.storage.checkpoints import replace_file
 from kafka_tools.storage.findings import Finding
@@ -48,11 +42,11 @@ def read_kraft_snapshot(path: str) -> Iterator[Record]:
                     "the CRC of the batch does not match its contents", path=path, position=view.file_position
                 )
             first, last = _types(view)
-            if not view.file_position and first != SNAPSHOT_HEADER:
+            if not view.file_position and first != ControlRecordType.SNAPSHOT_HEADER:
                 raise CorruptBatch(f"{path} does not begin with a snapshot's header", path=path, position=0)
             if not view.is_control:
                 yield from view.records()
-    if last != SNAPSHOT_FOOTER:
+    if last != ControlRecordType.SNAPSHOT_FOOTER:
         raise CorruptBatch(f"{path} does not end with a snapshot's footer", path=path)
 
 
@@ -71,11 +65,12 @@ def write_kraft_snapshot(
     ``epoch`` is the leader epoch of what it contains, ``last_contained_ms`` the append time of the last record,
     ``written_ms`` now. From ``kraft_version`` 1 on that version and the ``voters`` are in it. Raises OSError.
     """
-    head = [(SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(last_contained_log_timestamp=last_contained_ms), 0))]
+    header = SnapshotHeaderRecord(last_contained_log_timestamp=last_contained_ms)
+    head = [(ControlRecordType.SNAPSHOT_HEADER, encode(header, 0))]
     if kraft_version:
-        head.append((KRAFT_VERSION, encode(KRaftVersionRecord(kraft_version=kraft_version), 0)))
+        head.append((ControlRecordType.KRAFT_VERSION, encode(KRaftVersionRecord(kraft_version=kraft_version), 0)))
         if voters is not None:
-            head.append((KRAFT_VOTERS, encode(voters, 0)))
+            head.append((ControlRecordType.KRAFT_VOTERS, encode(voters, 0)))
     parts = [build_control_batch(head, timestamp=written_ms, leader_epoch=epoch)]
     offset = len(head)
     for values in batches:
@@ -83,7 +78,7 @@ def write_kraft_snapshot(
         if rows:
             parts.append(build_batch(rows, base_offset=offset, leader_epoch=epoch))
             offset += len(rows)
-    footer = [(SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0))]
+    footer = [(ControlRecordType.SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0))]
     parts.append(build_control_batch(footer, timestamp=written_ms, base_offset=offset, leader_epoch=epoch))
     replace_file(path, b"".join(parts))
 
@@ -101,9 +96,9 @@ class KraftSnapshotCheck:
     def findings(self) -> Iterator[Finding]:
         """Raises OSError."""
         yield from self._check.findings([self])
-        if self._check.whole and self._first != SNAPSHOT_HEADER:
+        if self._check.whole and self._first != ControlRecordType.SNAPSHOT_HEADER:
             yield Finding(self._path, "kraft-snapshot", "it does not begin with a snapshot's header", 0)
-        elif self._check.whole and self._last != SNAPSHOT_FOOTER:
+        elif self._check.whole and self._last != ControlRecordType.SNAPSHOT_FOOTER:
             yield Finding(self._path, "kraft-snapshot", "it does not end with a snapshot's footer")
 
     def batch(self, view: BatchView) -> Iterator[Finding]:

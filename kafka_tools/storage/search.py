@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kafka_tools.protocol.enums import LOG_APPEND_TIME_BIT
 from kafka_tools.records.batches import LEGACY_BYTES, MAGIC_POSITION, PREFIX_BYTES
 from kafka_tools.records.crc32c import crc32c_extend
 from kafka_tools.records.v2 import CRC_FROM, HEADER_BYTES
@@ -27,7 +28,7 @@ _WINDOW_BYTES = 256 * 1024
 _CRC_BYTES = 64 * 1024 * 1024
 """What the CRCs of a file's searches may read beyond what the searches have passed."""
 _CRC_PART_BYTES = 1024 * 1024
-_LEGACY_ATTRIBUTES = (0x03, 0x0B)
+_LEGACY_ATTRIBUTES = (0x03, 0x03 | LOG_APPEND_TIME_BIT)
 """Bits of the codec and, from magic 1 on, of the timestamp's type."""
 _INT32 = Struct(">i")
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex
+from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.compression import NAMES
 from kafka_tools.records.v2 import HEADER_BYTES
 from kafka_tools.storage.findings import INFO, WARNING, Finding
 from kafka_tools.storage.live import stays
@@ -173,7 +173,7 @@ class SegmentCheck:
         if not view.crc_ok():
             text = "the CRC of the batch does not match its contents"
             return finding("crc-mismatch", text, view.last_offset)
-        if view.codec >= len(NAMES):
+        if view.codec >= len(CODECS):
             text = f"the batch names the compression codec {view.codec}, which no Kafka knows"
             return finding("unknown-codec", text, view.last_offset)
         try:

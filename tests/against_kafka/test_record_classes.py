@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import Row, build_batch
-from kafka_tools.records.compression import NAMES
 from kafka_tools.records.control import build_marker
 from kafka_tools.records.convert import down_convert, up_convert
 from kafka_tools.records.record import Record
@@ -38,7 +38,7 @@ ROWS: list[Row] = [
     (T + 3, "\u00fcmlaut".encode(), bytes(range(256)), ()),
 ]
 WITH_HEADERS: list[Row] = [*ROWS, (T, b"h", b"v", (("a", b"1"), ("a", None), ("", b""), ("\u00fc", b"2")))]
-CASES = [(magic, codec) for magic in (0, 1, 2) for codec in NAMES if magic == 2 or codec != "zstd"]
+CASES = [(magic, codec) for magic in (0, 1, 2) for codec in CODECS if magic == 2 or codec != "zstd"]
 
 Answer = tuple[bool, bytes]
 Ask = Callable[[Sequence[bytes]], list[Answer]]
@@ -88,7 +88,7 @@ def down(data: bytes, magic: int, first_offset: int) -> bytes:
 
 def building(magic: int, codec: str, rows: list[Row], *, append_time_ms: int | None = None, offset: int = 0) -> bytes:
     head = struct.pack(
-        ">bbbqqqhibi", magic, NAMES.index(codec), append_time_ms is not None, offset, append_time_ms or -1,
+        ">bbbqqqhibi", magic, CODECS.index(codec), append_time_ms is not None, offset, append_time_ms or -1,
         -1, -1, -1, 0, len(rows),
     )  # fmt: skip
     parts = [b"B", head]
@@ -181,7 +181,7 @@ def test_batches_are_converted_down_as_kafka_does(ask: Ask) -> None:
             data, offset = b"", rng.randrange(100)
             for _ in range(rng.randrange(1, 5)):
                 magic = rng.choice((0, 1, 2, 2))
-                codec = rng.choice(NAMES[:4])
+                codec = rng.choice(CODECS[:4])
                 rows = rng.sample(WITH_HEADERS if magic == 2 else ROWS, rng.randrange(1, 4))
                 if magic == 2 and rng.random() < 0.2:
                     data += build_marker(5, 0, committed=True, coordinator_epoch=1, timestamp=T, base_offset=offset)

@@ -19,11 +19,11 @@ from kafka_tools.dump.offset_columns import OffsetCommits
 from kafka_tools.dump.text import batch_end, batch_start
 from kafka_tools.dump.text_columns import Window
 from kafka_tools.protocol.codec import encode_versioned
+from kafka_tools.protocol.enums import CODECS
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.records.columns import decode, new_arena
-from kafka_tools.records.compression import NAMES
 from kafka_tools.records.v2 import HEADER, HEADER_BYTES
 
 NAME = st.sampled_from(["", "trace", "ключ"])
@@ -32,7 +32,7 @@ ROW = st.tuples(st.integers(0, 2**41), BYTES, BYTES, st.lists(st.tuples(NAME, BY
 MARKER = (5, b"\0\0\0\1", b"\0\0\0\0\0\7", ())
 BATCH = st.fixed_dictionaries(
     {
-        "codec": st.sampled_from(NAMES),
+        "codec": st.sampled_from(CODECS),
         "base_offset": st.integers(0, 10**12),
         "timestamp_type": st.integers(0, 1),
         "append_time_ms": st.just(77),
@@ -196,7 +196,7 @@ def test_lines_of_batches_with_any_header(headers: list[tuple[int, ...]]) -> Non
     data = bytearray()
     for offset, epoch, attributes, last_delta, base_time, time, producer_epoch, sequence in headers:
         times_and_producer = (base_time, time, 77, producer_epoch, sequence)
-        attributes &= ~7 | (attributes & 7) % len(NAMES)  # a codec that Kafka knows
+        attributes &= ~7 | (attributes & 7) % len(CODECS)  # a codec that Kafka knows
         data += HEADER.pack(offset, 49, epoch, 2, 1234567890, attributes, last_delta, *times_and_producer, 0)
     views = [BatchView(bytes(data), at) for at in range(0, len(data), HEADER_BYTES)]
     crcs_ok = [index % 2 == 0 for index in range(len(views))]
@@ -204,7 +204,7 @@ def test_lines_of_batches_with_any_header(headers: list[tuple[int, ...]]) -> Non
     assert [bytes(line).decode() for line in batch_lines(views, crcs_ok)] == expected
 
 
-@pytest.mark.parametrize("codec", NAMES)
+@pytest.mark.parametrize("codec", CODECS)
 def test_a_window_shows_as_many_batches_as_its_memory_holds(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(1, b"key", b"value " * 20, ())] * 10
     views = list(batches(b"".join(build_batch(rows, base_offset=10 * n, codec=codec) for n in range(5))))

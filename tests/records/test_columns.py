@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_tools.errors import CorruptBatch
+from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records import columns
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.records.columns import BatchColumns, RecordColumns, decode, decode_headers, new_arena
-from kafka_tools.records.compression import NAMES
 from kafka_tools.records.record import Record
 from kafka_tools.records.text import java_text
 from kafka_tools.records.v2 import read_headers
@@ -127,7 +127,7 @@ def test_damaged_golden_logs_are_left_to_the_scalar_loop() -> None:
 
 
 @given(
-    groups=st.lists(st.tuples(ROWS, st.sampled_from(NAMES), st.booleans(), st.integers(-1, 2**31 - 1)), max_size=5),
+    groups=st.lists(st.tuples(ROWS, st.sampled_from(CODECS), st.booleans(), st.integers(-1, 2**31 - 1)), max_size=5),
     step_cost=st.sampled_from([0, 1 << 60]),
 )
 def test_columns_of_random_batches_are_those_of_the_scalar_loop(

@@ -11,18 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
-from kafka_tools.records.compression import NAMES, codec_id, compress, decompress
+from kafka_tools.protocol.enums import CODECS
+from kafka_tools.records.compression import codec_id, compress, decompress
 from kafka_tools.records.crc32c import crc32c
 from kafka_tools.records.lz4_frame import with_old_checksum, with_standard_checksum, xxh32
 from kafka_tools.records.text import JAVA_ERRORS, java_text
 
 
-@given(data=st.binary(max_size=5000), codec=st.sampled_from(NAMES))
+@given(data=st.binary(max_size=5000), codec=st.sampled_from(CODECS))
 def test_what_was_compressed_comes_back(data: bytes, codec: str) -> None:
     assert decompress(codec, compress(codec, data)) == data
 
 
-@pytest.mark.parametrize("codec", NAMES)
+@pytest.mark.parametrize("codec", CODECS)
 def test_several_blocks_come_back(codec: str) -> None:
     data = bytes(range(256)) * 2000
     assert decompress(codec, compress(codec, data)) == data
@@ -35,7 +36,7 @@ def test_levels_come_back(codec: str, levels: tuple[int, int]) -> None:
         assert decompress(codec, compress(codec, data, level=level)) == data
 
 
-@pytest.mark.parametrize("codec", NAMES)
+@pytest.mark.parametrize("codec", CODECS)
 def test_the_limit_is_exact(codec: str) -> None:
     data = bytes(100_000)
     packed = compress(codec, data)
@@ -44,7 +45,7 @@ def test_the_limit_is_exact(codec: str) -> None:
         decompress(codec, packed, limit_bytes=99_999)
 
 
-@pytest.mark.parametrize("codec", NAMES[1:])
+@pytest.mark.parametrize("codec", CODECS[1:])
 def test_cut_data_are_an_error(codec: str) -> None:
     packed = compress(codec, b"some bytes that do not compress at all: 0123456789abcdef")
     for cut in range(len(packed)):

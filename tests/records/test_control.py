@@ -8,6 +8,7 @@ import pytest
 
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol.codec import encode
+from kafka_tools.protocol.enums import ControlRecordType
 from kafka_tools.protocol.stored.control_records import (
     KRaftVersionRecord,
     LeaderChangeMessage,
@@ -19,12 +20,7 @@ from kafka_tools.protocol.stored.control_records import (
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.records.control import (
-    KRAFT_VERSION,
-    KRAFT_VOTERS,
-    LEADER_CHANGE,
     NAMES,
-    SNAPSHOT_FOOTER,
-    SNAPSHOT_HEADER,
     EndMarker,
     build_control_batch,
     build_marker,
@@ -35,11 +31,11 @@ from kafka_tools.records.control import (
 
 VOTERS = VotersRecord(voters=[VotersRecord.Voter(voter_id=1, voter_directory_id=uuid.UUID(int=7))])
 VALUES = [
-    (LEADER_CHANGE, LeaderChangeMessage(leader_id=3, voters=[Voter(voter_id=3)])),
-    (SNAPSHOT_HEADER, SnapshotHeaderRecord(last_contained_log_timestamp=12)),
-    (SNAPSHOT_FOOTER, SnapshotFooterRecord()),
-    (KRAFT_VERSION, KRaftVersionRecord(kraft_version=1)),
-    (KRAFT_VOTERS, VOTERS),
+    (ControlRecordType.LEADER_CHANGE, LeaderChangeMessage(leader_id=3, voters=[Voter(voter_id=3)])),
+    (ControlRecordType.SNAPSHOT_HEADER, SnapshotHeaderRecord(last_contained_log_timestamp=12)),
+    (ControlRecordType.SNAPSHOT_FOOTER, SnapshotFooterRecord()),
+    (ControlRecordType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1)),
+    (ControlRecordType.KRAFT_VOTERS, VOTERS),
 ]
 
 
@@ -72,7 +68,7 @@ def test_records_of_the_metadata_log_come_back_as_they_were_written() -> None:
 
 def test_a_newer_version_of_a_value_is_read_as_the_newest_known_one() -> None:
     value = encode(SnapshotHeaderRecord(version=9, last_contained_log_timestamp=12), 0)
-    message, version = control_value(SNAPSHOT_HEADER, value)
+    message, version = control_value(ControlRecordType.SNAPSHOT_HEADER, value)
     assert (message.last_contained_log_timestamp, version) == (12, 0)  # type: ignore[attr-defined]
 
 

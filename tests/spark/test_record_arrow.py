@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 
 from kafka_tools.errors import CorruptBatch
+from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.build import build_batch
-from kafka_tools.records.compression import NAMES
 from kafka_tools.spark.options import RECORD_OPTIONS, parse_options
 from kafka_tools.spark.plan import Range, cut, segments
 from kafka_tools.spark.record_arrow import record_batches
@@ -58,7 +58,7 @@ def slowly(path: Path) -> Iterator[dict[str, Any]]:
                     "header_count": len(record.headers),
                     "headers_bytes": headers_bytes(record.headers),
                     "magic": view.magic,
-                    "codec": NAMES[view.codec],
+                    "codec": CODECS[view.codec],
                     "leader_epoch": v2_only(view, view.partition_leader_epoch),
                     "producer_id": v2_only(view, view.producer_id),
                     "producer_epoch": v2_only(view, view.producer_epoch),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
 from kafka_tools.spark.findings.kinds import INFO, SMALL_BYTES, by_stake
 from kafka_tools.spark.findings.producers import duration
-from kafka_tools.spark.measures.groups import OFFSETS_TOPIC
 from kafka_tools.spark.measures.times import DAY_MS
 from kafka_tools.spark.summary import AuditFinding
 from kafka_tools.values import TopicPartition
@@ -85,7 +85,7 @@ def reclaimable_bytes(facts: PartitionFacts) -> int | None:
 
 def offsets_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
     """A partition of ``__consumer_offsets`` that is much larger than its newest commits, and who fills it."""
-    if facts.topic != OFFSETS_TOPIC or not facts.records.records:
+    if facts.topic != CONSUMER_OFFSETS or not facts.records.records:
         return
     size = facts.summary.batch_bytes
     kept = max(1, facts.keys.distinct)

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kafka_tools.errors import KafkaToolsError
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafka_tools.spark.measures.batches import BatchMeasures, Piece
 from kafka_tools.spark.measures.configs import Configs
-from kafka_tools.spark.measures.groups import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, InternalMeasures
+from kafka_tools.spark.measures.groups import InternalMeasures
 from kafka_tools.spark.measures.partition import PartitionMeasures
 from kafka_tools.spark.measures.producers import Anomaly, Producer, fold
 from kafka_tools.spark.measures.records import RecordMeasures
@@ -141,7 +142,7 @@ class Around(NamedTuple):
         known = self.configs.compacted(facts.topic)
         if known is not None:
             return known
-        if facts.topic in (OFFSETS_TOPIC, TRANSACTIONS_TOPIC):
+        if facts.topic in (CONSUMER_OFFSETS, TRANSACTION_STATE):
             return True
         if TopicPartition(facts.topic, facts.partition) in self.log_dir(facts).cleaner_offsets:
             return True

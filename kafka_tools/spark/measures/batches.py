@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kafka_tools.protocol.enums import CONTROL_BIT, DELETE_HORIZON_BIT
 from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.measures.sketches import Histogram
 from kafka_tools.spark.measures.times import DAY_MS, DAYS_KEPT, HOUR_MS, HOURS_KEPT, OddTimes, Spans, odd_times
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
     from kafka_tools.spark.plan import Range
     from kafka_tools.spark.scan import Row, Run
-
-_HORIZON_BIT = 0x40
-_CONTROL_BIT = 0x20
 
 
 class Piece(NamedTuple):
@@ -107,7 +105,7 @@ class BatchMeasures:
         offsets = fields["base_offset"].astype(np.int64)
         attributes = fields["attributes"]
         self.sizes.add_all(sizes)
-        data = (attributes & _CONTROL_BIT) == 0
+        data = (attributes & CONTROL_BIT) == 0
         self.records_per_batch.add_all(records[data])
         times = fields["max_timestamp"].astype(np.int64)
         dated = times != -1
@@ -180,7 +178,7 @@ class BatchMeasures:
     def _see_horizons(
         self, fields: NDArray[np.void], attributes: NDArray[np.int16], positions: NDArray[np.int64], file: str
     ) -> None:
-        at = np.flatnonzero(attributes & _HORIZON_BIT)
+        at = np.flatnonzero(attributes & DELETE_HORIZON_BIT)
         if len(at):
             self.horizons += len(at)
             times = fields["base_timestamp"][at].astype(np.int64)

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.protocol.codec import decode_prefix
+from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.segment import Segment
 
-METADATA_DIR = "__cluster_metadata-0"
+METADATA_DIR = f"{CLUSTER_METADATA}-0"
 _TOPIC, _BROKER = 2, 4
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.protocol.codec import decode_versioned
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafka_tools.protocol.stored import offset_commit, transaction_log
 from kafka_tools.spark.xxh64 import xxh64_spans
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from kafka_tools.records.columns import RecordColumns
 
-OFFSETS_TOPIC = "__consumer_offsets"
-TRANSACTIONS_TOPIC = "__transaction_state"
 KEPT = 2000
 _TRANSACTION_VERSIONS = dict.fromkeys((0, 1), transaction_log.TransactionLogValue)
 
@@ -66,7 +65,7 @@ class InternalMeasures:
 
     def add_columns(self, topic: str, columns: RecordColumns) -> None:
         """Count the records of an internal topic; those of other topics are no business of this."""
-        if topic not in (OFFSETS_TOPIC, TRANSACTIONS_TOPIC) or not columns.record_count:
+        if topic not in (CONSUMER_OFFSETS, TRANSACTION_STATE) or not columns.record_count:
             return
         chosen = np.flatnonzero(columns.key_size >= 2)
         hashes = xxh64_spans(columns.arena, columns.key_start[chosen], columns.key_size[chosen])
@@ -77,7 +76,7 @@ class InternalMeasures:
                 continue
             start = int(columns.key_start[rows[0]])
             key = bytes(columns.arena[start : start + int(columns.key_size[rows[0]])])
-            see = self._see_commits if topic == OFFSETS_TOPIC else self._see_transactions
+            see = self._see_commits if topic == CONSUMER_OFFSETS else self._see_transactions
             try:
                 see(key, columns, rows)
             except (KafkaToolsError, ValueError):

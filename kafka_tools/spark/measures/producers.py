@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kafka_tools.protocol.enums import CONTROL_BIT, TRANSACTIONAL_BIT
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -25,8 +27,6 @@ EXPIRATION_MS = 24 * 3_600_000
 
 ANOMALIES_KEPT = 50
 _SEQUENCES = 1 << 31
-_TRANSACTIONAL_BIT = 0x10
-_CONTROL_BIT = 0x20
 
 GAP, DUPLICATE, OLD_EPOCH = "gap", "duplicate", "old-epoch"
 
@@ -138,7 +138,7 @@ class RangeProducers:
         if not len(chosen):
             return
         order = chosen[np.argsort(ids[chosen], kind="stable")]
-        control = (fields["attributes"] & _CONTROL_BIT) != 0
+        control = (fields["attributes"] & CONTROL_BIT) != 0
         markers = np.where(control, fields["max_timestamp"].astype(np.int64), -1)
         markers = np.maximum(np.maximum.accumulate(markers), self.newest_marker_ms)
         self.newest_marker_ms = int(markers[-1])
@@ -198,8 +198,8 @@ class _Rows:
         self.records = fields["record_count"].astype(np.int64)
         self.sizes = fields["length"].astype(np.int64) + 12
         attributes = fields["attributes"]
-        self.control = (attributes & _CONTROL_BIT) != 0
-        self.transactional = (attributes & _TRANSACTIONAL_BIT) != 0
+        self.control = (attributes & CONTROL_BIT) != 0
+        self.transactional = (attributes & TRANSACTIONAL_BIT) != 0
         self.numbered = ~self.control & (self.sequences >= 0)
 
     def producer(self, begin: int, end: int) -> Producer:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
+from kafka_tools.protocol.enums import CODEC_BITS, CODECS, CONTROL_BIT, LOG_APPEND_TIME_BIT
 from kafka_tools.records import v2
 from kafka_tools.records.batches import MAGIC_POSITION, BatchView
 from kafka_tools.records.columns import BatchColumns, RecordColumns, decode_headers, new_arena
-from kafka_tools.records.compression import NAMES
 from kafka_tools.spark.headers import HEADER_BYTES, PREFIX_BYTES, gather
 from kafka_tools.spark.measures.sketches import Histogram, HotKeys, KeySample
 from kafka_tools.spark.xxh64 import xxh64_spans
@@ -35,9 +35,6 @@ WINDOW_BYTES = 7 * 1024 * 1024
 LIMIT_BYTES = 128 * 1024 * 1024
 """What a batch that goes record by record may decompress to."""
 
-_CODEC_BITS = 0x07
-_APPEND_TIME_BIT = 0x08
-_CONTROL_BIT = 0x20
 _PADDING = bytes(32)
 _NAMED_RECORDS = 32
 _NAMES_KEPT = 100
@@ -115,7 +112,7 @@ class RecordMeasures:
                     # The bodies lie behind each other in the arena.
                     bodies = int(columns.end[-1]) if columns.record_count else 0
                     plain = bodies + done * v2.HEADER_BYTES
-                yield self._add(columns, NAMES[group.codec], stored, plain, file)
+                yield self._add(columns, CODECS[group.codec], stored, plain, file)
                 batches, at_once = batches.after(done), 2 * at_once
             elif at_once > 1:
                 # One of them is for the scalar loop: that one is found without reading the others again and again.
@@ -135,7 +132,7 @@ class RecordMeasures:
                     place = file, view.file_position, view.size_bytes, view.last_offset
                     self.unreadable.append(Unreadable(*place, str(error)))
                 continue
-            yield self._add(found, NAMES[view.codec], view.size_bytes, plain, file)
+            yield self._add(found, CODECS[view.codec], view.size_bytes, plain, file)
 
     def _add(self, columns: RecordColumns, codec: str, stored: int, plain: int, file: str) -> RecordColumns:
         self.stored[codec] += stored
@@ -227,8 +224,8 @@ def _groups(
     positions, sizes = positions[new], sizes[new]
     fields = gather(data, positions)
     attributes = fields["attributes"].astype(np.int64)
-    chosen = (fields["length"] + PREFIX_BYTES == sizes) & ((attributes & _CONTROL_BIT) == 0)
-    codecs = attributes & _CODEC_BITS
+    chosen = (fields["length"] + PREFIX_BYTES == sizes) & ((attributes & CONTROL_BIT) == 0)
+    codecs = attributes & CODEC_BITS
     for codec in np.unique(codecs[chosen]).tolist():
         these = np.flatnonzero(chosen & (codecs == codec))
         here = fields[these]
@@ -244,7 +241,7 @@ def _groups(
                 here["base_sequence"].astype(np.int64),
                 here["base_timestamp"].astype(np.int64),
                 here["max_timestamp"].astype(np.int64),
-                (attributes[these] & _APPEND_TIME_BIT) >> 3,
+                (attributes[these] & LOG_APPEND_TIME_BIT) >> 3,
             ),
         )
 
