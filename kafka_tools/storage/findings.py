@@ -12,26 +12,77 @@ INFO, WARNING, ERROR = "info", "warning", "error"
 SEVERITIES = (INFO, WARNING, ERROR)
 """From what is only worth knowing, over what a broker mends by itself, to what loses or misplaces records."""
 
-_CUT = "restart the broker with this log: it cuts the tail; a replica then fetches what it lacks from the leader"
+# What to do, in the words that the findings' page prints. Each is carried out on a real broker by
+# tests/against_kafka/test_advice*.py: what is said to be kept is kept there.
+_AGAIN = (
+    "if kafka-topics --describe shows other replicas of the partition in the Isr, stop this broker in order, move the "
+    "partition's directory out of the log directory and start the broker again: it fetches everything anew from the "
+    "leader"
+)
+_CUT = (
+    "stop the broker, delete the .index of this segment and start the broker again: it reads the segment anew and cuts "
+    "off what is not whole, which it does by itself only after a crash; whole batches stay, what is cut off is lost "
+    "here, and a follower fetches it from the leader"
+)
 _REPLICA = (
-    "if another replica is sound, stop the broker, move this partition's directory away and start it again: it is "
-    "replicated anew; otherwise copy out what can be read first"
+    f"{_AGAIN}; never do so where this replica is alone in the Isr: it would lead with an empty log, and the others "
+    "would delete theirs; there copy out first what can be read (kafka-dump-log --print-data-log goes on behind damage)"
 )
 _REBUILD = (
     "stop the broker, delete the .index of this segment, whichever of its indexes is wrong, and start the broker "
     "again: it builds all indexes of the segment anew from the log, which it does not for a missing .timeindex or "
     ".txnindex alone"
 )
-_SNAPSHOT = "stop the broker, delete this file and start it again: the producers' state is built anew from the log"
+_LEAVE = (
+    "leave it: at its next start the broker discards it and builds the producers' state anew from the log; where it is "
+    "deleted by hand and no other snapshot is there, open transactions and sequence numbers are forgotten"
+)
+_SNAPSHOT = (
+    "stop the broker, delete this file and the .index of the partition's last segment, and start the broker again: "
+    "with the index it builds the producers' state anew from the log; with the snapshots alone gone it would forget "
+    "open transactions and sequence numbers"
+)
 _EPOCHS = (
     "stop the broker, delete this file and every .index in the directory, and start it again: with the indexes the "
     "epochs are built anew from the batches"
+)
+_TOPIC_ID = (
+    "stop the broker, write the file anew in two lines, 'version: 0' and 'topic_id: ' with the TopicId that "
+    "kafka-topics --describe shows, and start the broker again; do not delete it: a broker takes a partition without "
+    "it for stray and sets it aside"
+)
+_KRAFT_SNAPSHOT = (
+    "stop the node, move this file away and start the node again: it loads an older snapshot and the log behind it; "
+    "where the log begins behind the older snapshot and another node leads the quorum, move the whole directory "
+    "__cluster_metadata-0 away instead: the node fetches it anew"
 )
 _CHECKPOINT = (
     "stop the broker, delete this file and start it again: no record is lost, and the broker writes the file anew; "
     "without log-start-offset-checkpoint, deleted records that lie in a segment which is still there can be read again"
 )
-_FORMAT = "find out what wrote the file: a newer Kafka, another program, or a failing disk"
+_BEYOND = (
+    "stop the broker and keep a copy of the partition's directory; if it is log-start-offset-checkpoint or "
+    "cleaner-offset-checkpoint, delete that file before the broker starts again: a broker deletes a whole log that "
+    "ends before its log start offset, and deleted records in segments that are still there can be read again; "
+    f"the others the broker corrects by itself, but what had reached the disk is gone from it: {_AGAIN}"
+)
+_META = (
+    "write it anew: version=1, cluster.id as another node's file has it, node.id as in the server's properties, and "
+    "directory.id as the last REGISTER_BROKER_RECORD of the node has it in logDirs (kafka-dump-log "
+    "--cluster-metadata-decoder --files __cluster_metadata-0/*.log, here or on another node): with another one the "
+    "partitions stay offline; do not format the directory"
+)
+_QUORUM = (
+    "see that the other controllers, if there are any, have a leader (kafka-metadata-quorum describe --status), then "
+    "move the file away and start the node: it takes its epoch from the log"
+)
+_ORPHAN = (
+    "stop the broker and move the file out of the log directory; if nobody took the segment's log away on purpose, its "
+    f"records are gone from this broker: {_AGAIN}"
+)
+_FORMAT = (
+    f"find out what wrote the file: a newer Kafka, another program, or a failing disk; if it is damage, {_REPLICA}"
+)
 
 
 class Kind(NamedTuple):
@@ -54,7 +105,9 @@ KINDS: dict[str, Kind] = {
     "bad-count": Kind(ERROR, "a batch claims a number of records that its offsets have no room for", _REPLICA),
     "unreadable-records": Kind(ERROR, "the records of a batch cannot be decompressed or parsed", _REPLICA),
     "bad-timestamp": Kind(
-        WARNING, "a batch's newest timestamp is not that of its records: retention and searches by time go by it"
+        WARNING,
+        "a batch's newest timestamp is not that of its records: retention and searches by time go by it",
+        "no record is lost; what is kept for too long because of it can be deleted with kafka-delete-records",
     ),
     "bad-marker": Kind(ERROR, "a control batch holds no readable control record", _REPLICA),
     "offset-order": Kind(ERROR, "a batch does not follow the last offset of the batch before", _REPLICA),
@@ -83,20 +136,22 @@ KINDS: dict[str, Kind] = {
         ERROR, "an aborted transaction is not in the transaction index: read_committed consumers get it", _REBUILD
     ),
     # What else lies in a partition's directory
-    "producer-snapshot": Kind(WARNING, "a producer snapshot cannot be read", _SNAPSHOT),
+    "producer-snapshot": Kind(WARNING, "a producer snapshot cannot be read", _LEAVE),
     "producer-snapshot-mismatch": Kind(WARNING, "a producer snapshot contradicts the log", _SNAPSHOT),
     "leader-epochs": Kind(WARNING, "the leader-epoch checkpoint cannot be read, or its epochs do not ascend", _EPOCHS),
     "leader-epochs-mismatch": Kind(WARNING, "the leader-epoch checkpoint contradicts the log", _EPOCHS),
-    "partition-metadata": Kind(ERROR, "the file with the topic's id cannot be read", "write it anew from the topic id"),
-    "kraft-snapshot": Kind(ERROR, "a snapshot of the metadata is not complete", "use an older one, or another node's"),
+    "partition-metadata": Kind(ERROR, "the file with the topic's id cannot be read", _TOPIC_ID),
+    "kraft-snapshot": Kind(ERROR, "a snapshot of the metadata is damaged or not complete", _KRAFT_SNAPSHOT),
     # A log directory's own files
     "offset-checkpoint": Kind(WARNING, "a checkpoint file of offsets cannot be read", _CHECKPOINT),
-    "offset-checkpoint-mismatch": Kind(WARNING, "a checkpoint names an offset that the log does not have"),
-    "meta-properties": Kind(ERROR, "meta.properties cannot be read: the broker will not start with this directory"),
-    "quorum-state": Kind(ERROR, "the quorum state cannot be read: the node will not start with it"),
+    "offset-checkpoint-mismatch": Kind(WARNING, "a checkpoint names an offset that the log does not have", _BEYOND),
+    "meta-properties": Kind(
+        ERROR, "meta.properties cannot be read: the broker will not start with this directory", _META
+    ),
+    "quorum-state": Kind(ERROR, "the quorum state cannot be read: the node will not start with it", _QUORUM),
     # Files as such
     "segment-overlap": Kind(ERROR, "a segment reaches beyond the first offset of the next one", _REPLICA),
-    "orphan-file": Kind(WARNING, "a file belongs to a segment whose log is not there", "move it away"),
+    "orphan-file": Kind(WARNING, "a file belongs to a segment whose log is not there", _ORPHAN),
     "leftover-file": Kind(INFO, "a file that was being removed or replaced; a broker's start finishes that"),
     "leftover-directory": Kind(INFO, "a partition that was being deleted or moved, or that no topic has any more"),
     "unknown-file": Kind(INFO, "a file that Kafka does not know"),

@@ -95,7 +95,10 @@ class KraftSnapshotCheck:
 
     def findings(self) -> Iterator[Finding]:
         """Raises OSError."""
-        yield from self._check.findings([self])
+        for finding in self._check.findings([self]):
+            # One kind whatever is wrong: what mends a log does not mend a snapshot, which is used as a whole.
+            kind = "kraft-snapshot" if finding.is_damage else finding.kind
+            yield Finding(self._path, kind, finding.text, finding.position, finding.offset)
         if self._check.whole and self._first != ControlRecordType.SNAPSHOT_HEADER:
             yield Finding(self._path, "kraft-snapshot", "it does not begin with a snapshot's header", 0)
         elif self._check.whole and self._last != ControlRecordType.SNAPSHOT_FOOTER:
@@ -105,7 +108,7 @@ class KraftSnapshotCheck:
         try:
             first, self._last = _types(view)
         except CorruptBatch as error:
-            yield Finding(self._path, "bad-marker", str(error), view.file_position, view.base_offset)
+            yield Finding(self._path, "kraft-snapshot", str(error), view.file_position, view.base_offset)
             return
         if not self._seen:
             self._first, self._seen = first, True

@@ -25,8 +25,9 @@ EPOCHS = "leader-epoch-checkpoint"
 class Writer:
     """A log as a broker writes it: idempotent and transactional producers, small segments, two leader epochs."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, start_ms: int = START_MS) -> None:
         self.directory = directory
+        self.start_ms = start_ms
         config = LogConfig(segment_bytes=3000, index_interval_bytes=200)
         self.log = PartitionLog.open(str(directory), config, ManualClock(), clean=True)
         self._sequences = [0, 0]
@@ -36,7 +37,7 @@ class Writer:
         """``turns`` batches; the transaction ends after each third, all of them aborted or committed, or in turn."""
         for _ in range(turns):
             self._turn += 1
-            rows = [(START_MS + self._turn * 10, b"k", b"v" * 100, ())]
+            rows = [(self.start_ms + self._turn * 10, b"k", b"v" * 100, ())]
             producer = self._turn % 2
             batch = build_batch(
                 rows, producer_id=producer, producer_epoch=0, base_sequence=self._sequences[producer],
@@ -46,7 +47,8 @@ class Writer:
             self.log.append(bytearray(batch), leader_epoch=epoch)
             if self._turn % 6 == 0:
                 end = self._turn % 12 == 0 if committed is None else committed
-                marker = build_marker(1, 0, committed=end, coordinator_epoch=1, timestamp=START_MS + self._turn * 10)
+                now_ms = self.start_ms + self._turn * 10
+                marker = build_marker(1, 0, committed=end, coordinator_epoch=1, timestamp=now_ms)
                 self.log.append(bytearray(marker), leader_epoch=epoch, from_client=False)
 
     def newest(self, suffix: str) -> Path:

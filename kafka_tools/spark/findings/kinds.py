@@ -9,7 +9,16 @@ from __future__ import annotations
 from kafka_tools.storage import findings as storage
 from kafka_tools.storage.findings import ERROR, INFO, WARNING, Kind
 
-_OFFSETS = "look at which records are missing (kafka-dump-log), and at the producer's and the leader's log of that time"
+_OFFSETS = (
+    "look at the batches around it (kafka-dump-log --files SEGMENT --print-data-log), and at the producer's and the "
+    "leader's log of that time: what is missing must be sent again by its producer, the broker has it no more; nothing "
+    "has to be done to the files"
+)
+_REFUSE = (
+    "let the broker refuse such timestamps (kafka-configs --alter --add-config message.timestamp.after.max.ms=3600000, "
+    "before 3.6 message.timestamp.difference.max.ms) or write its own (message.timestamp.type=LogAppendTime); what is "
+    "there already stays until kafka-delete-records removes it, for good, together with everything before it"
+)
 
 NO_PARTITIONS = "no-partitions"
 
@@ -26,31 +35,35 @@ AUDIT_KINDS: dict[str, Kind] = {
     "hanging-transaction": Kind(
         WARNING,
         "a transaction is open for longer than any may be: read_committed consumers wait behind it",
-        "abort it; find out why its coordinator did not",
+        "if its producer does not run any more, abort it with Kafka's own kafka-transactions (find-hanging "
+        "--broker-id ID lists it; abort --topic T --partition P --start-offset OFFSET): its records, which nobody had "
+        "committed, are then passed over by read_committed consumers for good; find out why its coordinator did not",
     ),
     # Time
     "timestamp-future": Kind(
         WARNING,
         "timestamps lie in the future: retention by time does not remove the segment until they have passed",
-        "let the broker refuse such timestamps, or write its own (message.timestamp.type=LogAppendTime)",
+        _REFUSE,
     ),
     "timestamp-unit": Kind(
         WARNING,
         "timestamps are not in milliseconds: retention removes such records at once or never",
-        "correct the producer; let the broker refuse such timestamps",
+        f"correct the producer; {_REFUSE}",
     ),
     "retention-overdue": Kind(
         WARNING,
         "segments are older than retention.ms, or a partition larger than retention.bytes, and still there",
-        "look for the broker's log cleaner and retention threads in its log; a timestamp in the future or a broker "
-        "that was down are the usual reasons",
+        "look for log.retention.check.interval.ms in the broker's configs and for failures of deletion in its log; a "
+        "timestamp in the future or a broker that was down are the usual reasons; if the disk is short of space, "
+        "kafka-delete-records removes what lies before an offset, for good",
     ),
     "old-data": Kind(INFO, "segments are older than Kafka's default retention, and the topic's own is not known here"),
     # Compaction
     "compaction-lag": Kind(
         WARNING,
         "much of a compacted partition was not compacted yet",
-        "look whether the broker's cleaner threads are alive (log-cleaner.log) and whether open transactions hold them",
+        "look whether the broker's cleaner threads are alive (log-cleaner.log) and whether an open transaction holds "
+        "them; max.compaction.lag.ms on the topic makes the cleaner come however little there is to clean",
     ),
     "tombstones-overdue": Kind(
         WARNING,
@@ -61,13 +74,16 @@ AUDIT_KINDS: dict[str, Kind] = {
     "offsets-bloat": Kind(
         WARNING,
         "a partition of __consumer_offsets is far larger than what it has to keep",
-        "see that its cleanup.policy is compact and the cleaner runs; let the busiest groups commit less often",
+        "see that its cleanup.policy is compact (kafka-configs --describe --entity-type topics --entity-name "
+        "__consumer_offsets) and the cleaner runs; let the busiest groups commit less often; delete nothing here: "
+        "groups would begin anew",
     ),
     # Sizes
     "oversized-batch": Kind(
         WARNING,
         "a batch is larger than the topic's max.message.bytes",
-        "replication and consumers take it, a copy to another cluster may not: raise the limit there too",
+        "replication and consumers take it, a copy to another cluster may not: raise max.message.bytes of the topic "
+        "there too (kafka-configs --alter --add-config)",
     ),
     "near-limit": Kind(INFO, "a batch comes close to the topic's max.message.bytes"),
     "tiny-batches": Kind(
@@ -101,8 +117,8 @@ AUDIT_KINDS: dict[str, Kind] = {
     "replica-divergence": Kind(
         ERROR,
         "two copies of a partition hold different batches at the same offsets",
-        "find out which copy is the leader's; on the other broker move the partition's directory away, it is "
-        "replicated anew",
+        "compare both with what consumers got, if that is known: the leader's copy (kafka-topics --describe) is what "
+        f"everybody reads, and what only the other copy has is lost; on the other broker: {storage._AGAIN}",
     ),
     "replica-behind": Kind(
         INFO, "copies of a partition end at different offsets: one was behind, or is of another time"
