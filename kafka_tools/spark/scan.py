@@ -16,12 +16,13 @@ from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
 from kafka_tools.spark import headers
-from kafka_tools.spark.damage import ERROR, INFO, KINDS, judge, severity
+from kafka_tools.spark.damage import ERROR, INFO, KINDS, WARNING, judge, severity
 from kafka_tools.spark.files import File, is_remote, open_file
 from kafka_tools.spark.rows import spark_time
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.live import stays
 from kafka_tools.storage.segment import Segment
+from kafka_tools.storage.segment_check import tail_severity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -294,7 +295,10 @@ class _Scan:
         at_end_of_file = self.range.end == self.range.size
         if at_end_of_file and finding.kind == "torn-tail" and self._grows():
             return self.event("growing", INFO, "the broker was writing here while the audit ran", position, left)
-        how_bad = severity(finding.kind, at_open_end=at_end_of_file and self.range.last_segment)
+        at_open_end = at_end_of_file and self.range.last_segment
+        how_bad = severity(finding.kind, at_open_end=at_open_end)
+        if at_open_end and how_bad == WARNING and not is_remote(self.range.file):
+            how_bad = tail_severity(self.range.file, finding.kind)
         text = f"the last {left} bytes are zeros" if finding.kind == "zero-tail" else self._text(finding)
         return self.event(finding.kind, how_bad, text, position, left)
 

@@ -9,14 +9,19 @@ broker writes in two steps ``stays`` looks again until it has had the time for t
 from __future__ import annotations
 
 import os
+import struct
+import sys
 from collections.abc import Callable
 
 from kafka_tools.clock import Clock, SystemClock
+from kafka_tools.storage.names import LOCK
 
 STEP_S = 0.3
 """Longest time that a broker is taken to need between two steps of one change (an append, its index entries)."""
 
 _PAUSE_S = 0.02
+
+_LOCK_STRUCT = struct.Struct("hhqqi4x")  # Linux's struct flock, 64 bits: type, whence, start, length, process
 
 Identity = tuple[int, int]
 """Device and inode."""
@@ -41,6 +46,39 @@ def stays(path: str, is_wrong: Callable[[], bool], clock: Clock | None = None) -
             return True
         clock.sleep(_PAUSE_S)
     return False
+
+
+def is_served(log_dir: str) -> bool:
+    """Whether a broker has the log directory open: it holds a lock on the file ``.lock`` in it.
+
+    Asks and takes no lock: a broker that starts meanwhile is not disturbed. False where it cannot be told: for a copy,
+    over some network file systems, on systems other than Linux.
+    """
+    path = os.path.join(log_dir, LOCK)
+    if not sys.platform.startswith("linux"):
+        return False
+    import fcntl
+
+    try:
+        if identity(path) in _open_here():
+            return True  # by this process; to open the file a second time and close it would give up its lock
+        with open(path, "rb") as file:
+            found = fcntl.fcntl(file, fcntl.F_GETLK, _LOCK_STRUCT.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    except OSError:
+        return False
+    return int(_LOCK_STRUCT.unpack(found)[0]) != fcntl.F_UNLCK
+
+
+def _open_here() -> set[Identity]:
+    """The files that this process has open. Raises OSError."""
+    found = set()
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            status = os.fstat(int(name))
+        except OSError:
+            continue  # closed since it was listed, as that of the listing is
+        found.add((status.st_dev, status.st_ino))
+    return found
 
 
 def _is_being_written(path: str, clock: Clock) -> bool:

@@ -8,6 +8,7 @@ Sources: ``LogSegment.recover``, ``LogValidator``, ``DefaultRecordBatch.ensureVa
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.v2 import HEADER_BYTES
 from kafka_tools.storage.findings import INFO, WARNING, Finding
-from kafka_tools.storage.live import stays
+from kafka_tools.storage.live import is_served, stays
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, Segment
 
 _NO_LENGTH = ("crc-mismatch", "unknown-magic")
@@ -158,7 +159,7 @@ class SegmentCheck:
                 yield Finding(self.path, kind, "the broker was at work here", finding.position, severity=INFO)
                 return
             if self._open_end:
-                finding = finding.with_severity(WARNING)
+                finding = finding.with_severity(tail_severity(self.path, finding.kind))
         self.whole = self.whole and not finding.is_damage
         yield finding
 
@@ -194,6 +195,15 @@ class SegmentCheck:
         if last - self.base_offset > MAX_RELATIVE_OFFSET:
             return finding("offset-beyond-segment", f"offset {last} is too far from {self.base_offset}", first)
         return None
+
+
+def tail_severity(path: str, kind: str) -> str:
+    """How bad a torn or zero tail of a partition's last segment is: what a crash leaves, and a broker cuts.
+
+    With log.preallocate=true a broker at work has zeros behind what it has written so far: nothing is wrong.
+    """
+    served = kind == "zero-tail" and is_served(os.path.dirname(os.path.dirname(os.path.abspath(path))))
+    return INFO if served else WARNING
 
 
 def read_safely(path: str, walk: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:

@@ -174,7 +174,9 @@ def retention_by_time(log_dir: Path) -> list[Expected]:
 def retention_by_size(log_dir: Path) -> list[Expected]:
     configs(log_dir, "t", retention_bytes="1000", retention_ms="-1")
     for offset in range(3):
-        write(log_dir, "t-0", [build_batch(rows(1, size=2 * MIB), base_offset=offset)], offset)
+        path = write(log_dir, "t-0", [build_batch(rows(1, size=2 * MIB), base_offset=offset)], offset)
+        os.utime(path, (NOW_MS / 1000, NOW_MS / 1000 - 3600))
+    checkpoint(log_dir, "replication", {("t", 0): 3})  # the broker was at work after that
     return [Expected("retention-overdue", "warning", 0, 0)]
 
 

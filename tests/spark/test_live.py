@@ -4,6 +4,8 @@ reading, and between reading and what is concluded."""
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from kafka_tools.spark import audit as audit_module
 from kafka_tools.spark.audit import AuditOptions, audit_with
 from kafka_tools.spark.measures import partition as partition_module
 from kafka_tools.storage import checkpoints
+from kafka_tools.storage.check import check_log_dir
 from kafka_tools.values import TopicPartition
 from tests.spark.one_process import OneProcess
 from tests.storage.test_live import Writer, joined, while_waiting
@@ -160,3 +163,40 @@ def test_copies_that_differ_only_in_what_retention_left_are_the_same(writer: Wri
     engine = Later(lambda: removed(writer, first))
     result = audit_with(engine, [str(other.parent), str(writer.directory.parent)], AuditOptions())
     assert [each.detail for each in result.findings if each.kind == "replica-divergence"] == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="locks are asked for as Linux tells them")
+def test_zeros_behind_the_log_of_a_broker_at_work_are_preallocated(tmp_path: Path) -> None:
+    """The lock is another process's, as it is where a broker runs; without it they are what a crash left."""
+    import fcntl
+
+    writer = Writer(tmp_path / "orders-0")
+    writer.write(6)
+    writer.log.close()
+    log = writer.newest(".log")
+    log.write_bytes(log.read_bytes() + bytes(4096))
+    lock = tmp_path / ".lock"
+    lock.touch()
+
+    def severities() -> list[tuple[str, str]]:
+        audited = audit_with(OneProcess(), [str(tmp_path)], AuditOptions()).findings
+        found = [*check_log_dir(tmp_path), *audited]
+        return sorted((each.kind, each.severity) for each in found if each.kind == "zero-tail")
+
+    assert severities() == [("zero-tail", "warning")] * 2
+    program = (
+        "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print(1, flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == b"1\n"
+        assert severities() == [("zero-tail", "info")] * 2
+        holder.communicate(b"\n")
+    assert severities() == [("zero-tail", "warning")] * 2
+    with open(lock, "w") as held:
+        fcntl.lockf(held, fcntl.LOCK_EX)
+        assert severities() == [("zero-tail", "info")] * 2, "this process is the broker"
+        at_once = program.replace("LOCK_EX", "LOCK_EX | fcntl.LOCK_NB")
+        refused = subprocess.run([sys.executable, "-c", at_once, str(lock)], check=False, capture_output=True)
+        assert refused.returncode, "its lock was given up by looking"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -160,3 +161,10 @@ def test_damaged_golden_logs_are_judged_as_kafka_dump_log_judges_them() -> None:
         assert more <= {"unreadable-records"}, folder.name
         compared += len(in_logs)
     assert compared > 25
+
+
+def test_a_partition_that_grew_beyond_retention_bytes_since_the_broker_looked_is_not_overdue(tmp_path: Path) -> None:
+    PLANTS["retention_by_size"](tmp_path)
+    for path in (tmp_path / "t-0").iterdir():
+        os.utime(path, (NOW_MS / 1000, NOW_MS / 1000 - 60))
+    assert [each for each in audit_here(tmp_path, now_ms=NOW_MS).findings if each.kind == "retention-overdue"] == []

@@ -15,6 +15,8 @@ from kafka_tools.spark.summary import AuditFinding
 DEFAULT_RETENTION_MS = 7 * DAY_MS
 RETENTION_SLACK_MS = HOUR_MS
 """Kafka looks every five minutes (log.retention.check.interval.ms); an hour is more than enough for a slow disk."""
+CHECK_SLACK_MS = 600_000
+"""What was written within two of these intervals may have made a partition too large since Kafka looked."""
 
 
 class _Segment(NamedTuple):
@@ -22,6 +24,7 @@ class _Segment(NamedTuple):
     size_bytes: int
     newest_ms: int | None
     first_offset: int | None
+    written_ms: int | None
 
 
 def timestamp_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
@@ -72,7 +75,9 @@ def retention_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditF
     limit_bytes = around.configs.number(facts.topic, "retention.bytes")
     if limit_bytes is not None and limit_bytes >= 0 and closed:
         total = sum(each.size_bytes for each in segments)
-        if total - closed[0].size_bytes > limit_bytes:
+        looked_ms = around.log_dir(facts).as_of_ms - CHECK_SLACK_MS
+        seen = sum(each.size_bytes for each in segments if each.written_ms is None or each.written_ms < looked_ms)
+        if seen - closed[0].size_bytes > limit_bytes:
             text = f"the partition has {total} bytes, retention.bytes={limit_bytes}"
             place = facts.topic, facts.partition, closed[0].file, 0, total - limit_bytes, closed[0].first_offset
             yield AuditFinding(by_stake("retention-overdue", total - limit_bytes), "retention-overdue", *place, text)
@@ -103,5 +108,6 @@ def _segments(facts: PartitionFacts) -> list[_Segment]:
         times = [piece.newest_ms for piece in pieces if piece.newest_ms is not None]
         offsets = [piece.first_offset for piece in pieces if piece.first_offset is not None]
         newest = max(times) if times else None
-        found.append(_Segment(file, pieces[0].size, newest, min(offsets) if offsets else None))
+        offset = min(offsets) if offsets else None
+        found.append(_Segment(file, pieces[0].size, newest, offset, pieces[-1].written_ms))
     return found
