@@ -337,7 +337,8 @@ def test_the_topic_of_the_past_in_another_directory_is_moved_aside(tmp_path: Pat
 
 
 def test_deleting_the_state_by_name_finds_no_topic(broker: DiskBroker) -> None:
-    request = DeleteTopicsRequest(topics=[DeleteTopicsRequest.DeleteTopicState(name=METADATA_TOPIC)])
+    topics = [DeleteTopicsRequest.DeleteTopicState(name=METADATA_TOPIC)]
+    request = DeleteTopicsRequest(topics=topics, timeout_ms=30_000)
     (result,) = broker.call(request, 6).responses
     assert result.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
     assert (broker.path / STATE).is_dir()

@@ -187,10 +187,10 @@ def test_who_changes_topics_too_fast_is_refused_or_with_old_requests_held_back()
         )
         assert 50_000 < refused.throttle_time_ms <= 100_000
         with WireClient(broker.bootstrap_servers) as other:  # the first connection is muted
-            grown = other.call(CreatePartitionsRequest(topics=[grow_to("burst", 112)]), 3)
+            grown = other.call(CreatePartitionsRequest(topics=[grow_to("burst", 112)], timeout_ms=30_000), 3)
             assert grown.results[0].error_code == codes.THROTTLING_QUOTA_EXCEEDED
         with WireClient(broker.bootstrap_servers) as other:
-            deleted = other.call(DeleteTopicsRequest(topic_names=["burst"]), 5)
+            deleted = other.call(DeleteTopicsRequest(topic_names=["burst"], timeout_ms=30_000), 5)
             assert deleted.responses[0].error_code == codes.THROTTLING_QUOTA_EXCEEDED
         with WireClient(broker.bootstrap_servers) as other:
             old = other.call(create_request("more", 1), 5)

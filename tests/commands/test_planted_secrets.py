@@ -32,6 +32,7 @@ OWN_WORDS = {
     "console-consumer": "--topic orders --from-beginning --max-messages 1 --timeout-ms 200",
     "audit": "{folder}/no-such-directory",
     "broker run": "{folder}/client.properties",
+    "broker mend": "--data-dir {folder}",
     "tour": "--help",
     "completion": "bash",
 }
