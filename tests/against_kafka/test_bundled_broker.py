@@ -40,6 +40,31 @@ def test_kafkas_console_clients_exchange_records(broker: EmbeddedBroker, java_to
     assert got.stdout.splitlines() == LINES, got.stderr
 
 
+PERFORMANCE = "org.apache.kafka.tools.ProducerPerformance"
+
+
+def test_the_new_group_protocol_is_refused_at_once(broker: EmbeddedBroker, java_tool: Tool) -> None:
+    asked = java_tool(
+        RELEASE, CONSUMER, "--bootstrap-server", broker.bootstrap_servers, "--topic", "modern", "--timeout-ms", 60_000,
+        "--command-property", "group.protocol=consumer",
+    )  # fmt: skip
+    assert "UnsupportedVersionException: The cluster does not support the new CONSUMER group protocol." in asked.stderr
+
+
+@pytest.mark.parametrize("release", ["2.8.2", "4.3.1"])
+def test_transactions_are_refused_at_once(broker: EmbeddedBroker, java_tool: Tool, release: str) -> None:
+    """Before ``max.block.ms`` (60 s), after which it would be a TimeoutException."""
+    where = ["--producer-props", f"bootstrap.servers={broker.bootstrap_servers}"]
+    if release == RELEASE:
+        where = ["--bootstrap-server", broker.bootstrap_servers]
+    asked = java_tool(
+        release, PERFORMANCE, *where, "--topic", "orders", "--num-records", 1, "--record-size", 10, "--throughput", -1,
+        "--transactional-id", "orders", "--transaction-duration-ms", 1000,
+    )  # fmt: skip
+    assert asked.returncode == 1
+    assert "TransactionalIdAuthorizationException: Transactional Id authorization failed." in asked.stderr
+
+
 OLD_PRODUCER = "kafka.tools.ConsoleProducer"
 OLD_CONSUMER = "kafka.tools.ConsoleConsumer"
 

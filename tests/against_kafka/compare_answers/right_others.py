@@ -136,6 +136,18 @@ def heartbeat(pools: Pools, version: int) -> dict[str, Any]:
 
 
 @recipe
+def consumer_group_heartbeat(pools: Pools, version: int) -> dict[str, Any]:
+    return {
+        "group_id": pools.one("modern", "g1", ""),
+        "member_id": pools.one("nobody", ""),
+        "member_epoch": pools.one(0, 1, -1),
+        "rebalance_timeout_ms": pools.one(60_000, -1),
+        "subscribed_topic_names": pools.one(["t1"], [], None),
+        "topic_partitions": pools.one([], None),
+    }
+
+
+@recipe
 def leave_group(pools: Pools, version: int) -> dict[str, Any]:
     member = {"member_id": pools.one("nobody", ""), "group_instance_id": pools.one(None, "other", "static")}
     members = pools.few(lambda: dict(member), 0, 2)

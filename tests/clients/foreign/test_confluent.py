@@ -180,3 +180,17 @@ def test_transactions_are_refused_at_once(servers: str) -> None:
     assert error.fatal()
     assert error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     assert "this broker does not serve transactions" in error.str()
+
+
+def test_the_new_group_protocol_is_refused_at_once(servers: str, new_topic: Callable[..., str]) -> None:
+    """As by Kafka 4.3.1 with the protocol turned off; without an answer librdkafka asks for ever and says nothing."""
+    consumer = Consumer(
+        {"bootstrap.servers": servers, "group.id": "modern", "group.protocol": "consumer", "log_level": 0}
+    )
+    consumer.subscribe([new_topic()])
+    message = consumer.poll(READ_TIMEOUT_S)
+    consumer.close()
+    assert message is not None
+    error = message.error()
+    assert error.code() == KafkaError._FATAL
+    assert "ConsumerGroupHeartbeat fatal error: Broker: API version not supported" in error.str()
