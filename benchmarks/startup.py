@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from benchmarks.timing import KAFKA_SERVER_OPTIONS, RELEASE, cost, kafka_command, medians, run, script, table
@@ -32,16 +31,15 @@ TOOLS = {
 # Some of Kafka's tools call a question for help a failure.
 KAFKA_HELP_STATUS = (0, 1)
 
-# Prints the modules that a command has loaded when it ends. Arguments: its function, then what the script would see.
+# Prints the modules that a command has loaded when it ends. Arguments: what the script would see.
 MODULES = """
 import sys
 before = set(sys.modules)
 import atexit
 atexit.register(lambda: print("\\n" + " ".join(sorted(set(sys.modules) - before)), file=sys.stderr))
-function = sys.argv[1]
-del sys.argv[:2]
+del sys.argv[0]
 from kafka_tools import scripts
-getattr(scripts, function)()
+scripts.main()
 """
 HEAVY = ("asyncio", "concurrent.futures", "importlib.metadata", "jsonschema", "kazoo", "logging", "numpy", "pyarrow",
          "pyspark", "rich", "ssl", "yaml")  # fmt: skip
@@ -78,9 +76,8 @@ def broker_cases(bootstrap: str) -> list[Case]:
 
 def modules(command: list[str]) -> list[str]:
     """What our command imports beyond a bare interpreter."""
-    (entry,) = entry_points(group="console_scripts", name=Path(command[0]).name)
     done = subprocess.run(
-        [sys.executable, "-c", MODULES, entry.attr, *command],
+        [sys.executable, "-c", MODULES, *command],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     return done.stderr.rstrip("\n").rsplit("\n", 1)[-1].split()

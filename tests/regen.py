@@ -17,6 +17,8 @@ import click
 ROOT = Path(__file__).resolve().parent.parent
 HELP_BEGINS = "<!-- help: written by python -m tests.regen help -->"
 HELP_ENDS = "<!-- end of help -->"
+COMMANDS_BEGIN = "<!-- commands: written by python -m tests.regen commands -->"
+COMMANDS_END = "<!-- end of commands -->"
 KINDS_BEGIN = "<!-- kinds: written by python -m tests.regen kinds -->"
 KINDS_END = "<!-- end of kinds -->"
 
@@ -54,7 +56,7 @@ def completions() -> dict[Path, str]:
 
 def command_help() -> dict[Path, str]:
     """``docs/commands/``: the help of each command, between the two marks of its page."""
-    from kafka_tools.cli import COMMANDS, SCRIPTS, load
+    from kafka_tools.commands.registry import COMMANDS, load, program
 
     pages = {}
     for name in COMMANDS:
@@ -63,8 +65,7 @@ def command_help() -> dict[Path, str]:
         before, mark, rest = text.partition(HELP_BEGINS)
         _, end, after = rest.partition(HELP_ENDS)
         if mark and end:
-            program = f"kafka-{name}" if name in SCRIPTS else f"kafka-tools {name}"
-            pages[page] = f"{before}{mark}\n{help_text(load(name), program)}{end}{after}"
+            pages[page] = f"{before}{mark}\n{help_text(load(name), program(name))}{end}{after}"
     return pages
 
 
@@ -81,15 +82,30 @@ def help_text(command: click.Command, program: str) -> str:
     return text
 
 
+def commands_table() -> dict[Path, str]:
+    """The tables of commands: the README's, and the index of ``docs/commands/``."""
+    from kafka_tools.commands.registry import COMMANDS, program
+
+    pages = {}
+    for page, folder in ((ROOT / "README.md", "docs/commands/"), (ROOT / "docs" / "commands" / "README.md", "")):
+        rows = [
+            f"| [`{program(name)}`]({folder}{name}.md) | {row.summary[0].lower()}{row.summary[1:].removesuffix('.')} |"
+            for name, row in COMMANDS.items()
+        ]
+        before, _, rest = page.read_text(encoding="utf-8").partition(COMMANDS_BEGIN)
+        table = "\n".join(["| command | does |", "| --- | --- |", *rows])
+        pages[page] = f"{before}{COMMANDS_BEGIN}\n{table}\n{COMMANDS_END}{rest.partition(COMMANDS_END)[2]}"
+    return pages
+
+
 def kinds_of_rows() -> dict[Path, str]:
     """``docs/output.md``: what each command prints, with its schema and what ``-o name`` prints of it."""
-    from kafka_tools.cli import COMMANDS, SCRIPTS, load
+    from kafka_tools.commands.registry import COMMANDS, load, program
     from kafka_tools.output.kinds import KINDS
 
     lines = ["| command | rows | a name is |", "| --- | --- | --- |"]
     for name in COMMANDS:
-        program = f"kafka-{name}" if name in SCRIPTS else f"kafka-tools {name}"
-        for path, command in _leaves(load(name), program):
+        for path, command in _leaves(load(name), program(name)):
             for parameter in command.params:
                 for given, kind in getattr(parameter, "kinds", {}).items():
                     options = "".join(f" --{option.replace('_', '-')}" for option in given.split())
@@ -128,6 +144,7 @@ def requirements() -> dict[Path, str]:
 TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "index": protocol_index,
     "completions": completions,
+    "commands": commands_table,
     "help": command_help,
     "kinds": kinds_of_rows,
     "faults": faults,

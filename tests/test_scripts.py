@@ -1,22 +1,23 @@
-"""The console scripts: the version without click, everything else through the command's own main."""
+"""The console scripts: the version without click, every other command line by the name of the script."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from kafka_tools.cli import COMMANDS, SCRIPTS
+from kafka_tools.commands.registry import COMMANDS, SCRIPTS
 from kafka_tools.commands.running import version_line
 
 PROBE = """
 import json, sys
 from kafka_tools import scripts
-function = sys.argv.pop(1)
+del sys.argv[0]
 try:
-    getattr(scripts, function)()
+    scripts.main()
 finally:
     print("\\n" + json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
@@ -25,32 +26,50 @@ finally:
 def run(script: str, *arguments: str) -> tuple[str, set[str]]:
     """stdout and loaded modules of a script that ends with status 0."""
     done = subprocess.run(
-        [sys.executable, "-c", PROBE, script.replace("-", "_"), *arguments], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", PROBE, script, *arguments], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return done.stdout, set(json.loads(done.stderr.splitlines()[-1]))
 
 
 @pytest.mark.req("VER-1", "VER-3")
-@pytest.mark.parametrize("script", ["tools", *SCRIPTS])
+@pytest.mark.parametrize("script", ["kafka-tools", *(f"kafka-{name}" for name in SCRIPTS)])
 def test_version_comes_before_everything_else(script: str) -> None:
     for arguments in (["--version"], ["--no-such-option", "--version", "x"]):
         out, modules = run(script, *arguments)
         assert out == version_line() + "\n"
-        assert not modules & {"click", "typing", "kafka_tools.cli", "kafka_tools.errors"}
+        assert not modules & {"click", "typing", "kafka_tools.cli", "kafka_tools.commands", "kafka_tools.errors"}
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_other_command_lines_are_the_commands(script: str) -> None:
-    out, modules = run(script, "--help")
-    assert out.startswith("Usage: ")
-    assert COMMANDS[script][0].split(":")[0] in modules
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_other_command_lines_are_the_commands(name: str) -> None:
+    out, modules = run(f"kafka-{name}", "--help")
+    assert out.startswith(f"Usage: kafka-{name} ")
+    assert {row.path for row in COMMANDS.values()} & modules == {COMMANDS[name].path}
+    assert "kafka_tools.cli" not in modules
+
+
+@pytest.mark.parametrize("called", ["/opt/kafka/bin/kafka-cluster.sh", "bin/kafka-cluster", "kafka-cluster.sh"])
+def test_the_name_under_which_it_was_called_is_what_counts(called: str) -> None:
+    assert run(called, "--help")[0].startswith("Usage: kafka-cluster ")
+
+
+def test_a_link_of_another_name_is_the_script_that_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "kafka-topics").touch()
+    for link, target, program in (("t", "kafka-topics", "kafka-topics"), ("kafka-acls", "kafka-topics", "kafka-acls")):
+        (tmp_path / link).symlink_to(target)
+        assert run(str(tmp_path / link), "--help")[0].startswith(f"Usage: {program} ")
+
+
+@pytest.mark.parametrize("called", ["kafka-tools", "kt", "topics", "kafka-audit", "kafka-nonsense", ""])
+def test_any_other_name_is_kafka_tools(called: str) -> None:
+    assert run(called, "--help")[0].startswith("Usage: kafka-tools ")
 
 
 @pytest.mark.req("VER-2")
 def test_only_the_exact_token_asks_for_the_version() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROBE, "topics", "--version=1"], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", PROBE, "kafka-topics", "--version=1"], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 2
     assert done.stdout == ""

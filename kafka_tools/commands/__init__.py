@@ -1,10 +1,9 @@
-"""The commands, one module each. Nobody imports them but ``cli.py`` and the console scripts.
+"""The commands, a folder for each family. Nobody imports them but ``cli.py`` and ``scripts.py``, through ``registry``.
 
-How a command is written (``broker_api_versions.py`` is the smallest):
+How a command is written (``cluster/broker_api_versions.py`` is the smallest):
 
 * ``command``: a click command made with ``@click.command(name="kafka-<name>", cls=Command)``; its options come from
   ``options.option`` and the shared decorators ``connection_options()`` and ``output_options()``.
-* ``main()``: the entry of the console script, ``running.main(command, "kafka-<name>")``.
 * At the top import only click, ``options`` and ``running``. Everything else (net, admin, records, json) is imported in
   the function that needs it, so that ``--help`` stays fast; ``tests/test_startup.py`` checks it.
 * The function parses, calls, prints and returns its exit status (None is 0). Data goes to stdout and nothing else
@@ -15,5 +14,6 @@ How a command is written (``broker_api_versions.py`` is the smallest):
 * The result is made once as rows (``output.rows``), from which Kafka's text (``output/kafka_text.py``) and every form
   of ``-o`` are printed. ``output_options`` names the kind of rows, which has a row in ``output/kinds.py``, a file in
   ``schemas/`` and a case in ``tests/output/contract_cases.py``.
-* One row in ``cli.COMMANDS``, one page in ``docs/commands/`` (``python -m tests.regen help`` fills in the options).
+* One row in ``registry.COMMANDS``, one name in pyproject.toml, one page in ``docs/commands/``: ``python -m
+  tests.regen`` fills in the options and the tables of commands.
 """

@@ -35,11 +35,11 @@ def answer(instruction: str) -> int:
 
 
 def _asked_for(words: list[str]) -> tuple[click.Command, str]:
-    from kafka_tools.cli import COMMANDS, load, root
+    from kafka_tools.cli import root
+    from kafka_tools.commands.registry import load, named_by, program
 
-    program = os.path.basename(words[0]).removesuffix(".sh") if words else "kafka-tools"
-    name = program.removeprefix("kafka-")
-    return (load(name), program) if name in COMMANDS else (root, program)
+    name = named_by(words[0]) if words else None
+    return (load(name), program(name)) if name else (root, "kafka-tools")
 
 
 class _Bash(BashComplete):

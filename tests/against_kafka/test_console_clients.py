@@ -44,9 +44,8 @@ def servers(request: pytest.FixtureRequest) -> str:
 
 def ours(name: str, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Our console producer or consumer in a process of its own."""
-    module = f"kafka_tools.commands.console.{name}"
     return subprocess.run(
-        [sys.executable, "-c", f"from {module} import main; main()", *arguments],
+        [sys.executable, "-m", "kafka_tools", f"console-{name}", *arguments],
         input=stdin, capture_output=True, text=True, timeout=120, encoding="utf-8",
     )  # fmt: skip
 

@@ -62,7 +62,7 @@ def both(kafka: Any, java_tool: JavaTool, release: str, name: str, count: int, f
     theirs = java_tool(release, CONSUMER, *arguments)
     assert theirs.returncode == 0, theirs.stderr
     ours = subprocess.run(
-        [sys.executable, "-c", "from kafka_tools.commands.console.consumer import main; main()", *arguments],
+        [sys.executable, "-m", "kafka_tools", "console-consumer", *arguments],
         capture_output=True, encoding="utf-8", timeout=120,
     )  # fmt: skip
     assert ours.returncode == 0, ours.stderr

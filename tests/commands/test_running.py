@@ -176,7 +176,7 @@ def test_a_reader_that_goes_away_ends_the_process_quietly() -> None:
     ],
 )
 def test_a_closed_standard_stream_is_no_traceback(closed: str, stdout: str, stderr: str, free_port) -> None:
-    code = "from kafka_tools.commands.topics.topics import main; main()"
+    code = "import sys; sys.argv[0] = 'kafka-topics'; from kafka_tools.scripts import main; main()"
     line = f'exec "$0" -c "$1" --list --bootstrap-server 127.0.0.1:{free_port()} {closed}'
     done = subprocess.run(
         ["sh", "-c", line, sys.executable, code], capture_output=True, text=True, timeout=60, check=False

@@ -12,7 +12,8 @@ from kafka_tools.commands.logs.dump_log import PROGRAM, command
 from kafka_tools.records.build import build_batch
 from tests.dump.test_golden import output
 
-MAIN = (sys.executable, "-c", "from kafka_tools.commands.logs.dump_log import main; main()")
+SCRIPT = "import sys; sys.argv[0] = 'kafka-dump-log'; from kafka_tools.scripts import main; main()"
+MAIN = (sys.executable, "-c", SCRIPT)
 
 
 def run(*arguments: str) -> tuple[int, str, list[str]]:

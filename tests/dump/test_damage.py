@@ -116,7 +116,8 @@ def log_of(tmp_path: Path, data: bytes) -> str:
 
 BATCH = build_batch([(1, b"key", b"value", ())])
 NAME = b"00000000000000000000.log\n"
-MAIN = (sys.executable, "-c", "from kafka_tools.commands.logs.dump_log import main; main()")
+SCRIPT = "import sys; sys.argv[0] = 'kafka-dump-log'; from kafka_tools.scripts import main; main()"
+MAIN = (sys.executable, "-c", SCRIPT)
 
 
 @pytest.mark.parametrize(

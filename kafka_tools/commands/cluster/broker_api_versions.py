@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,11 +38,6 @@ def command(connection: Connection, output_format: str | None) -> int:
         else:
             rows.append(row)
     return running.finish(Rows("broker-api-versions", rows, errors), output_format)
-
-
-def main() -> NoReturn:
-    """Entry of the ``kafka-broker-api-versions`` console script."""
-    running.main(command, "kafka-broker-api-versions")
 
 
 def _apis(advertised: Any) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -71,11 +71,6 @@ def command(context: click.Context, /, connection: Connection, output_format: st
         if action == "delete":
             return _delete(admin, name, output_format)
         return _list(admin, output_format) if action == "list" else _describe(admin, name, output_format)
-
-
-def main() -> NoReturn:
-    """Entry of the ``kafka-client-metrics`` console script."""
-    running.main(command, "kafka-client-metrics")
 
 
 def _new_name() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -73,11 +73,6 @@ def unregister(broker_id: int, connection: Connection, output_format: str | None
     if output_format is None:
         running.emit(f"Broker {broker_id} is no longer registered.\n")
     return running.finish(Rows("unregistered-brokers", [{"id": broker_id, "result": "unregistered"}]), output_format)
-
-
-def main() -> NoReturn:
-    """Entry of the ``kafka-cluster`` console script."""
-    running.main(command, "kafka-cluster")
 
 
 def _endpoint(node: Any, cluster: Any, controller: bool) -> dict[str, Any]:

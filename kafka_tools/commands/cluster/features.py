@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
@@ -146,11 +146,6 @@ def feature_dependencies(feature: tuple[str, ...], output_format: str | None) ->
         running.emit(f"{_named(name, level)} requires:\n")
         running.emit("".join(f"    {_named(other, needed)}\n" for other, needed in needs.items()))
     return 0
-
-
-def main() -> NoReturn:
-    """Entry of the ``kafka-features`` console script."""
-    running.main(command, "kafka-features")
 
 
 def _named(feature: str, level: int) -> str:

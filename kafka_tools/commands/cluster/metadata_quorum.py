@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -94,11 +94,6 @@ def remove_controller(
             admin.remove_voter(controller_id, directory_id)
     word = "DRY RUN of removing " if dry_run else "Removed "  # Kafka prints both blanks
     return _done("removed", f"{word} KRaft", controller_id, directory_id, [], output_format, dry_run)
-
-
-def main() -> NoReturn:
-    """Entry of the ``kafka-metadata-quorum`` console script."""
-    running.main(command, "kafka-metadata-quorum")
 
 
 def _done(

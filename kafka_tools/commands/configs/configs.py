@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -147,11 +147,6 @@ def command(context: click.Context, /, connection: Connection, output_format: st
         if given["alter"]:
             return _alter(place, chosen, changes, output_format, given)
         return _show(_described(place, chosen, given, output_format), given["all"], output_format)
-
-
-def main() -> NoReturn:
-    """Entry of the ``kafka-configs`` console script."""
-    running.main(command, "kafka-configs")
 
 
 def _check_actions(context: click.Context, given: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ directly, which spares the brokers a group and the reader the coordinator's init
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -136,11 +136,6 @@ def command(**options: Any) -> int:
     signals = Signals().install()
     consumer = Consumer(config, exchange=open_exchange(config, options["trace"]))
     return _Session(consumer, formatter, signals, options).run()
-
-
-def main() -> NoReturn:
-    """Entry of the console script."""
-    running.main(command, "kafka-console-consumer")
 
 
 def _check(options: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ accepted with a warning, as there. Unlike Kafka's tool it exits with 1 when a re
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -178,11 +178,6 @@ def command(**options: Any) -> int:
             # What was read before an error or Ctrl-C is delivered, as Kafka's tool does.
             producer.close()
     return failures.report()
-
-
-def main() -> NoReturn:
-    """Entry of the console script."""
-    running.main(command, PROGRAM)
 
 
 def _reader_settings(path: str | None, properties: dict[str, str]) -> dict[str, str]:

@@ -150,11 +150,6 @@ def command(context: click.Context, /, connection: Connection, output_format: st
         return run(admin, given, output_format)
 
 
-def main() -> NoReturn:
-    """Entry of the ``kafka-consumer-groups`` console script."""
-    running.main(command, "kafka-consumer-groups")
-
-
 def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
     def refuse(text: str) -> NoReturn:
         raise click.UsageError(text, ctx=context)

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -308,8 +308,3 @@ def _follow(run: Run, output: Output, readings: list[Reading], directory: str | 
     status = report_notes(dump.notes)
     running.note(position_text(outcome))
     return status
-
-
-def main() -> NoReturn:
-    """Entry of the ``kafka-dump-log`` console script."""
-    running.main(command, PROGRAM)

@@ -6,8 +6,6 @@ DeleteRecordsCommand prints. Unlike that tool, exits 1 when a partition failed.
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import click
 
 from kafka_tools.commands import running
@@ -50,8 +48,3 @@ def command(offset_json_file: str, connection: Connection, output_format: str | 
     ]
     errors = [ItemError.of(partition, error) for partition, error in outcomes.failures().items()]
     return running.finish(Rows("deleted-records", rows, errors), output_format, "could not delete records of")
-
-
-def main() -> NoReturn:
-    """Entry of the ``kafka-delete-records`` console script."""
-    running.main(command, "kafka-delete-records")

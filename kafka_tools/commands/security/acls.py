@@ -5,7 +5,7 @@ Unlike that tool, what failed is on stderr with exit status 1 for the entries th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -75,11 +75,6 @@ def command(context: click.Context, /, connection: Connection, output_format: st
         if action == "remove":
             return _remove(admin, planned, refused, output_format)
         return _list(admin, acl_plan.resources(given), given["principal"], output_format)
-
-
-def main() -> NoReturn:
-    """Entry of the ``kafka-acls`` console script."""
-    running.main(command, "kafka-acls")
 
 
 def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:

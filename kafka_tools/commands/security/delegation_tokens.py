@@ -6,7 +6,7 @@ tokens, renews one or ends one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -80,11 +80,6 @@ def command(context: click.Context, /, connection: Connection, output_format: st
         return _describe(connection, owners, output_format)
     hmac = parse_hmac(_hmac_text(given["hmac"]))
     return _prolong(connection, action, hmac, given[needed[action][1]], output_format)
-
-
-def main() -> NoReturn:
-    """Entry of the ``kafka-delegation-tokens`` console script."""
-    running.main(command, "kafka-delegation-tokens")
 
 
 def _create(

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -87,11 +87,6 @@ def command(context: click.Context, /, connection: Connection, output_format: st
         if changes:
             return _change(place, users, changes, output_format)
         return _show(place.credentials(users), users, output_format)
-
-
-def main() -> NoReturn:
-    """Entry of the ``kafka-scram`` console script."""
-    running.main(command, "kafka-scram")
 
 
 def _changes(action: str, given: dict[str, Any]) -> list[ConfigChange]:

@@ -107,10 +107,3 @@ def mend(properties_file: str | None, data_dir: str | None, debug: bool) -> None
         raise UsageError("--data-dir, or a server.properties with log.dirs, is needed")
     mended = mend_state(dirs, SystemClock())
     emit("\n".join(mended.lines()) + "\n")
-
-
-def main() -> None:
-    """The entry of a console script of its own."""
-    from kafka_tools.commands.running import main as run_main
-
-    run_main(command, "kafka-broker")

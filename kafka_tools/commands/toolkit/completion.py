@@ -29,7 +29,7 @@ def command(shell: str) -> None:
 
 def script(shell: str) -> str:
     """The text of one shell's script."""
-    from kafka_tools.cli import SCRIPTS
+    from kafka_tools.commands.registry import SCRIPTS
 
     names = ["kafka-tools", *(f"kafka-{name}{suffix}" for name in SCRIPTS for suffix in ("", ".sh"))]
     if shell == "bash":

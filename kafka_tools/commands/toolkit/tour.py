@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from kafka_tools.commands import running
 from kafka_tools.commands.options import Command, option
 
 if TYPE_CHECKING:
@@ -51,11 +50,6 @@ def command(keep: bool, no_audit: bool) -> int:
         taken = _take_all(keep, with_audit=not no_audit)
     click.echo(f"\nAll {taken} steps did what they should, in {time.monotonic() - started_s:.1f} s.")
     return 0
-
-
-def main() -> NoReturn:
-    """Run the tour on the process's arguments and exit."""
-    running.main(command, "kafka-tools tour")
 
 
 def _require_spark() -> None:

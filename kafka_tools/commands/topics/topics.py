@@ -6,7 +6,7 @@ Parses and chooses here; what a described topic holds comes from ``rows``, its t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -132,11 +132,6 @@ def command(context: click.Context, /, connection: Connection, output_format: st
     run = {"list": _list, "create": _create, "describe": _describe, "alter": _alter, "delete": _delete}[action]
     with connection.admin() as admin:
         return run(admin, given, output_format)
-
-
-def main() -> NoReturn:
-    """Entry of the ``kafka-topics`` console script."""
-    running.main(command, "kafka-topics")
 
 
 def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

@@ -44,8 +44,7 @@ def run(store: MemoryStore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         yield ZooKeeperConfigs(store)
 
     def ended(*arguments: object, command: str = "configs") -> Ended:
-        module, _, _ = cli.COMMANDS[command][0].partition(":")
-        monkeypatch.setattr(f"{module}.open_configs", opened)
+        monkeypatch.setattr(f"{cli.COMMANDS[command].path}.open_configs", opened)
         words = ["--zookeeper", "zk:2181", *map(str, arguments)]
         status = running.run(cli.load(command), words, f"kafka-{command}")
         out, err = capsys.readouterr()

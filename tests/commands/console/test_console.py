@@ -33,7 +33,7 @@ def topic() -> str:
 
 
 def program(name: str, *arguments: str) -> list[str]:
-    return [sys.executable, "-c", f"from kafka_tools.commands.console.{name} import main; main()", *arguments]
+    return [sys.executable, "-m", "kafka_tools", f"console-{name}", *arguments]
 
 
 def run(name: str, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:

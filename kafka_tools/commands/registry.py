@@ -1,0 +1,94 @@
+"""The table of commands: each is registered here, once, and nowhere else.
+
+A row gives the name, the module, one line of help and whether the command is a script of its own. ``scripts.py`` and
+``cli.py`` find commands by it; completion, the README's table and the index of ``docs/commands`` are made from it
+(``python -m tests.regen commands``), and a test compares it with the console scripts in pyproject.toml. Imports
+neither click nor any command, so that ``kafka-tools --help`` and TAB cost nothing but the table.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import click
+
+
+class Registered(NamedTuple):
+    """A row of COMMANDS."""
+
+    module: str
+    """The module below ``kafka_tools.commands`` whose ``command`` is the click command."""
+    summary: str
+    """One line: how the command's own help begins."""
+    is_script: bool = True
+    """Whether it is also a console script, ``kafka-<name>``; Kafka has a tool of that name."""
+
+    @property
+    def path(self) -> str:
+        """The module's full name."""
+        return f"kafka_tools.commands.{self.module}"
+
+
+COMMANDS: dict[str, Registered] = {
+    "topics": Registered("topics.topics", "Create, list, describe, alter and delete topics."),
+    "configs": Registered("configs.configs", "Change configs for topics, clients, users, brokers dynamically."),
+    "scram": Registered("security.scram", "Add, show and delete the SCRAM credentials of users."),
+    "acls": Registered("security.acls", "Add, remove and list access control entries."),
+    "delegation-tokens": Registered(
+        "security.delegation_tokens", "Create, renew, expire and describe delegation tokens."
+    ),
+    "consumer-groups": Registered(
+        "groups.consumer_groups", "List, describe and delete consumer groups, and reset their offsets."
+    ),
+    "delete-records": Registered("partitions.delete_records", "Delete the records of partitions below an offset."),
+    "dump-log": Registered("logs.dump_log", "Print the batches, records and index entries in a log directory's files."),
+    "broker-api-versions": Registered(
+        "cluster.broker_api_versions", "Show the API versions that each broker supports."
+    ),
+    "cluster": Registered("cluster.cluster", "Show a cluster's id and its endpoints."),
+    "features": Registered("cluster.features", "Show and change the feature levels of a cluster."),
+    "metadata-quorum": Registered("cluster.metadata_quorum", "Show and change the metadata quorum."),
+    "client-metrics": Registered("cluster.client_metrics", "Show and change which metrics clients push."),
+    "console-producer": Registered(
+        "console.producer", "Write the lines of standard input to a topic, one record each."
+    ),
+    "console-consumer": Registered("console.consumer", "Print the records of topics."),
+    "audit": Registered(
+        "logs.audit",
+        "Audit whole log directories with Spark: what is broken, what is wasted, who writes what.",
+        is_script=False,
+    ),
+    "broker": Registered(
+        "toolkit.broker", "Run the bundled broker: real segment logs on disk, groups, configs, quotas.", is_script=False
+    ),
+    "tour": Registered(
+        "toolkit.tour", "Start the bundled broker, use every command on it, and clean up.", is_script=False
+    ),
+    "completion": Registered(
+        "toolkit.completion", "Print the completion script for bash, zsh or fish.", is_script=False
+    ),
+}
+"""By the name under ``kafka-tools``, in the order in which they are listed."""
+
+SCRIPTS = tuple(name for name, row in COMMANDS.items() if row.is_script)
+"""Commands that are also console scripts of their own, ``kafka-<name>``."""
+
+
+def load(name: str) -> click.Command:
+    """The click command of a row of COMMANDS."""
+    command: click.Command = import_module(COMMANDS[name].path).command
+    return command
+
+
+def program(name: str) -> str:
+    """What the user types for a command: ``kafka-topics``, ``kafka-tools audit``."""
+    return f"kafka-{name}" if COMMANDS[name].is_script else f"kafka-tools {name}"
+
+
+def named_by(called: str) -> str | None:
+    """The command that a program's name or path means: ``topics`` for ``bin/kafka-topics.sh``; None for any other."""
+    name = called.rpartition("/")[2].removesuffix(".sh")
+    command = name.removeprefix("kafka-")
+    return command if name != command and command in SCRIPTS else None
