@@ -258,13 +258,13 @@ def _alter(
 def _plan(place: Place, chosen: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
     """Show what the changes would do."""
     from kafka_tools.commands.configs import plan
-    from kafka_tools.commands.configs.places import warn_of_unknown
+    from kafka_tools.commands.configs.places import dry_run, warn_of_unknown
     from kafka_tools.output.rows import Rows
 
     warning = warn_of_unknown(chosen, changes)
     if warning:
         running.note(warning)
-    rows, errors = place.plan(chosen, changes)
+    rows, errors = dry_run(place, chosen, changes)
     if output_format is None:
         running.emit(plan.as_text(rows))
     return running.finish(Rows("config-changes", rows, errors), output_format)

@@ -1,13 +1,13 @@
-"""Where configs are kept: behind a broker, or in the ZooKeeper of a cluster before 4.0. One interface for the command.
+"""Where configs are kept: behind a broker, or in the ZooKeeper of a cluster before 4.0.
 
-``alter`` and ``plan`` do what can be done: what became of each target is a value, and ends as a line of its own.
+``kafka-configs`` and ``kafka-scram`` know a ``Place``, and not which of the two it is. What became of each target of a
+change is a value, and ends as a line of its own: one that cannot be changed leaves the others alone.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kafka_tools.commands.configs import alter as config_alter
 from kafka_tools.commands.configs import rows as config_rows
@@ -24,43 +24,26 @@ if TYPE_CHECKING:
     from kafka_tools.zookeeper.configs import ZooKeeperConfigs
 
 
-class Place(ABC):
-    """See the module; ``check`` raises UsageError for what this place cannot have at all."""
+class Place(Protocol):
+    """What ``BrokerPlace`` and ``ZooKeeperPlace`` do, each in its way."""
 
-    @abstractmethod
     def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
         """Make the changes, or with ``validate_only`` have them judged."""
 
-    @abstractmethod
     def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
         """What is set, as rows."""
 
-    @abstractmethod
     def credentials(self, users: Sequence[Target]) -> Rows:
         """The SCRAM credentials of these users, of everybody's if none are named."""
 
-    @abstractmethod
     def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
-        """What the changes would do to one target."""
+        """What the changes would do to one target. Raises an error of ``OF_ONE_TARGET``."""
 
-    @abstractmethod
     def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
         """The quotas of exactly one entity."""
 
-    def plan(self, targets: Sequence[Target], changes: Sequence[ConfigChange]) -> tuple[list[Row], list[ItemError]]:
-        """The rows of the targets whose changes are valid, and the errors of the others. Nothing is changed."""
-        rows: list[Row] = []
-        ended = self.alter(targets, changes, validate_only=True)
-        for target in targets:
-            if ended[target] is None:
-                try:
-                    rows += self.planned(target, changes)
-                except OF_ONE_TARGET as error:
-                    ended[target] = error
-        return rows, failures(ended, changes)
 
-
-class BrokerPlace(Place):
+class BrokerPlace:
     """Through a broker or a controller."""
 
     def __init__(self, admin: AdminClient) -> None:
@@ -85,7 +68,7 @@ class BrokerPlace(Place):
         return self._admin.describe_client_quotas(wanted, strict=True).get(entity, {})
 
 
-class ZooKeeperPlace(Place):
+class ZooKeeperPlace:
     """In ZooKeeper's nodes. ``judge`` says what the cluster takes; values are set only where there is one."""
 
     def __init__(self, configs: ZooKeeperConfigs) -> None:
@@ -117,6 +100,21 @@ class ZooKeeperPlace(Place):
         from kafka_tools.commands.configs import zookeeper
 
         return zookeeper.quotas_of(self._configs, entity)
+
+
+def dry_run(
+    place: Place, targets: Sequence[Target], changes: Sequence[ConfigChange]
+) -> tuple[list[Row], list[ItemError]]:
+    """The rows of the targets whose changes are valid, and the errors of the others. Nothing is changed."""
+    rows: list[Row] = []
+    ended = place.alter(targets, changes, validate_only=True)
+    for target in targets:
+        if ended[target] is None:
+            try:
+                rows += place.planned(target, changes)
+            except OF_ONE_TARGET as error:
+                ended[target] = error
+    return rows, failures(ended, changes)
 
 
 def failures(ended: Ended, changes: Sequence[ConfigChange]) -> list[ItemError]:

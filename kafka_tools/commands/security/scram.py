@@ -118,9 +118,10 @@ def _place(connection: Connection, given: dict[str, Any]) -> Iterator[Place]:
 def _plan(place: Place, users: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
     """Show what the changes would do."""
     from kafka_tools.commands.configs import plan
+    from kafka_tools.commands.configs.places import dry_run
     from kafka_tools.output.rows import Rows
 
-    rows, errors = place.plan(users, changes)
+    rows, errors = dry_run(place, users, changes)
     if output_format is None:
         running.emit(plan.as_text(rows))
     return running.finish(Rows("config-changes", rows, errors), output_format)
