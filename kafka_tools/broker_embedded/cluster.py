@@ -68,6 +68,8 @@ class Cluster:
         self.topics_by_id: dict[uuid.UUID, Topic] = {}
         self.wanted_topics: dict[str, None] = {}
         """Names of topics that are about to be made because somebody asked for them, in order."""
+        self.changing_topics: set[str] = set()
+        """Names of topics of which partitions are being made or removed, in slices: one request at a time may."""
         self.removed_ids: set[uuid.UUID] = set()
         core.on_record(TopicRecord, self._apply_topic)
         core.on_record(PartitionRecord, self._apply_partition)

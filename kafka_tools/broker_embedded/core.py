@@ -25,7 +25,7 @@ from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.fetch_sessions import FetchSessions
 from kafka_tools.broker_embedded.partitions import Logs
 from kafka_tools.broker_embedded.purgatory import Purgatory
-from kafka_tools.broker_embedded.slices import Slices
+from kafka_tools.broker_embedded.slices import Slices, whole
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError
@@ -174,9 +174,10 @@ class Core:
     def ensure_topic(self, name: str) -> None:
         """Make a topic with its defaults if it is missing. BrokerError if it cannot be made."""
         if self.cluster.topic(name) is None:
-            from kafka_tools.broker_embedded.topics import auto_create
+            from kafka_tools.broker_embedded.topics import auto_create, check_settled
 
-            auto_create(self, name)
+            check_settled(self, name)
+            whole(auto_create(self, name))
 
     def on_record_append(self, id: TopicPartition) -> None:
         """Wake the fetches that wait for this partition."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.broker_embedded.data_dirs import DataDirs, remove_directory, retire_directory
 from kafka_tools.broker_embedded.dispatch import refuse
 from kafka_tools.broker_embedded.incoming import Limits
+from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
 from kafka_tools.errors import CorruptIndex, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.records.v2 import HEADER_BYTES
@@ -139,7 +140,7 @@ class Logs:
             missing = [number for number in topic.partitions if TopicPartition(topic.name, number) not in places]
             for number in missing:
                 self._warn_of_missing(TopicPartition(topic.name, number))
-            self.add(self.make(topic.name, topic.id, missing, self._core.configs.topic(topic.name)))
+            self.add(whole(self.make(topic.name, topic.id, missing, self._core.configs.topic(topic.name))))
 
     def _set_aside(self, path: str, topic_id: uuid.UUID | None) -> None:
         """What becomes of a directory that is named after a partition of no topic."""
@@ -190,7 +191,7 @@ class Logs:
         self._load[log_dir] = self._load.get(log_dir, 0) + 1
         self.add([Partition(id, topic.id, opened, log_dir, leader_epoch, _limits(configs))])
 
-    def make(self, topic: str, topic_id: uuid.UUID, numbers: Iterable[int], configs: View) -> list[Partition]:
+    def make(self, topic: str, topic_id: uuid.UUID, numbers: Iterable[int], configs: View) -> Work[list[Partition]]:
         """The directories and empty logs of new partitions, before the cluster has them: ``add`` or ``unmake`` follows.
 
         All or none: raises LogError or OSError with nothing left behind. A directory that is there already is never
@@ -199,9 +200,10 @@ class Logs:
         made: list[Partition] = []
         try:
             for number in numbers:
+                yield UNBROKEN
                 made.append(self._make(TopicPartition(topic, number), topic_id, configs))
-        except BaseException:
-            self.unmake(made)
+        except Exception:
+            yield from self.unmake(made)
             raise
         return made
 
@@ -227,40 +229,50 @@ class Logs:
         """Serve partitions that the cluster has."""
         self._partitions.update((partition.id, partition) for partition in made)
 
-    def unmake(self, made: Iterable[Partition]) -> None:
+    def unmake(self, made: Iterable[Partition]) -> Work[None]:
         """Remove partitions that were made and that the cluster will not have."""
         for partition in made:
             self._load[partition.log_dir] -= 1
             partition.log.close(clean=False)
             remove_directory(partition.log.directory)
+            yield UNBROKEN
 
-    def delete(self, topic_name: str, numbers: list[int]) -> None:
-        """Close and rename the directories of a deleted topic; the files go a little later.
+    def take_out(self, topic_name: str, numbers: Iterable[int]) -> list[Partition]:
+        """Serve the partitions of a deleted topic no longer: ``delete`` follows."""
+        found = (self._partitions.pop((topic_name, number), None) for number in numbers)
+        return [partition for partition in found if partition is not None]
+
+    def delete(self, deleted: Iterable[Partition]) -> Work[None]:
+        """Close and rename the directories of deleted partitions; the files go a little later.
 
         A directory that cannot be renamed stays, and is removed by the next start.
         """
-        for number in numbers:
-            id = TopicPartition(topic_name, number)
-            partition = self._partitions.pop(id, None)
-            if partition is None:
-                continue
+        retired: list[str] = []
+        for partition in deleted:
             self._load[partition.log_dir] -= 1
             partition.log.close(clean=False)
-            self._core.purgatory.wake(id)
+            self._core.purgatory.wake(partition.id)
             try:
-                path = retire_directory(partition.log.directory)
+                retired.append(retire_directory(partition.log.directory))
             except OSError as error:
                 log.error("%s of a deleted topic stays until the next start: %s", partition.log.directory, error)
-                continue
-            delay_ms = self._core.configs.broker.integer("log.segment.delete.delay.ms")
-            self._core.timers.call_later(delay_ms, lambda path=path: remove_directory(path))  # type: ignore[misc]
+            yield UNBROKEN
+
+        def remove() -> None:
+            self._core.slices.begin(_remove(retired), _removed)
+
+        self._core.timers.call_later(self._core.configs.broker.integer("log.segment.delete.delay.ms"), remove)
 
     def configs_changed(self, topic_name: str | None) -> None:
         """Take new configs into the logs of one topic, or of all."""
+        taken: dict[str, tuple[LogConfig, Limits]] = {}
         for partition in self._partitions.values():
-            if topic_name is None or partition.id.topic == topic_name:
-                configs = self._core.configs.topic(partition.id.topic)
-                partition.log.config, partition.limits = log_config(configs), _limits(configs)
+            topic = partition.id.topic
+            if topic_name in (None, topic):
+                if topic not in taken:
+                    configs = self._core.configs.topic(topic)
+                    taken[topic] = log_config(configs), _limits(configs)
+                partition.log.config, partition.limits = taken[topic]
 
     # Work on timers
 
@@ -385,6 +397,17 @@ def log_config(configs: View) -> LogConfig:
         delete="delete" in policy,
         preallocate=bool(configs.get("preallocate")),
     )
+
+
+def _remove(paths: list[str]) -> Work[None]:
+    for path in paths:
+        remove_directory(path)
+        yield
+
+
+def _removed(_: None, error: BaseException | None) -> None:
+    if error is not None:
+        log.error("files of deleted topics stay until the next start: %s", error)
 
 
 def _limits(configs: View) -> Limits:

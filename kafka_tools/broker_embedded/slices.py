@@ -4,7 +4,9 @@ A handler that may have much to do is a generator: it yields between one thing a
 the answer. It yields ``Elsewhere(function)`` to have plain work on bytes done on another thread (decompressing,
 decoding: nothing that touches state) and gets back what the function returned. Ordinary requests are over within
 their first slice and never notice. What is not over then waits in one line: one such request is worked on at a time,
-so that no more than one of them is in memory with all its elements.
+so that no more than one of them is in memory with all its elements. Who needs what another one in the line is at work
+on yields ``BEHIND`` and goes to its end. Within a change that is made whole, whoever goes meanwhile, it yields
+``UNBROKEN``.
 """
 
 from __future__ import annotations
@@ -31,6 +33,21 @@ class Elsewhere(Generic[T]):
         self.run = run
 
 
+class Behind:
+    """Work that cannot go on before other work of the line is over: the rest of the line goes first."""
+
+    __slots__ = ()
+
+
+class Unbroken:
+    """A pause of work that must not end here, although nobody waits for its result any more."""
+
+    __slots__ = ()
+
+
+BEHIND = Behind()
+UNBROKEN = Unbroken()
+
 Offload = Callable[[Callable[[], Any], Callable[[Any, BaseException | None], None]], None]
 """(function, done): calls ``function`` on another thread, then ``done(result, error)`` on the broker's."""
 
@@ -56,7 +73,7 @@ class Sliced:
     def __init__(self, work: Work[Any], done: Done) -> None:
         self.work = work
         self.done = done
-        self.wanted: Elsewhere[Any] | None = None
+        self.wanted: Elsewhere[Any] | Behind | Unbroken | None = None
         self.cancelled = False
         self.spent_s = 0.0
         """How long it was worked on, but for what was done elsewhere."""
@@ -90,9 +107,9 @@ class Slices:
         return sliced
 
     def cancel(self, sliced: Sliced) -> None:
-        """Nobody wants the result any more: the work ends, where it next yields if it is being done."""
+        """Nobody wants the result any more: the work ends, where it next may if it is being done."""
         sliced.cancelled = True
-        if sliced in self._line:
+        if sliced in self._line and sliced.wanted is not UNBROKEN:
             self._line.remove(sliced)
             sliced.work.close()
 
@@ -110,18 +127,22 @@ class Slices:
         """One slice of the current work, which gets what it had done elsewhere."""
         sliced = self._current
         assert sliced is not None
-        if (sliced.wanted is None or sliced.cancelled) and self._advance(sliced, result, error):
+        if (sliced.wanted in (None, UNBROKEN) or sliced.cancelled) and self._advance(sliced, result, error):
             self._next()
-        elif sliced.wanted is not None:
+        elif isinstance(sliced.wanted, Elsewhere):
             wanted, sliced.wanted = sliced.wanted, None
             self.offload(wanted.run, self._go_on)
+        elif sliced.wanted is BEHIND:
+            sliced.wanted = None
+            self._line.append(sliced)
+            self._next()
         else:
             self._timers.call_later(0, self._go_on)
 
     def _advance(self, sliced: Sliced, sent: Any, error: BaseException | None) -> bool:
         """Work for a slice, or until something is wanted from elsewhere; whether it is over."""
         work = sliced.work
-        if sliced.cancelled:
+        if sliced.cancelled and sliced.wanted is not UNBROKEN:
             work.close()
             return True
         now_s = self._timers.clock.monotonic_s
@@ -129,25 +150,30 @@ class Slices:
         until_s = began_s + SLICE_S
         try:
             wanted = work.send(sent) if error is None else work.throw(error)
-            while wanted is None and now_s() < until_s:
+            while wanted is UNBROKEN or (wanted is None and not sliced.cancelled):
+                if now_s() >= until_s:
+                    break
                 wanted = work.send(None)
             sliced.spent_s += now_s() - began_s
         except StopIteration as over:
-            sliced.done(over.value, None)
+            if not sliced.cancelled:
+                sliced.done(over.value, None)
             return True
         except Exception as failure:  # noqa: BLE001 - handed to who began the work
-            sliced.done(None, failure)
+            if not sliced.cancelled:
+                sliced.done(None, failure)
             return True
         sliced.wanted = wanted
         return False
 
 
 def whole(work: Work[T]) -> T:
-    """All of it at once: for callers that are in slices themselves no longer than that."""
+    """All of it at once: for callers that are in slices themselves no longer than that, and behind nobody."""
     sent: Any = None
     while True:
         try:
             wanted = work.send(sent)
         except StopIteration as over:
             return over.value  # type: ignore[no-any-return]
+        assert wanted is not BEHIND, "nobody else goes on meanwhile"
         sent = wanted.run() if isinstance(wanted, Elsewhere) else None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, METADATA_TOPIC, Topic
 from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.broker_embedded.slices import BEHIND, Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Stored
@@ -145,7 +146,7 @@ def check_assignment(core: Core, assignment: Assignment) -> None:
             )
 
 
-def create_topic(core: Core, name: str, assignment: Assignment, configs: Mapping[str, str]) -> Topic:
+def create_topic(core: Core, name: str, assignment: Assignment, configs: Mapping[str, str]) -> Work[Topic]:
     """Make a topic whose name, assignment and configs were checked; BrokerError, and no topic, if the disk refuses."""
     topic_id = new_id(core)
     records: list[Stored] = [TopicRecord(name=name, topic_id=topic_id)]
@@ -155,45 +156,68 @@ def create_topic(core: Core, name: str, assignment: Assignment, configs: Mapping
     ]
     records += [_partition_record(topic_id, number, replicas) for number, replicas in enumerate(assignment)]
     view = core.configs.topic_with(configs)
-    _make_partitions(core, name, topic_id, range(len(assignment)), view, records)
+    yield from _make_partitions(core, name, topic_id, range(len(assignment)), view, records)
     return core.cluster.topics[name]
 
 
-def add_partitions(core: Core, topic: Topic, assignment: Assignment) -> None:
+def add_partitions(core: Core, topic: Topic, assignment: Assignment) -> Work[None]:
     """Append partitions to a topic; BrokerError, and none of them, if the disk refuses."""
     first = len(topic.partitions)
     records = [_partition_record(topic.id, first + at, replicas) for at, replicas in enumerate(assignment)]
     numbers = range(first, first + len(assignment))
-    _make_partitions(core, topic.name, topic.id, numbers, core.configs.topic(topic.name), records)
+    yield from _make_partitions(core, topic.name, topic.id, numbers, core.configs.topic(topic.name), records)
 
 
 def _make_partitions(
     core: Core, name: str, topic_id: uuid.UUID, numbers: range, configs: View, records: Sequence[Stored]
-) -> None:
+) -> Work[None]:
     """Make the logs, then commit ``records``, which make them the cluster's: the commit is all or nothing."""
+    check_settled(core, name)
+    core.cluster.changing_topics.add(name)
     try:
-        made = core.logs.make(name, topic_id, numbers, configs)
+        made = yield from core.logs.make(name, topic_id, numbers, configs)
         try:
             core.commit(records)
-        except BaseException:
-            core.logs.unmake(made)
+        except Exception:
+            yield from core.logs.unmake(made)
             raise
     except (LogError, OSError) as error:
         log.error("%s: %d partitions could not be made, there are none of them: %s", name, len(numbers), error)
         reason = error.strerror if isinstance(error, OSError) else None
         text = "The disk refused the partitions" + (f": {reason}." if reason else ".")
         raise refuse(error_codes.KAFKA_STORAGE_ERROR, text) from error
+    finally:
+        core.cluster.changing_topics.discard(name)
     core.logs.add(made)
+    if len(made) > 1:
+        core.logs.configs_changed(name)  # which may have been while they were made
 
 
-def delete_topic(core: Core, topic: Topic) -> None:
+def delete_topic(core: Core, topic: Topic) -> Work[None]:
     """Forget a topic and its configs; its files are deleted a little later."""
+    check_settled(core, topic.name)
     numbers = list(topic.partitions)
     core.commit([RemoveTopicRecord(topic_id=topic.id)])
-    core.logs.delete(topic.name, numbers)
+    core.cluster.changing_topics.add(topic.name)
+    try:
+        yield from core.logs.delete(core.logs.take_out(topic.name, numbers))
+    finally:
+        core.cluster.changing_topics.discard(topic.name)
 
 
-def auto_create(core: Core, name: str) -> Topic:
+def settled(core: Core, name: str) -> Work[None]:
+    """Wait until no other request makes or removes partitions of this topic: what is checked then holds."""
+    while name in core.cluster.changing_topics:
+        yield BEHIND
+
+
+def check_settled(core: Core, name: str) -> None:
+    """BrokerError, which clients retry, while another request makes or removes partitions of this topic."""
+    if name in core.cluster.changing_topics:
+        raise refuse(error_codes.COORDINATOR_NOT_AVAILABLE, f"Topic '{name}' is being made or deleted.")
+
+
+def auto_create(core: Core, name: str) -> Work[Topic]:
     """Make a topic with the broker's defaults; internal topics with theirs. BrokerError if it cannot be made."""
     broker = core.configs.broker
     check_new_name(core, name, core.cluster.topics)
@@ -204,32 +228,41 @@ def auto_create(core: Core, name: str) -> Topic:
         partitions = broker.integer(f"{kind}.num.partitions")
         segment_bytes = broker.get(f"{kind}.segment.bytes")
         configs = {**SYSTEM_CONFIGS.get(name, {"cleanup.policy": "delete"}), "segment.bytes": str(segment_bytes)}
-        return create_topic(core, name, place(core, partitions, 1), configs)
+        return (yield from create_topic(core, name, place(core, partitions, 1), configs))
     factor = min(broker.integer("default.replication.factor"), len(core.cluster.nodes))
-    return create_topic(core, name, place(core, broker.integer("num.partitions"), factor), {})
+    return (yield from create_topic(core, name, place(core, broker.integer("num.partitions"), factor), {}))
 
 
 def auto_create_soon(core: Core, name: str) -> None:
     """Make a topic as ``auto_create`` does, once the request that asked for it is answered: as Kafka's brokers do.
 
-    Who asks again finds it, or is told once more that there is none: what went wrong is in the log. One is made at a
-    time, with whatever else there is to do in between: a request may name thousands.
+    Who asks again finds it, or is told once more that there is none: what went wrong is in the log. They are made in
+    slices: a request may name thousands, and each may have thousands of partitions.
     """
     wanted = core.cluster.wanted_topics
 
-    def create() -> None:
-        name = next(iter(wanted))
-        del wanted[name]
-        if wanted:
-            core.timers.call_later(0, create)
-        if core.cluster.topic(name) is None:
+    def create() -> Work[None]:
+        while wanted:
+            name = next(iter(wanted))
             try:
-                auto_create(core, name)
+                yield from settled(core, name)
+                if core.cluster.topic(name) is None:
+                    yield from auto_create(core, name)
             except (BrokerError, LogError, OSError) as error:
                 log.info("topic %s could not be made by itself: %s", name, error)
+            finally:
+                del wanted[name]
+            yield
+
+    def done(_: None, error: BaseException | None) -> None:
+        if error is not None:
+            log.error("topics could not be made by themselves", exc_info=error)
+
+    def begin() -> None:
+        core.slices.begin(create(), done)
 
     if not wanted:
-        core.timers.call_later(0, create)
+        core.timers.call_later(0, begin)
     wanted[name] = None
 
 

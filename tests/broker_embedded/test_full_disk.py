@@ -118,7 +118,7 @@ def test_an_unfinished_topic_is_removed_by_the_next_start(broker: DiskBroker, mo
 
     with monkeypatch.context() as patch:
         patch.setattr(broker.core, "commit", crash)
-        patch.setattr(broker.core.logs, "unmake", lambda made: None)
+        patch.setattr(broker.core.logs, "unmake", lambda made: iter(()))
         with pytest.raises(Crash):
             broker.create("t", 2)
     assert (broker.path / "t-1").exists()

@@ -23,7 +23,9 @@ from kafka_tools.errors import DecodeError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.frames import framed
 from kafka_tools.protocol.headers import encode_request
+from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
@@ -240,6 +242,54 @@ def test_a_long_request_of_a_client_that_has_gone_is_dropped(broker: EmbeddedBro
     wait_until(broker, lambda server: len(server.core.slices) == 0)
     with WireClient(broker.bootstrap_servers) as client:
         assert client.call(DescribeClusterRequest(), 0).error_code == 0
+
+
+def partitions(broker: EmbeddedBroker, name: str) -> int | None:
+    """How many the topic has; None if there is no such topic."""
+    topic = broker.call(lambda core: core.cluster.topics.get(name))
+    return None if topic is None else len(topic.partitions)
+
+
+def test_others_are_served_while_a_topic_of_many_partitions_is_made_grown_and_deleted(broker: EmbeddedBroker) -> None:
+    wanted = CreateTopicsRequest.CreatableTopic(name="wide", num_partitions=1500, replication_factor=1)
+    create = CreateTopicsRequest(topics=[wanted], timeout_ms=1000)
+    grow = CreatePartitionsRequest.Topic(name="wide", count=3000, assignments=None)
+    steps: list[tuple[Any, int, int | None, int | None]] = [
+        (create, 7, None, 1500),
+        (CreatePartitionsRequest(topics=[grow], timeout_ms=1000), 3, 1500, 3000),
+        (DeleteTopicsRequest(topic_names=["wide"], timeout_ms=1000), 5, None, None),
+    ]
+    with WireClient(broker.bootstrap_servers) as client, WireClient(broker.bootstrap_servers) as other:
+        for request, version, meanwhile, afterwards in steps:
+            client.send(request, version)
+            wait_until(broker, lambda server: server.core.cluster.changing_topics == {"wide"})
+            assert other.call(DescribeClusterRequest(), 0).error_code == 0
+            assert broker.call(lambda core: core.cluster.changing_topics) == {"wide"}, "the short one came first"
+            assert partitions(broker, "wide") == meanwhile
+            answer = client.receive_response(request, version)[1]
+            (result,) = getattr(answer, "topics", None) or getattr(answer, "results", None) or answer.responses
+            assert result.error_code == 0
+            assert partitions(broker, "wide") == afterwards
+        assert broker.call(lambda core: core.cluster.changing_topics) == set()
+
+
+def test_who_wants_a_topic_that_is_being_made_waits_and_it_is_made_whole_though_its_maker_has_gone(
+    broker: EmbeddedBroker,
+) -> None:
+    wanted = CreateTopicsRequest.CreatableTopic(name="broad", num_partitions=2000, replication_factor=1)
+    create = CreateTopicsRequest(topics=[wanted], timeout_ms=1000)
+    delete = DeleteTopicsRequest(topic_names=["broad"], timeout_ms=1000)
+    with WireClient(broker.bootstrap_servers) as second, WireClient(broker.bootstrap_servers) as third:
+        with WireClient(broker.bootstrap_servers) as first:
+            first.send(create, 7)
+            wait_until(broker, lambda server: "broad" in server.core.cluster.changing_topics)
+            second.send(create, 7)
+            third.send(listed(30_000), 5)
+            wait_until(broker, lambda server: len(server.core.slices) == 3)
+        assert second.receive_response(create, 7)[1].topics[0].error_code == codes.TOPIC_ALREADY_EXISTS
+        assert partitions(broker, "broad") == 2000
+        assert third.receive_response(listed(0), 5)[1].topics[0].partitions[0].error_code == 0
+        assert second.call(delete, 5).responses[0].error_code == 0
 
 
 def test_more_elements_than_memory_has_room_for_close_the_connection(broker: EmbeddedBroker) -> None:

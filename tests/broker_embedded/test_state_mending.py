@@ -17,6 +17,7 @@ from kafka_tools.broker_embedded import state_mending, topics
 from kafka_tools.broker_embedded.broker import open_core
 from kafka_tools.broker_embedded.cluster import METADATA_TOPIC
 from kafka_tools.broker_embedded.local_store import encode_record
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import BrokerError, ConfigError, LogError
 from kafka_tools.protocol import error_codes as codes
@@ -66,7 +67,7 @@ def test_the_state_cannot_be_made_a_topic(broker: DiskBroker) -> None:
 def test_a_name_that_begins_like_the_states_is_a_topics(tmp_path: Path, name: str, kill: bool) -> None:
     paths = [str(tmp_path / "a"), str(tmp_path / "b")]
     core = open_core({}, data_dirs=paths, clock=ManualClock())
-    topics.create_topic(core, name, [[1]] * 2, {})
+    whole(topics.create_topic(core, name, [[1]] * 2, {}))
     for number in range(2):
         core.internal_append(name, number, build_batch([(1, b"k", b"v", ())] * 3))
     core.close(clean=not kill)
@@ -111,12 +112,12 @@ class Past:
         with monkeypatch.context() as patch:
             self.broker = DiskBroker(path)
             core = self.broker.core
-            topics.create_topic(core, "before", [[1]] * 2, {"retention.ms": "5000"})
+            whole(topics.create_topic(core, "before", [[1]] * 2, {"retention.ms": "5000"}))
             core.commit([UserScramCredentialRecord(name="alice", mechanism=1, iterations=4096)])
             core.internal_append("before", 0, build_batch([(1, b"k", b"v", ())]))
             forbid_nothing(patch)
-            self.topic = topics.create_topic(core, METADATA_TOPIC, [[1]], {})
-            topics.create_topic(core, "after", [[1]], {})
+            self.topic = whole(topics.create_topic(core, METADATA_TOPIC, [[1]], {}))
+            whole(topics.create_topic(core, "after", [[1]], {}))
         self.after = core.cluster.topics["after"].id
 
     def forge(self, epoch: int) -> None:
@@ -128,7 +129,7 @@ class Past:
         log.close()
 
     def delete(self) -> None:
-        topics.delete_topic(self.broker.core, self.broker.core.cluster.topics[METADATA_TOPIC])
+        whole(topics.delete_topic(self.broker.core, self.broker.core.cluster.topics[METADATA_TOPIC]))
 
 
 def mended(path: Path) -> list[str]:
@@ -181,7 +182,7 @@ def test_what_a_client_may_have_written_as_well_is_left_out(tmp_path: Path, monk
         forbid_nothing(patch)
         past.broker.open()
         past.broker.core.commit([UserScramCredentialRecord(name="bob", mechanism=1, iterations=4096)])
-        topics.create_topic(past.broker.core, "late", [[1]] * 2, {})
+        whole(topics.create_topic(past.broker.core, "late", [[1]] * 2, {}))
         past.broker.core.internal_append("late", 1, build_batch([(1, b"k", b"late", ())]))
         past.broker.core.close()
     past.forge(epoch=1)
@@ -313,7 +314,7 @@ def test_mending_touches_no_folder_of_somebody_else_and_no_broker_at_work(tmp_pa
 def test_the_topic_of_the_past_in_another_directory_is_moved_aside(tmp_path: Path) -> None:
     paths = [str(tmp_path / "a"), str(tmp_path / "b")]
     core = open_core({}, data_dirs=paths, clock=ManualClock())
-    topics.create_topic(core, "t", [[1]], {})
+    whole(topics.create_topic(core, "t", [[1]], {}))
     topic_id = uuid.uuid4()
     core.commit(
         [

@@ -10,7 +10,7 @@ from collections import Counter
 
 from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
 from kafka_tools.broker_embedded.slices import Work
-from kafka_tools.broker_embedded.topics import add_partitions, check_assignment, check_total, place
+from kafka_tools.broker_embedded.topics import add_partitions, check_assignment, check_total, place, settled
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
@@ -30,14 +30,15 @@ def handle(call: Call) -> Work[CreatePartitionsResponse]:
         try:
             if times[name] > 1:
                 raise refuse(error_codes.INVALID_REQUEST, "Duplicate topic name.")
-            _grow(call, topic)
+            yield from settled(call.broker, name)
+            yield from _grow(call, topic)
         except BrokerError as error:
             result.error_code, result.error_message = error.code.code, error.broker_message
         results.append(result)
     return CreatePartitionsResponse(results=results)
 
 
-def _grow(call: Call, wanted: CreatePartitionsRequest.Topic) -> None:
+def _grow(call: Call, wanted: CreatePartitionsRequest.Topic) -> Work[None]:
     core = call.broker
     topic = core.cluster.topic(wanted.name)
     if not call.allowed("ALTER", "TOPIC", wanted.name):
@@ -68,4 +69,4 @@ def _grow(call: Call, wanted: CreatePartitionsRequest.Topic) -> None:
         check_assignment(core, [topic.partitions[0].replicas, *assignment])
     core.throttling.pay_mutations(call, added, strict_since=STRICT_MUTATIONS)
     if not call.request.validate_only:
-        add_partitions(core, topic, assignment)
+        yield from add_partitions(core, topic, assignment)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 from kafka_tools.broker_embedded.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.config_alter import validate_topic
@@ -27,6 +28,7 @@ from kafka_tools.broker_embedded.topics import (
     create_topic,
     new_id,
     place,
+    settled,
 )
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -59,7 +61,8 @@ def handle(call: Call) -> Work[CreateTopicsResponse]:
         try:
             if times[topic.name] > 1:
                 raise refuse(error_codes.INVALID_REQUEST, "Duplicate topic name.")
-            results.append(_create(call, topic, before))
+            yield from settled(call.broker, topic.name)
+            results.append((yield from _create(call, topic, before)))
         except BrokerError as error:
             results.append(Result(name=topic.name, error_code=error.code.code, error_message=error.broker_message))
     return CreateTopicsResponse(topics=results)
@@ -71,13 +74,13 @@ def _may_create(call: Call, name: str) -> bool:
 
 def _create(
     call: Call, topic: CreateTopicsRequest.CreatableTopic, before: Sequence[str]
-) -> CreateTopicsResponse.CreatableTopicResult:
+) -> Work[CreateTopicsResponse.CreatableTopicResult]:
     """Make one topic. ``before``: the topics that were there before the request, whose names it must not resemble."""
     core = call.broker
     check_not_the_brokers_own(topic.name)
     if not _may_create(call, topic.name):
         raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
-    check_new_name(core, topic.name, before)
+    check_new_name(core, topic.name, chain(before, core.cluster.changing_topics))
     configs = {config.name: config.value for config in topic.configs}
     validate_topic(core.configs, configs)
     texts = {name: value for name, value in configs.items() if value is not None}
@@ -93,7 +96,8 @@ def _create(
     if call.version >= 1 and call.request.validate_only:
         result.topic_id = new_id(core)  # no topic has it, but Kafka names one
     else:
-        result.topic_id = create_topic(core, topic.name, assignment, texts).id
+        made = yield from create_topic(core, topic.name, assignment, texts)
+        result.topic_id = made.id
     result.configs = [
         Result.CreatableTopicConfigs(
             name=entry.name,

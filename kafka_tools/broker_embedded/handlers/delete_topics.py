@@ -18,7 +18,7 @@ from kafka_tools.broker_embedded.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.cluster import Topic
 from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
 from kafka_tools.broker_embedded.slices import Work
-from kafka_tools.broker_embedded.topics import delete_topic
+from kafka_tools.broker_embedded.topics import delete_topic, settled
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsResponse
@@ -67,6 +67,9 @@ def _by_id(call: Call, ids: Counter[UUID], names: Counter[str]) -> Work[tuple[li
     twice: dict[str, UUID] = {}
     for topic_id, times in ids.items():
         yield
+        found = call.broker.cluster.topics_by_id.get(topic_id)
+        if found is not None:
+            yield from settled(call.broker, found.name)
         topic = call.broker.cluster.topics_by_id.get(topic_id)
         if times > 1:
             results.append(_refused(None, topic_id, "Duplicate topic id."))
@@ -79,7 +82,7 @@ def _by_id(call: Call, ids: Counter[UUID], names: Counter[str]) -> Work[tuple[li
         elif names[topic.name] == 1:
             twice[topic.name] = topic_id
         else:
-            results.append(_delete(call, topic))
+            results.append((yield from _delete(call, topic)))
     return results, twice
 
 
@@ -87,6 +90,7 @@ def _by_name(call: Call, names: Counter[str], twice: Mapping[str, UUID]) -> Work
     results = []
     for name, times in names.items():
         yield
+        yield from settled(call.broker, name)
         topic = call.broker.cluster.topic(name)
         if times > 1:
             results.append(_refused(name, ZERO_UUID, "Duplicate topic name."))
@@ -101,7 +105,7 @@ def _by_name(call: Call, names: Counter[str], twice: Mapping[str, UUID]) -> Work
         elif not _may(call, "DELETE", name):
             results.append(_refused(name, ZERO_UUID, _DENIED, error_codes.TOPIC_AUTHORIZATION_FAILED))
         else:
-            results.append(_delete(call, topic))
+            results.append((yield from _delete(call, topic)))
     return results
 
 
@@ -113,11 +117,11 @@ def _refused(name: str | None, topic_id: UUID, text: str, code: int = error_code
     return Result(name=name, topic_id=topic_id, error_code=code, error_message=text)
 
 
-def _delete(call: Call, topic: Topic) -> Result:
+def _delete(call: Call, topic: Topic) -> Work[Result]:
     result = Result(name=topic.name, topic_id=topic.id)
     try:
         call.broker.throttling.pay_mutations(call, len(topic.partitions), strict_since=STRICT_MUTATIONS)
-        delete_topic(call.broker, topic)
+        yield from delete_topic(call.broker, topic)
     except BrokerError as error:
         result.error_code, result.error_message = error.code.code, error.broker_message
     return result
