@@ -18,8 +18,12 @@ from kafka_tools.protocol.primitives import read_varint, read_varlong
 if TYPE_CHECKING:
     from kafka_tools.records.columns import Column
 
-COLUMNS_FROM = 40
-"""From this many records on columns are faster than the loop (measured: 25 µs and 0.2 µs a record beside 0.85 µs)."""
+COLUMNS_FROM = 128
+"""From this many records on columns are faster than the loop.
+
+Measured in a busy broker: 60 to 90 µs and 0.2 µs a record beside 0.85 µs. Alone, with all in the processor's caches,
+columns would begin with 25 µs.
+"""
 RUNS_FROM = 8
 """Fewer records of one shape are not worth looking at together (measured: 8 µs for each run)."""
 LONG_RUNS_FROM = 32
