@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COLUMNS_FROM = 128
 """From this many records on columns are faster than the loop.
 
-Measured in a busy broker: 60 to 90 µs and 0.2 µs a record beside 0.85 µs. Alone, with all in the processor's caches,
+Measured in a busy broker: 60 to 90 µs and 0.2 µs a record beside 0.65 µs. Alone, with all in the processor's caches,
 columns would begin with 25 µs.
 """
 RUNS_FROM = 8
@@ -153,43 +153,39 @@ def _offset_bytes() -> tuple[bytes, bytes]:
 
 
 def walk(body: bytes, count: int) -> Ordinary | None:
-    """``ordinary``, record by record. Numbers of one byte, and lengths of two, are decoded in place."""
-    position, end = 0, len(body)
-    least = most = None
+    """``ordinary``, record by record. Numbers of one byte, and lengths of two, are decoded in place or by tables."""
+    position = 0
     null_key = False
+    times = bytearray()
+    long_times: list[int] = []
+    note = times.append
+    short, long = _steps()
+    lows, highs = _offset_bytes()
     try:
         for number in range(count):
             size = body[position]
             if size < 0x80:
-                position += 1
-                stop = position + (size >> 1)
+                stop = position + short[size]
+                position += 2  # with the attributes, of which no bit has a meaning
             elif (high := body[position + 1]) < 0x80:
-                position += 2
-                stop = position + ((size & 0x7F | high << 7) >> 1)
+                stop = position + long[size][high]
+                position += 3
             else:
                 longer, position = read_varint(body, position)
                 stop = position + longer
-            if size & 1:
-                return None
-            delta = body[position + 1]  # behind the attributes, of which no bit has a meaning
+                position += 1
+            delta = body[position]
             if delta < 0x80:
-                position += 2
-                delta = (delta >> 1) ^ -(delta & 1)
+                note(delta)
+                position += 1
             else:
-                delta, position = read_varlong(body, position + 1)
-            if most is None or least is None:
-                least = most = delta
-            elif delta > most:
-                most = delta
-            elif delta < least:
-                least = delta
+                delta, position = read_varlong(body, position)
+                long_times.append(delta)
             if number < 64:
                 if body[position] != number << 1:
                     return None
                 position += 1
-            elif number < _TWO_BYTES and body[position + 1] < 0x80:
-                if body[position] & 0x7F | body[position + 1] << 7 != number << 1:
-                    return None
+            elif number < _TWO_BYTES and body[position] == lows[number] and body[position + 1] == highs[number]:
                 position += 2
             else:
                 delta, position = read_varint(body, position)
@@ -199,8 +195,8 @@ def walk(body: bytes, count: int) -> Ordinary | None:
             if size == 1:
                 null_key = True
                 position += 1
-            elif size < 0x80 and not size & 1:
-                position += 1 + (size >> 1)
+            elif size < 0x80:
+                position += short[size]
             else:
                 size, position = read_varint(body, position)
                 if size < 0:
@@ -208,23 +204,26 @@ def walk(body: bytes, count: int) -> Ordinary | None:
                 position += size
             size = body[position]
             if size < 0x80:
-                position += 1 + (size >> 1)
+                position += 1 if size == 1 else short[size]
             elif (high := body[position + 1]) < 0x80:
-                position += 2 + ((size & 0x7F | high << 7) >> 1)
+                position += long[size][high]
             else:
                 longer, position = read_varint(body, position)
+                if longer < 0:
+                    return None
                 position += longer
-            if size & 1 and size != 1:
-                return None
             if body[position]:
                 position = _behind_headers(body, position, stop)
             else:
                 position += 1
             if position != stop:
                 return None
-    except (IndexError, ValueError):
+    except (IndexError, ValueError):  # an index: beyond the body, or a length below zero
         return None
-    return None if position != end or most is None or least is None else Ordinary(least, most, null_key)
+    if position != len(body):
+        return None
+    deltas = [(delta >> 1) ^ -(delta & 1) for delta in set(times)] + long_times
+    return Ordinary(min(deltas), max(deltas), null_key)
 
 
 def _behind_headers(body: bytes, position: int, stop: int) -> int:
