@@ -15,6 +15,7 @@ import pytest
 from kafka_tools.broker_embedded.acls import AUTHORIZERS
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
@@ -262,3 +263,10 @@ def test_a_resource_type_that_nobody_knows_spoils_the_whole_request(broker: Disk
     answers = broker.call(DescribeConfigsRequest(resources=resources), 4).results
     assert [row.error_code for row in answers] == [codes.INVALID_REQUEST] * 2
     assert all(row.error_message.startswith(DEFAULT_TEXT) for row in answers)
+
+
+def test_reassignments_of_no_topic_are_answered_with_nothing_of_the_request(broker: DiskBroker) -> None:
+    request = AlterPartitionReassignmentsRequest(topics=[], allow_replication_factor_change=False)
+    answer = broker.call(request, 1)
+    assert (answer.error_code, answer.error_message, answer.responses) == (0, "", [])
+    assert answer.allow_replication_factor_change is True

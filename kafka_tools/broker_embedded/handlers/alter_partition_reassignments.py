@@ -1,5 +1,6 @@
 """AlterPartitionReassignments (45): move partitions to other brokers, or cancel a move (null replicas).
 
+- Without topics the answer is the plainest there is: no word of what was asked.
 - With one broker the only possible target is where a partition is: that is done at once.
 - Other targets are INVALID_REPLICA_ASSIGNMENT, a cancellation is NO_REASSIGNMENT_IN_PROGRESS.
 """
@@ -20,6 +21,8 @@ TopicResponse = AlterPartitionReassignmentsResponse.ReassignableTopicResponse
 
 def handle(call: Call) -> AlterPartitionReassignmentsResponse:
     request = call.request
+    if not request.topics:
+        return AlterPartitionReassignmentsResponse(error_message="")
     response = AlterPartitionReassignmentsResponse(
         error_message=None, allow_replication_factor_change=request.allow_replication_factor_change
     )
