@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.net.sasl.oauthbearer import OAuthBearerClient
 from kafka_tools.net.sasl.plain import PlainClient
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes as codes
@@ -55,6 +56,30 @@ def test_a_wrong_password_is_told_after_the_delay(client: WireClient, mechanism:
     assert log_in(client, mechanism) == codes.SASL_AUTHENTICATION_FAILED
     assert time.monotonic() - began_s >= DELAY_MS / 1000
     assert client.closed_by_broker
+
+
+def test_a_wrong_oauthbearer_token_is_told_at_once_and_its_login_fails_after_the_delay() -> None:
+    """The mechanism answers with its own error first (RFC 7628); what ends the login is the client's byte for that."""
+    jaas = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+    config = {
+        "sasl.enabled.mechanisms": "OAUTHBEARER",
+        "listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config": jaas,
+        "connection.failed.authentication.delay.ms": DELAY_MS,
+    }
+    wrong = OAuthBearerClient("not.a.token")
+    with (
+        EmbeddedBroker(listeners=[f"{LISTENER}://127.0.0.1:0"], config=config) as broker,
+        WireClient(address(broker, LISTENER)) as client,
+    ):
+        assert client.call(SaslHandshakeRequest(mechanism="OAUTHBEARER"), 1).error_code == 0
+        told = client.call(SaslAuthenticateRequest(auth_bytes=wrong.step(None)), 2)
+        assert (told.error_code, bytes(told.auth_bytes)) == (0, b'{"status":"invalid_token"}')
+        began_s = time.monotonic()
+        ended = client.call(SaslAuthenticateRequest(auth_bytes=wrong.step(bytes(told.auth_bytes))), 2)
+        assert ended.error_code == codes.SASL_AUTHENTICATION_FAILED
+        assert ended.error_message == '{"status":"invalid_token"}'
+        assert time.monotonic() - began_s >= DELAY_MS / 1000
+        assert client.closed_by_broker
 
 
 def test_bare_tokens_that_are_wrong_end_the_connection_after_the_delay(client: WireClient) -> None:

@@ -210,6 +210,19 @@ def test_a_client_that_speaks_no_tls_stops_nobody(folder: Folder, caplog: pytest
     assert "TLS handshake with" in caplog.text
 
 
+@pytest.mark.parametrize("limit", ["the broker's", "connections.max.idle.ms"])
+def test_who_does_not_finish_the_handshake_in_time_is_cut_off(
+    folder: Folder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    idle_ms = {"connections.max.idle.ms": "300"} if limit == "connections.max.idle.ms" else {}
+    if not idle_ms:
+        monkeypatch.setattr("kafka_tools.broker_embedded.listener._HANDSHAKE_S", 0.3)
+    with running(**folder.settings(), **idle_ms) as broker, WireClient(broker.bootstrap_servers) as silent:
+        silent._socket.settimeout(30)
+        assert silent.closed_by_broker
+    assert "TLS handshake with" in caplog.text
+
+
 @pytest.mark.parametrize("count", [1, 100])
 def test_requests_that_come_with_the_end_of_the_handshake_are_served(folder: Folder, count: int) -> None:
     """With TLS 1.3 a client may send them in the same packet."""
