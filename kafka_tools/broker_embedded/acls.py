@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.broker_embedded.authorization import CLUSTER_NAME, OPERATIONS
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.stored.cluster_metadata import AccessControlEntryRecord, RemoveAccessControlEntryRecord
@@ -190,11 +191,12 @@ class Acls:
             self._core.commit(list(new.values()))
         return results
 
-    def delete(self, filters: Iterable[Filter | BrokerError]) -> list[list[Entry] | BrokerError]:
+    def delete(self, filters: Iterable[Filter | BrokerError]) -> Work[list[list[Entry] | BrokerError]]:
         """Remove what the filters mean, all in one change; per filter the entries, or why it was refused."""
         results: list[list[Entry] | BrokerError] = []
         gone: set[Entry] = set()
         for wanted in filters:
+            yield  # each is compared with every entry
             found: list[Entry] | BrokerError = wanted if isinstance(wanted, BrokerError) else self.find(wanted)
             results.append(found)
             if isinstance(found, list):

@@ -7,6 +7,7 @@ stored key and the server key are made.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,9 +58,10 @@ class Credentials:
     def describe(self, users: Sequence[str]) -> list[tuple[str, dict[int, int] | BrokerError]]:
         """Per user, sorted by name, mechanism -> iterations, or why not; no users means all of them."""
         described: list[tuple[str, dict[int, int] | BrokerError]] = []
-        for user in sorted(set(users or self._by_user)):
+        times = Counter(users)
+        for user in sorted(times or self._by_user):
             known = self._by_user.get(user)
-            if users.count(user) > 1:
+            if times[user] > 1:
                 text = "Cannot describe SCRAM credentials for the same user twice in a single request: "
                 described.append((user, refuse(error_codes.DUPLICATE_RESOURCE, text + user)))
             elif known is None:

@@ -152,7 +152,9 @@ class Handler(NamedTuple):
     authorize: tuple[Resource, ...]
     handle: Callable[[Call], Any]
     in_slices: bool
-    """Whether ``handle`` is a generator (``slices``), and so may have much to do."""
+    """Whether ``handle`` is a generator (``slices``), and so may have much to do.
+
+    Not if it ends in one large change."""
 
 
 def refuse(code: int, message: str | None = None) -> BrokerError:
@@ -295,5 +297,6 @@ def load_handlers(release_versions: Mapping[int, tuple[int, int]] | None = None)
             low, high = max(low, release_low), min(high, release_high)
         if low <= high:
             authorize = tuple(Resource(*entry) for entry in module.AUTHORIZE)
-            table[api.key] = Handler(api, low, high, authorize, module.handle, isgeneratorfunction(module.handle))
+            in_slices = isgeneratorfunction(module.handle) and not getattr(module, "ONE_CHANGE", False)
+            table[api.key] = Handler(api, low, high, authorize, module.handle, in_slices)
     return table

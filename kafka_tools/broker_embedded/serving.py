@@ -25,8 +25,9 @@ log = logging.getLogger(__name__)
 _PRODUCE = 0
 MOST_ELEMENTS = 400_000
 """Elements of arrays in one request: one with more closes its connection, as one that is too long does."""
-MOST_ELEMENTS_AT_ONCE = 20_000
-"""The same for APIs whose handler does not work in slices: those that are asked about little."""
+MOST_ELEMENTS_AT_ONCE = 10_000
+"""The same for APIs whose handler does not work in slices: those that are asked about little,
+and those that commit all they are asked for in one change (``ONE_CHANGE``)."""
 
 
 class Served:

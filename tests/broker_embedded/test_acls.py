@@ -10,6 +10,7 @@ import pytest
 from kafka_tools.broker_embedded.acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, Entry, Filter
 from kafka_tools.broker_embedded.authorization import OPERATIONS
 from kafka_tools.broker_embedded.dispatch import Connection
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
@@ -106,7 +107,7 @@ def test_resources_without_entries_are_open_only_where_the_broker_says_so(tmp_pa
 
 def test_entries_survive_a_crash(broker: DiskBroker) -> None:
     broker.core.acls.create([entry("t"), entry("p", pattern_type=PREFIXED)])
-    broker.core.acls.delete([anything(resource_name="t")])
+    whole(broker.core.acls.delete([anything(resource_name="t")]))
     broker.restart(kill=True)
     assert broker.core.acls.find(anything()) == [entry("p", pattern_type=PREFIXED)]
     assert may(broker, "READ", "px")

@@ -13,6 +13,7 @@ import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded import fetch_sessions as sessions
+from kafka_tools.broker_embedded.acls import AUTHORIZERS
 from kafka_tools.broker_embedded.fetch_sessions import Asked, FetchSessions, Key
 from kafka_tools.broker_embedded.receiving import SMALL_BYTES, Receiver
 from kafka_tools.broker_embedded.request_memory import AnswerMemory, RequestMemory
@@ -23,8 +24,10 @@ from kafka_tools.errors import DecodeError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.frames import framed
 from kafka_tools.protocol.headers import encode_request
+from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
 from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
@@ -233,6 +236,28 @@ def test_others_are_served_between_the_slices_of_a_long_request(broker: Embedded
         answers = client.receive_response(listed(0), 5)[1].topics[0].partitions
         assert len(answers) == 60_000
         assert (answers[0].error_code, answers[1].error_code) == (0, codes.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def test_others_are_served_while_acls_are_compared_with_many_filters() -> None:
+    config = {"authorizer.class.name": AUTHORIZERS[0], "super.users": "User:ANONYMOUS"}
+    Creation, Filter = CreateAclsRequest.AclCreation, DeleteAclsRequest.Filter
+    rest: dict[str, Any] = {"principal": "User:a", "host": "*", "operation": 3, "permission_type": 3}
+    made = [Creation(resource_type=2, resource_name=f"t{number}", **rest) for number in range(1000)]
+    anybody: dict[str, Any] = {"principal_filter": None, "host_filter": None, "operation": 1, "permission_type": 1}
+    filters = [Filter(resource_type_filter=2, resource_name_filter=f"t{number}", **anybody) for number in range(4000)]
+    delete = DeleteAclsRequest(filters=filters)
+    with (
+        EmbeddedBroker(config=config) as broker,
+        WireClient(broker.bootstrap_servers) as client,
+        WireClient(broker.bootstrap_servers) as other,
+    ):
+        assert {each.error_code for each in client.call(CreateAclsRequest(creations=made), 3).results} == {0}
+        client.send(delete, 3)
+        wait_until(broker, lambda server: len(server.core.slices) == 1)
+        assert other.call(DescribeClusterRequest(), 0).error_code == 0
+        assert broker.call(lambda core: len(core.slices)) == 1, "the short one came first"
+        results = client.receive_response(delete, 3)[1].filter_results
+        assert [len(each.matching_acls) for each in results] == [1] * 1000 + [0] * 3000
 
 
 def test_a_long_request_of_a_client_that_has_gone_is_dropped(broker: EmbeddedBroker) -> None:

@@ -12,17 +12,19 @@ from typing import Any
 
 from kafka_tools.broker_embedded.acls import Filter, acls_of
 from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol.messages.delete_acls import DeleteAclsResponse
 
 VERSIONS = (0, 3)
 AUTHORIZE = (("ALTER", "CLUSTER"),)
+ONE_CHANGE = True
 
 Result = DeleteAclsResponse.FilterResult
 
 
-def handle(call: Call) -> DeleteAclsResponse:
-    found = acls_of(call).delete([_filter(item) for item in call.request.filters])
+def handle(call: Call) -> Work[DeleteAclsResponse]:
+    found = yield from acls_of(call).delete([_filter(item) for item in call.request.filters])
     return DeleteAclsResponse(filter_results=[_result(item) for item in found])
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kafka_tools.broker_embedded.coordinators.group_records import GROUPS_TOPIC
 from kafka_tools.broker_embedded.dispatch import Call, refuse, refused
 from kafka_tools.broker_embedded.error_texts import text_of
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorResponse
@@ -29,7 +30,7 @@ class Found(NamedTuple):
     port: int
 
 
-def handle(call: Call) -> FindCoordinatorResponse:
+def handle(call: Call) -> Work[FindCoordinatorResponse]:
     request = call.request
     key_type = request.key_type if call.version >= 1 else GROUP
     if key_type not in (GROUP, TRANSACTION, SHARE):
@@ -39,6 +40,7 @@ def handle(call: Call) -> FindCoordinatorResponse:
         return FindCoordinatorResponse(error_message="NONE", **found._asdict())
     response = FindCoordinatorResponse()
     for key in request.coordinator_keys:
+        yield
         try:
             coordinator = response.Coordinator(key=key, **_find(call, key_type, key)._asdict())
         except BrokerError as error:
