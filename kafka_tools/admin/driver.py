@@ -45,29 +45,6 @@ NO_GRACE: Mapping[Any, float] = MappingProxyType({})
 UNREACHABLE_TRIES = 3
 """Attempts at a node whose keys no other node can answer for."""
 
-_UNKNOWN = (error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
-_MOVED = (
-    error_codes.NOT_CONTROLLER,
-    error_codes.NOT_COORDINATOR,
-    error_codes.COORDINATOR_NOT_AVAILABLE,
-    error_codes.NOT_LEADER_OR_FOLLOWER,
-    error_codes.LEADER_NOT_AVAILABLE,
-    error_codes.FENCED_LEADER_EPOCH,
-    error_codes.UNKNOWN_LEADER_EPOCH,
-    error_codes.KAFKA_STORAGE_ERROR,
-    error_codes.REPLICA_NOT_AVAILABLE,
-    *_UNKNOWN,
-)
-"""Errors after which the key's node is looked up again."""
-_NOT_DONE = (
-    error_codes.NOT_CONTROLLER,
-    error_codes.THROTTLING_QUOTA_EXCEEDED,
-    error_codes.NOT_COORDINATOR,
-    error_codes.COORDINATOR_NOT_AVAILABLE,
-    error_codes.COORDINATOR_LOAD_IN_PROGRESS,
-    error_codes.CONCURRENT_TRANSACTIONS,
-)
-"""Errors that say that a change was not begun."""
 _MAY_BE_DONE = "it may have been done all the same, or be done shortly: look before trying again"
 
 
@@ -106,7 +83,7 @@ class Progress(Generic[K, V]):
         wanted = retry_on_quota_violation or code != error_codes.THROTTLING_QUOTA_EXCEEDED
         hint = _MAY_BE_DONE if code == error_codes.REQUEST_TIMED_OUT else None
         error = broker_error(code, message or None, hint=hint)
-        (self.again if wanted and code in _NOT_DONE else self.failed)[key] = error
+        (self.again if wanted and error.code.not_begun else self.failed)[key] = error
 
     def keep_only(self, keys: Iterable[K]) -> None:
         """Forget what a broker told of keys that it was not asked about."""
@@ -317,12 +294,12 @@ class _Run(Generic[K, V]):
         """Try keys again. ``grace_s``: how long a key's reason is worth waiting for, where that is known."""
         retries = self._cluster.exchange.config.number("retries")
         for key, reason in reasons.items():
-            code = reason.code.code if isinstance(reason, BrokerError) else None
-            limit_s = grace_s.get(key, UNKNOWN_GRACE_S if code in _UNKNOWN else None)
+            code = reason.code if isinstance(reason, BrokerError) else None
+            limit_s = grace_s.get(key, UNKNOWN_GRACE_S if code is not None and code.topic_not_found else None)
             if self._tries.get(key, 0) > retries or self._in_vain(key, limit_s):
                 self._fail(key, reason)
                 continue
-            if code is None or code in _MOVED:
+            if code is None or code.node_is_stale:
                 self._nodes.pop(key, None)
                 self._cluster.metadata.request_update()
             self._open[key] = reason

@@ -17,15 +17,18 @@ from kafka_tools.net.connection import NodeVersions
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.rights import name_what_is_missing
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE, CoordinatorType
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.values import Node, TopicPartition
 
 K = TypeVar("K", bound=Hashable)
 
-GROUP, TRANSACTION, SHARE = 0, 1, 2
-"""Key types of FindCoordinator."""
-_KEY_TYPE_VERSIONS = {GROUP: 0, TRANSACTION: 1, SHARE: 6}
-_STATE_TOPICS = {GROUP: "__consumer_offsets", TRANSACTION: "__transaction_state", SHARE: "__share_group_state"}
+_KEY_TYPE_VERSIONS = {CoordinatorType.GROUP: 0, CoordinatorType.TRANSACTION: 1, CoordinatorType.SHARE: 6}
+_STATE_TOPICS = {
+    CoordinatorType.GROUP: CONSUMER_OFFSETS,
+    CoordinatorType.TRANSACTION: TRANSACTION_STATE,
+    CoordinatorType.SHARE: SHARE_GROUP_STATE,
+}
 """Key type -> the topic whose partitions' leaders are the coordinators."""
 
 NEW_PARTITION_GRACE_S = 0.3
@@ -184,7 +187,7 @@ class Coordinator:
     def is_patient(self, key: str) -> bool:
         return True
 
-    def __init__(self, key_type: int = GROUP) -> None:
+    def __init__(self, key_type: int = CoordinatorType.GROUP) -> None:
         self._key_type = key_type
 
     def find(self, cluster: Cluster, keys: Sequence[str], deadline: Deadline) -> Found[str]:

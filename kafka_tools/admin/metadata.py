@@ -14,6 +14,7 @@ from kafka_tools.errors import KafkaToolsError, NetworkError
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.freshness import Freshness
+from kafka_tools.protocol.enums import EndpointType
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.values import Node
 
@@ -124,7 +125,7 @@ class ClusterMetadata:
     def _ask_controllers(self, node: Node, deadline: Deadline) -> None:
         from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
 
-        response = self._exchange.call(node, DescribeClusterRequest(endpoint_type=CONTROLLERS), deadline)
+        response = self._exchange.call(node, DescribeClusterRequest(endpoint_type=EndpointType.CONTROLLER), deadline)
         error = error_of(response.error_code, response.error_message)
         if error is not None:
             raise error
@@ -139,7 +140,3 @@ class ClusterMetadata:
                 continue  # the caller reports why the bootstrap servers could not be used
             return node
         return None
-
-
-BROKERS, CONTROLLERS = 1, 2
-"""Endpoint types of DescribeCluster (KIP-919)."""

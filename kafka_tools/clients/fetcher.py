@@ -197,7 +197,7 @@ class Fetcher:
             max_wait_ms=self._settings.fetch_max_wait_ms,
             min_bytes=self._settings.fetch_min_bytes,
             max_bytes=self._settings.fetch_max_bytes,
-            isolation_level=1 if self._settings.read_committed else 0,
+            isolation_level=self._settings.isolation_level,
             topics=list(topics.values()),
             rack_id=self._settings.client_rack,
         )

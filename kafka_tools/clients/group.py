@@ -17,6 +17,7 @@ from kafka_tools.clock import Clock
 from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError
 from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CoordinatorType
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest
 from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
@@ -28,16 +29,9 @@ if TYPE_CHECKING:
     from kafka_tools.net.connection import NodeVersions, Pending
 
 CHANNEL = "group"
-GROUP_KEY_TYPE = 0
 OFFSETS_BY_NAME_VERSION = 9
 """Newest OffsetCommit and OffsetFetch that name topics instead of giving ids."""
 
-_COORDINATOR_MOVED = (
-    error_codes.COORDINATOR_NOT_AVAILABLE,
-    error_codes.NOT_COORDINATOR,
-    error_codes.REQUEST_TIMED_OUT,
-)
-_FENCED = (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION, error_codes.REBALANCE_IN_PROGRESS)
 _ALSO_RETRIABLE = (error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.COORDINATOR_LOAD_IN_PROGRESS)
 _COMMIT_HINT = (
     "the partitions were given to another member meanwhile: poll more often, or raise max.poll.interval.ms or "
@@ -121,8 +115,8 @@ class GroupClient:
 
     def _find_request(self, versions: NodeVersions) -> FindCoordinatorRequest:
         if versions.newest(FindCoordinatorRequest) >= 4:
-            return FindCoordinatorRequest(key_type=GROUP_KEY_TYPE, coordinator_keys=[self.group_id])
-        return FindCoordinatorRequest(key=self.group_id, key_type=GROUP_KEY_TYPE)
+            return FindCoordinatorRequest(key_type=CoordinatorType.GROUP, coordinator_keys=[self.group_id])
+        return FindCoordinatorRequest(key=self.group_id, key_type=CoordinatorType.GROUP)
 
     def _on_coordinator(self, pending: Pending) -> None:
         self._look_up_at_s = self._clock.monotonic_s() + self._settings.retry_backoff_ms / 1000
@@ -237,10 +231,10 @@ class GroupClient:
 
     def _refused(self, code: int, what: str) -> BrokerError:
         row = error_codes.error(code)
-        if code in _COORDINATOR_MOVED:
+        if row.coordinator_moved or code == error_codes.REQUEST_TIMED_OUT:
             self._lose_coordinator(None)
         hint = None
-        if code in _FENCED:
+        if row.member_unknown or code == error_codes.REBALANCE_IN_PROGRESS:
             hint = _COMMIT_HINT
             if self.membership is not None:
                 self.membership.fence(code)

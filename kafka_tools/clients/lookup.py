@@ -72,7 +72,7 @@ class OffsetLookup:
         timeout_s = self._settings.request_timeout_ms / 1000
         request = ListOffsetsRequest(
             replica_id=-1,
-            isolation_level=1 if self._settings.read_committed else 0,
+            isolation_level=self._settings.isolation_level,
             topics=list(topics.values()),
             timeout_ms=self._settings.request_timeout_ms,
         )

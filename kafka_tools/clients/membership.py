@@ -32,8 +32,6 @@ GroupResponse: TypeAlias = JoinGroupResponse | SyncGroupResponse | HeartbeatResp
 PROTOCOL_TYPE = "consumer"
 NO_GENERATION = -1
 
-_MOVED = (error_codes.COORDINATOR_NOT_AVAILABLE, error_codes.NOT_COORDINATOR)
-
 
 class State(enum.Enum):
     """Where the member stands. Only STABLE members have partitions."""
@@ -171,7 +169,7 @@ class Membership:
 
     def fence(self, code: int) -> None:
         """A commit was refused because the group moved on: what the code says about the membership is taken over."""
-        if code in (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION):
+        if error_codes.error(code).member_unknown:
             self._forget_generation(keep_member_id=code == error_codes.ILLEGAL_GENERATION)
         elif code == error_codes.REBALANCE_IN_PROGRESS:
             self.request_rejoin("the group is rebalancing")
@@ -234,7 +232,7 @@ class Membership:
         self.state = State.UNJOINED
         if code == error_codes.MEMBER_ID_REQUIRED:
             self.member_id = response.member_id
-        elif code in (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION):
+        elif error_codes.error(code).member_unknown:
             self._forget_generation(keep_member_id=False)
         elif code == error_codes.REBALANCE_IN_PROGRESS:
             pass  # at once again, as Java does
@@ -273,7 +271,7 @@ class Membership:
         code = response.error_code
         if code != error_codes.NONE:
             self.state = State.UNJOINED
-            if code in (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION):
+            if error_codes.error(code).member_unknown:
                 self._forget_generation(keep_member_id=code == error_codes.ILLEGAL_GENERATION)
             elif code != error_codes.REBALANCE_IN_PROGRESS:
                 self._retry_or_raise(code, now_s)
@@ -299,7 +297,7 @@ class Membership:
             return
         if code == error_codes.REBALANCE_IN_PROGRESS:
             self.request_rejoin("the group is rebalancing")
-        elif code in (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION):
+        elif error_codes.error(code).member_unknown:
             self._forget_generation(keep_member_id=code == error_codes.ILLEGAL_GENERATION)
         else:
             self._retry_or_raise(code, now_s)
@@ -308,7 +306,7 @@ class Membership:
         row = error_codes.error(code)
         if not row.retriable:
             raise BrokerError(row, f"{with_right(row.text, 'JoinGroup', code)} (group '{self.group_id}')")
-        if code in _MOVED:
+        if row.coordinator_moved:
             self.coordinator_lost = True
         self._back_off(now_s)
 

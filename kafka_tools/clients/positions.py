@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kafka_tools.errors import InputError
+from kafka_tools.protocol.enums import OffsetSpec
 from kafka_tools.values import TopicPartition
 
-EARLIEST = -2
-LATEST = -1
+EARLIEST, LATEST = OffsetSpec.EARLIEST, OffsetSpec.LATEST
 """Timestamps of ListOffsets that mean the log start and the log end."""
 
 

@@ -12,12 +12,12 @@ from typing import NamedTuple, TypeVar
 
 from kafka_tools.errors import ConfigError
 from kafka_tools.net.config import ClientConfig
+from kafka_tools.protocol.enums import CODECS, IsolationLevel
 
 T = TypeVar("T")
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 DEFAULT_ASSIGNORS = ("range", "roundrobin")
 MAX_IN_FLIGHT_IDEMPOTENT = 5
 """Brokers remember this many batches per producer and partition."""
@@ -110,6 +110,11 @@ class ConsumerSettings(NamedTuple):
     request_timeout_ms: int = 30_000
     default_api_timeout_ms: int = 60_000
     metadata_max_age_ms: int = 300_000
+
+    @property
+    def isolation_level(self) -> int:
+        """As requests give it."""
+        return IsolationLevel.READ_COMMITTED if self.read_committed else IsolationLevel.READ_UNCOMMITTED
 
     @classmethod
     def load(cls, config: ClientConfig) -> ConsumerSettings:

@@ -18,6 +18,7 @@ from kafka_tools.net import session as stages
 from kafka_tools.net.session import Answer, ClientSession, InFlight, VersionRange, pick_version
 from kafka_tools.net.throttle import client_must_wait_ms
 from kafka_tools.net.transport import SocketTransport
+from kafka_tools.protocol import registry
 from kafka_tools.protocol.schema import Request, Response
 from kafka_tools.values import Node
 
@@ -44,8 +45,7 @@ MIN_RENEWAL_S = 1.0
 _CLOSED_IN_SASL = "brokers before 2.0 close the connection when the login is wrong: check sasl.jaas.config"
 
 
-DESCRIBE_QUORUM = 55
-"""API key of DescribeQuorum."""
+DESCRIBE_QUORUM = registry.key_of("describe_quorum")
 
 
 class ClosedAtFirstRequest(Disconnected):

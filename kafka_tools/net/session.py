@@ -23,7 +23,8 @@ CONNECTED, VERSIONS, SASL, READY = "connected", "versions", "SASL", "ready"
 """The stages of a connection, as messages name them."""
 
 SOFTWARE_NAME = "kafka-tools"
-PRODUCE, METADATA, API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, VOTE = 0, 3, 18, 17, 36, 52
+PRODUCE, METADATA, VOTE = registry.key_of("produce"), registry.key_of("metadata"), registry.key_of("vote")
+SASL_HANDSHAKE = registry.key_of("sasl_handshake")
 
 VersionRange = tuple[int, int]
 
@@ -227,7 +228,7 @@ class ClientSession:
         if response.error_code == error_codes.UNSUPPORTED_VERSION and self._asked_version > 0:
             # Brokers since 2.4 tell their range in this answer, older ones send nothing: v0 is always understood.
             theirs = {item.api_key: item.max_version for item in response.api_keys}
-            offered = theirs.get(API_VERSIONS, 0)
+            offered = theirs.get(ApiVersionsRequest.API_KEY, 0)
             self._ask_versions(min(offered, self._asked_version - 1) if offered > 0 else 0)
             return
         if response.error_code != error_codes.NONE:

@@ -18,6 +18,33 @@ class ErrorCode(NamedTuple):
     retriable: bool
     refresh_metadata: bool
     text: str
+    families: frozenset[str] = frozenset()
+    """What the code has in common with others beyond Kafka's own flags: the properties below."""
+
+    @property
+    def topic_not_found(self) -> bool:
+        """The node that was asked knows no such topic, partition or topic id; it may still be on its way there."""
+        return _TOPIC in self.families
+
+    @property
+    def coordinator_moved(self) -> bool:
+        """Another node is the coordinator now, or none is yet: it is looked up again."""
+        return _COORDINATOR in self.families
+
+    @property
+    def node_is_stale(self) -> bool:
+        """What is known of the node that answers for the key is old: it is looked up again."""
+        return self.refresh_metadata or self.coordinator_moved or _STALE in self.families
+
+    @property
+    def not_begun(self) -> bool:
+        """A change that is answered so was not begun: it may be asked for once more."""
+        return _NOT_BEGUN in self.families
+
+    @property
+    def member_unknown(self) -> bool:
+        """The group no longer has this member, or not in this generation: it joins anew."""
+        return _MEMBER in self.families
 
     def __str__(self) -> str:
         return self.name
@@ -313,9 +340,26 @@ NOT_LEADER_FOR_PARTITION = NOT_LEADER_OR_FOLLOWER
 """The name until Kafka 2.5."""
 
 
+_TOPIC, _COORDINATOR, _STALE, _NOT_BEGUN, _MEMBER = "topic", "coordinator", "stale", "not begun", "member"
+_FAMILIES: dict[int, frozenset[str]] = {
+    UNKNOWN_TOPIC_OR_PARTITION: frozenset({_TOPIC}),
+    UNKNOWN_TOPIC_ID: frozenset({_TOPIC}),
+    COORDINATOR_NOT_AVAILABLE: frozenset({_COORDINATOR, _NOT_BEGUN}),
+    NOT_COORDINATOR: frozenset({_COORDINATOR, _NOT_BEGUN}),
+    COORDINATOR_LOAD_IN_PROGRESS: frozenset({_NOT_BEGUN}),
+    CONCURRENT_TRANSACTIONS: frozenset({_NOT_BEGUN}),
+    THROTTLING_QUOTA_EXCEEDED: frozenset({_NOT_BEGUN}),
+    NOT_CONTROLLER: frozenset({_STALE, _NOT_BEGUN}),
+    UNKNOWN_LEADER_EPOCH: frozenset({_STALE}),
+    UNKNOWN_MEMBER_ID: frozenset({_MEMBER}),
+    ILLEGAL_GENERATION: frozenset({_MEMBER}),
+}
+"""Code -> the columns that only a few rows have."""
+
+
 @cache
 def _by_code() -> dict[int, ErrorCode]:
-    return {row[0]: ErrorCode(*row) for row in _ROWS}
+    return {row[0]: ErrorCode(*row, families=_FAMILIES.get(row[0], frozenset())) for row in _ROWS}
 
 
 @cache

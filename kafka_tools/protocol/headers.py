@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from kafka_tools.protocol import registry
 from kafka_tools.protocol.codec import decode_prefix, encode_into, refuse_left_over
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.protocol.schema import ApiMessage, Request, Response, Stored, int16, int32, string
 
 R = TypeVar("R", bound=Response)
 
-API_VERSIONS = 18
-CONTROLLED_SHUTDOWN = 7
+API_VERSIONS, CONTROLLED_SHUTDOWN = registry.key_of("api_versions"), registry.key_of("controlled_shutdown")
 
 
 class RequestHeader(Stored, versions="0-2", flexible="2+"):
@@ -66,8 +66,6 @@ def decode_request_header(buffer: Buffer) -> tuple[RequestHeader, int]:
     Key and version, read first, tell the header's version. For a key or version that no definition
     knows the v1 header is read, which holds all that an error reply needs. Raises DecodeError.
     """
-    from kafka_tools.protocol import registry
-
     start, _ = decode_prefix(RequestHeader, 0, buffer)
     row = registry.find_row(start.request_api_key)
     version = start.request_api_version

@@ -74,6 +74,11 @@ def row_by_stem(stem: str) -> Row:
     return row
 
 
+def key_of(stem: str) -> int:
+    """The key of an API by its stem; UnsupportedVersion for an unknown one."""
+    return row_by_stem(stem).key
+
+
 def api(key_or_stem: int | str) -> Api:
     """The API's messages, imported on demand; UnsupportedVersion for an unknown key or stem."""
     row = row_by_key(key_or_stem) if isinstance(key_or_stem, int) else row_by_stem(key_or_stem)

@@ -13,6 +13,7 @@ from time import perf_counter_ns
 from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
+from kafka_tools.protocol.enums import Codec
 from kafka_tools.records.batches import LEAST_LENGTH, BatchView, batches
 from kafka_tools.records.build import BatchBuilder
 from kafka_tools.records.record import Record
@@ -23,7 +24,6 @@ Now = Callable[[], int]
 CHUNK_BYTES = 128 * 1024
 """So many bytes of the log are converted at a time, and one batch at least."""
 
-_ZSTD = 4
 _PREFIX_BYTES = 12  # offset and length, what the filler at the end of a fetch must have at least
 
 
@@ -70,7 +70,7 @@ def down_convert(
             parts.append(view.raw())
             memory_bytes += view.size_bytes
             continue
-        if view.codec == _ZSTD:
+        if view.codec == Codec.ZSTD:
             raise UnsupportedCodec("Down-conversion of zstandard-compressed batches is not supported")
         keep_all = view.is_compressed
         records = [record for record in view.records() if keep_all or record.offset >= first_offset]

@@ -5,10 +5,8 @@ Names of types, operations and permissions are Kafka's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kafka_tools.admin.calls.permissions import OPERATIONS
 from kafka_tools.admin.driver import ALL, Call, Progress
 from kafka_tools.admin.lookups import AnyNode
 from kafka_tools.admin.outcomes import Outcome
@@ -16,21 +14,9 @@ from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol.enums import AclOperation, AclPermission, AclResourceType, PatternType, Words
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
-
-RESOURCE_TYPES = {
-    "ANY": 1,
-    "TOPIC": 2,
-    "GROUP": 3,
-    "CLUSTER": 4,
-    "TRANSACTIONAL_ID": 5,
-    "DELEGATION_TOKEN": 6,
-    "USER": 7,
-}
-PATTERN_TYPES = {"ANY": 1, "MATCH": 2, "LITERAL": 3, "PREFIXED": 4}
-PERMISSIONS = {"ANY": 1, "DENY": 2, "ALLOW": 3}
-CLUSTER_NAME = "kafka-cluster"
 
 
 class AclBinding(NamedTuple):
@@ -60,45 +46,42 @@ class AclFilter(NamedTuple):
     permission: str = "ANY"
 
 
-def id_of(table: Mapping[str, int], word: str, what: str) -> int:
+def id_of(family: type[Words], word: str, what: str) -> int:
     """The wire's number of a word; InputError with the words that there are."""
-    found = table.get(word.upper().replace("-", "_"))
+    words = family.known()
+    found = words.get(word.upper().replace("-", "_"))
     if found is None:
-        raise InputError(f"'{word}' is no {what} of an ACL: {', '.join(table)}")
+        raise InputError(f"'{word}' is no {what} of an ACL: {', '.join(words)}")
     return found
 
 
-def _word(table: Mapping[str, int], id: int) -> str:
-    return next((word for word, number in table.items() if number == id), "UNKNOWN")
-
-
 def _filter_fields(pattern: AclFilter, versions: NodeVersions, request: type[Request]) -> dict[str, Any]:
-    kind = id_of(PATTERN_TYPES, pattern.pattern_type, "pattern type")
+    kind = id_of(PatternType, pattern.pattern_type, "pattern type")
     if not versions.has(request, 1):
-        if kind not in (PATTERN_TYPES["ANY"], PATTERN_TYPES["LITERAL"]):
+        if kind not in (PatternType.ANY, PatternType.LITERAL):
             raise versions.too_old(request, 1, f"the pattern type {pattern.pattern_type}")
         # Before 2.0 every pattern is literal.
-        kind = PATTERN_TYPES["LITERAL"]
+        kind = PatternType.LITERAL
     return {
-        "resource_type_filter": id_of(RESOURCE_TYPES, pattern.resource_type, "resource type"),
+        "resource_type_filter": id_of(AclResourceType, pattern.resource_type, "resource type"),
         "resource_name_filter": pattern.resource_name,
         "pattern_type_filter": kind,
         "principal_filter": pattern.principal,
         "host_filter": pattern.host,
-        "operation": id_of(OPERATIONS, pattern.operation, "operation"),
-        "permission_type": id_of(PERMISSIONS, pattern.permission, "permission"),
+        "operation": id_of(AclOperation, pattern.operation, "operation"),
+        "permission_type": id_of(AclPermission, pattern.permission, "permission"),
     }
 
 
 def _binding(resource: Any, acl: Any) -> AclBinding:
     return AclBinding(
-        _word(RESOURCE_TYPES, resource.resource_type),
+        AclResourceType.word(resource.resource_type),
         resource.resource_name,
-        _word(PATTERN_TYPES, resource.pattern_type),
+        PatternType.word(resource.pattern_type),
         acl.principal,
         acl.host,
-        _word(OPERATIONS, acl.operation),
-        _word(PERMISSIONS, acl.permission_type),
+        AclOperation.word(acl.operation),
+        AclPermission.word(acl.permission_type),
     )
 
 
@@ -140,18 +123,18 @@ class CreateAcls(Call[AclBinding, None]):
 
         creations = []
         for key in keys:
-            kind = id_of(PATTERN_TYPES, key.pattern_type, "pattern type")
-            if kind == PATTERN_TYPES["PREFIXED"]:
+            kind = id_of(PatternType, key.pattern_type, "pattern type")
+            if kind == PatternType.PREFIXED:
                 versions.require(CreateAclsRequest, 1, "a prefixed pattern")
             creations.append(
                 CreateAclsRequest.AclCreation(
-                    resource_type=id_of(RESOURCE_TYPES, key.resource_type, "resource type"),
+                    resource_type=id_of(AclResourceType, key.resource_type, "resource type"),
                     resource_name=key.resource_name,
                     resource_pattern_type=kind,
                     principal=key.principal,
                     host=key.host,
-                    operation=id_of(OPERATIONS, key.operation, "operation"),
-                    permission_type=id_of(PERMISSIONS, key.permission, "permission"),
+                    operation=id_of(AclOperation, key.operation, "operation"),
+                    permission_type=id_of(AclPermission, key.permission, "permission"),
                 )
             )
         return CreateAclsRequest(creations=creations)

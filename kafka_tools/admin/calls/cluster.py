@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.driver import ALL, Call, Progress
 from kafka_tools.admin.lookups import AnyNode, Itself
-from kafka_tools.admin.metadata import BROKERS, CONTROLLERS
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import ConnectFailed
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.net.session import VersionRange
+from kafka_tools.protocol.enums import EndpointType
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.protocol.schema import Request
@@ -64,7 +64,7 @@ class DescribeCluster(Call[str, ClusterDescription]):
             return MetadataRequest(topics=[], include_cluster_authorized_operations=self._operations)
         if self._controllers:
             versions.require(DescribeClusterRequest, 1, "describing controllers")
-        kind = CONTROLLERS if self._controllers else BROKERS
+        kind = EndpointType.CONTROLLER if self._controllers else EndpointType.BROKER
         return DescribeClusterRequest(
             endpoint_type=kind,
             include_fenced_brokers=self._fenced,

@@ -17,38 +17,19 @@ from kafka_tools.errors import InputError, KafkaToolsError, UnsupportedVersion
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import ConfigOperation, ConfigResourceType, ConfigSource, ConfigType
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
-TYPE_IDS = {"topic": 2, "broker": 4, "broker-logger": 8, "client-metrics": 16, "group": 32}
+TYPE_IDS = {name.lower().replace("_", "-"): number for name, number in ConfigResourceType.known().items()}
 TYPE_NAMES = {id: name for name, id in TYPE_IDS.items()}
 
-DEFAULT_CONFIG = "DEFAULT_CONFIG"
-SOURCES = {
-    0: "UNKNOWN",
-    1: "DYNAMIC_TOPIC_CONFIG",
-    2: "DYNAMIC_BROKER_CONFIG",
-    3: "DYNAMIC_DEFAULT_BROKER_CONFIG",
-    4: "STATIC_BROKER_CONFIG",
-    5: DEFAULT_CONFIG,
-    6: "DYNAMIC_BROKER_LOGGER_CONFIG",
-    7: "DYNAMIC_CLIENT_METRICS_CONFIG",
-    8: "DYNAMIC_GROUP_CONFIG",
-}
-"""ConfigSource of the wire -> Kafka's name."""
-CONFIG_TYPES = {
-    0: "UNKNOWN",
-    1: "BOOLEAN",
-    2: "STRING",
-    3: "INT",
-    4: "SHORT",
-    5: "LONG",
-    6: "DOUBLE",
-    7: "LIST",
-    8: "CLASS",
-    9: "PASSWORD",
-}
-OPERATIONS = {"set": 0, "delete": 1, "append": 2, "subtract": 3}
+TOPIC_CONFIG = ConfigSource.word(ConfigSource.DYNAMIC_TOPIC_CONFIG)
+BROKER_CONFIG = ConfigSource.word(ConfigSource.DYNAMIC_BROKER_CONFIG)
+BROKERS_DEFAULT = ConfigSource.word(ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
+STATIC_CONFIG = ConfigSource.word(ConfigSource.STATIC_BROKER_CONFIG)
+DEFAULT_CONFIG = ConfigSource.word(ConfigSource.DEFAULT_CONFIG)
+OPERATIONS = {name.lower(): number for name, number in ConfigOperation.numbers.items()}
 
 
 class ConfigResource(NamedTuple):
@@ -212,21 +193,21 @@ class DescribeConfigs(Call[ConfigResource, list[ConfigEntry]]):
 def _entry(config: Any, version: int, resource: ConfigResource) -> ConfigEntry:
     if version == 0:
         # Brokers of 0.11 and 1.0 say only whether it is the default.
-        source = DEFAULT_CONFIG if config.is_default else _OWN_SOURCE.get(resource.type, SOURCES[0])
+        source = DEFAULT_CONFIG if config.is_default else _OWN_SOURCE.get(resource.type, "UNKNOWN")
     else:
-        source = SOURCES.get(config.config_source, f"UNKNOWN_SOURCE_{config.config_source}")
+        source = ConfigSource.words.get(config.config_source, f"UNKNOWN_SOURCE_{config.config_source}")
     synonyms = tuple(
-        ConfigSynonym(item.name, item.value, SOURCES.get(item.source, f"UNKNOWN_SOURCE_{item.source}"))
+        ConfigSynonym(item.name, item.value, ConfigSource.words.get(item.source, f"UNKNOWN_SOURCE_{item.source}"))
         for item in config.synonyms
     )
-    kind = CONFIG_TYPES.get(config.config_type, CONFIG_TYPES[0]) if version >= 3 else None
+    kind = ConfigType.word(config.config_type) if version >= 3 else None
     documentation = config.documentation if version >= 3 else None
     return ConfigEntry(
         config.name, config.value, source, config.is_sensitive, config.read_only, synonyms, kind, documentation
     )
 
 
-_OWN_SOURCE = {"topic": SOURCES[1], "broker": SOURCES[4]}
+_OWN_SOURCE = {"topic": TOPIC_CONFIG, "broker": STATIC_CONFIG}
 
 
 class IncrementalAlterConfigs(Call[ConfigResource, None]):
@@ -383,7 +364,7 @@ def append_what_is_missing(
 
 def own_source(resource: ConfigResource) -> str:
     """Where the settings of this very topic or broker come from, as ConfigSource names it."""
-    return {"topic": SOURCES[1], "broker": SOURCES[2] if resource.name else SOURCES[3]}[resource.type]
+    return {"topic": TOPIC_CONFIG, "broker": BROKER_CONFIG if resource.name else BROKERS_DEFAULT}[resource.type]
 
 
 def _list_now(entry: ConfigEntry | None, own: str) -> str | None:

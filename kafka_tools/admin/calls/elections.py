@@ -13,10 +13,11 @@ from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import ElectionType
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
-PREFERRED, UNCLEAN = 0, 1
+PREFERRED, UNCLEAN = ElectionType.PREFERRED, ElectionType.UNCLEAN
 Elected = Outcomes[TopicPartition, None]
 
 

@@ -12,11 +12,13 @@ from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import FeatureUpgradeType
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
-UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
+UPGRADE = FeatureUpgradeType.UPGRADE
+SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = FeatureUpgradeType.SAFE_DOWNGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE
 
 
 class Features(NamedTuple):

@@ -17,6 +17,7 @@ from kafka_tools.errors import WireError
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import GroupState
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
@@ -141,7 +142,7 @@ class DescribeClassicGroups(Call[str, GroupDescription]):
         self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, GroupDescription]
     ) -> None:
         for item in response.groups:
-            if item.error_code == error_codes.NONE and item.group_state == "Dead" and not item.members:
+            if item.error_code == error_codes.NONE and item.group_state == GroupState.DEAD and not item.members:
                 # What brokers before 3.8 say of a group that does not exist.
                 progress.failed[item.group_id] = not_found(item.group_id)
             elif item.error_code == error_codes.GROUP_ID_NOT_FOUND:

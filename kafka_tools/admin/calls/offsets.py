@@ -14,11 +14,13 @@ from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import OffsetSpec
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
-LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
-EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -4, -5, -6
+LATEST, EARLIEST, MAX_TIMESTAMP = OffsetSpec.LATEST, OffsetSpec.EARLIEST, OffsetSpec.MAX_TIMESTAMP
+EARLIEST_LOCAL, LATEST_TIERED = OffsetSpec.EARLIEST_LOCAL, OffsetSpec.LATEST_TIERED
+EARLIEST_PENDING_UPLOAD = OffsetSpec.EARLIEST_PENDING_UPLOAD
 """What may stand in place of a timestamp (ms since the epoch) in ``list_offsets``."""
 _NEEDS = {
     MAX_TIMESTAMP: (7, "the offset of the largest timestamp"),
@@ -26,7 +28,7 @@ _NEEDS = {
     LATEST_TIERED: (9, "the latest tiered offset"),
     EARLIEST_PENDING_UPLOAD: (11, "the earliest offset to be uploaded"),
 }
-READ_UNCOMMITTED, READ_COMMITTED = 0, 1
+_COORDINATOR_BUSY = (error_codes.COORDINATOR_LOAD_IN_PROGRESS, error_codes.REBALANCE_IN_PROGRESS)
 NAMES_UP_TO = 9
 """The newest version of OffsetFetch and OffsetCommit that names topics; later ones want ids."""
 
@@ -260,16 +262,9 @@ def take_partitions(
     found: dict[TopicPartition, Outcome[None]] = {}
     for topic in topics:
         for item in topic.partitions:
-            if item.error_code in _COORDINATOR_ERRORS:
+            row = error_codes.error(item.error_code)
+            if row.coordinator_moved or row.code in _COORDINATOR_BUSY:
                 progress.again[group_id] = broker_error(item.error_code)
                 return
             found[TopicPartition(topic.name, item.partition_index)] = Outcome(None, error_of(item.error_code))
     progress.completed[group_id] = answered(wanted, found, node)
-
-
-_COORDINATOR_ERRORS = (
-    error_codes.COORDINATOR_LOAD_IN_PROGRESS,
-    error_codes.COORDINATOR_NOT_AVAILABLE,
-    error_codes.NOT_COORDINATOR,
-    error_codes.REBALANCE_IN_PROGRESS,
-)

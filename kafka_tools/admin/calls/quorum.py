@@ -12,10 +12,9 @@ from kafka_tools.admin.lookups import AnyNode, Controller
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
-
-METADATA_TOPIC = "__cluster_metadata"
 
 
 class QuorumReplica(NamedTuple):
@@ -62,7 +61,7 @@ class DescribeQuorum(Call[str, QuorumDescription]):
         versions.require(DescribeQuorumRequest, 0, "describing the metadata quorum", hint)
         Topic = DescribeQuorumRequest.TopicData
         partition = Topic.PartitionData(partition_index=0)
-        return DescribeQuorumRequest(topics=[Topic(topic_name=METADATA_TOPIC, partitions=[partition])])
+        return DescribeQuorumRequest(topics=[Topic(topic_name=CLUSTER_METADATA, partitions=[partition])])
 
     def interpret(
         self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, QuorumDescription]
@@ -73,7 +72,7 @@ class DescribeQuorum(Call[str, QuorumDescription]):
             return
         for topic in response.topics:
             for item in topic.partitions:
-                if topic.topic_name == METADATA_TOPIC and item.partition_index == 0:
+                if topic.topic_name == CLUSTER_METADATA and item.partition_index == 0:
                     description = QuorumDescription(
                         item.leader_id,
                         item.leader_epoch,

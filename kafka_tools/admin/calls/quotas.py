@@ -17,12 +17,13 @@ from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
+from kafka_tools.protocol.enums import QuotaMatch
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 _ORDER = {USER: 0, CLIENT_ID: 1, IP: 2}
-EXACT, DEFAULT, ANY = 0, 1, 2
+EXACT, DEFAULT, ANY = QuotaMatch.EXACT, QuotaMatch.DEFAULT, QuotaMatch.SPECIFIED
 
 IN_ZOOKEEPER = "before Kafka 2.6 quotas are kept in ZooKeeper: give --zookeeper HOST:PORT"
 

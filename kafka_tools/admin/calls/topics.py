@@ -183,7 +183,7 @@ def take_topic(
     progress: Progress[TopicKey, TopicDescription],
 ) -> None:
     """One described topic, or its error; a topic that does not exist is not waited for."""
-    if topic.error_code in (error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID):
+    if error_codes.error(topic.error_code).topic_not_found:
         progress.failed[key] = broker_error(topic.error_code, not_found(key))
         return
     error = error_of(topic.error_code)
@@ -328,7 +328,7 @@ class DeleteTopics(Call[TopicKey, None]):
     ) -> None:
         for item in response.responses:
             key = item.topic_id if item.topic_id != ZERO_UUID and item.topic_id in keys else item.name
-            unknown = item.error_code in (error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
+            unknown = error_codes.error(item.error_code).topic_not_found
             text = not_found(key) if unknown else item.error_message
             progress.settle(key, item.error_code, text, None, self._retry_quota)
 

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.driver import Call, KeysRefused, Progress
-from kafka_tools.admin.lookups import TRANSACTION, Coordinator, GivenNode, Itself, Lookup, PartitionLeader
+from kafka_tools.admin.lookups import Coordinator, GivenNode, Itself, Lookup, PartitionLeader
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CoordinatorType
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
@@ -106,7 +107,7 @@ class DescribeTransactions(Call[str, TransactionDescription]):
     name = "describe transactions"
 
     def __init__(self) -> None:
-        self.lookup = Coordinator(TRANSACTION)
+        self.lookup = Coordinator(CoordinatorType.TRANSACTION)
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -224,7 +225,7 @@ class FenceProducers(Call[str, tuple[int, int]]):
     per_request = 1
 
     def __init__(self) -> None:
-        self.lookup = Coordinator(TRANSACTION)
+        self.lookup = Coordinator(CoordinatorType.TRANSACTION)
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest

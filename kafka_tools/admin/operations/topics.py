@@ -126,9 +126,10 @@ class TopicOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, ListedOffset]:
         """Partition -> timestamp in ms, or a constant of ``calls.offsets`` (LATEST, EARLIEST, ...)."""
-        from kafka_tools.admin.calls.offsets import READ_COMMITTED, READ_UNCOMMITTED, ListOffsets
+        from kafka_tools.admin.calls.offsets import ListOffsets
+        from kafka_tools.protocol.enums import IsolationLevel
 
-        call = ListOffsets(specs, READ_COMMITTED if read_committed else READ_UNCOMMITTED)
+        call = ListOffsets(specs, IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED)
         return self.run(call, specs, timeout_s, deadline)
 
     # reassignments and elections

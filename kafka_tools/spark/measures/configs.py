@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.protocol.codec import decode_prefix
-from kafka_tools.protocol.enums import CLUSTER_METADATA
+from kafka_tools.protocol.enums import CLUSTER_METADATA, ConfigResourceType
 from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.segment import Segment
 
 METADATA_DIR = f"{CLUSTER_METADATA}-0"
-_TOPIC, _BROKER = 2, 4
 
 
 class Configs(NamedTuple):
@@ -100,9 +99,9 @@ def _apply(value: bytes, found: Configs) -> None:
         record, _ = decode_prefix(ConfigRecord, version, value, position)
     except (KafkaToolsError, ValueError, IndexError):
         return
-    if record.resource_type == _TOPIC:
+    if record.resource_type == ConfigResourceType.TOPIC:
         configs = found.topics.setdefault(record.resource_name, {})
-    elif record.resource_type == _BROKER and record.resource_name == "":
+    elif record.resource_type == ConfigResourceType.BROKER and record.resource_name == "":
         configs = found.defaults
     else:
         return
