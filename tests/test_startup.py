@@ -71,7 +71,8 @@ def test_help_imports_nothing_heavy_and_none_of_the_library(name: str) -> None:
     assert len(modules) <= HELP_CEILING
     ours = [module for module in modules if module.startswith("kafka_tools.")]
     allowed = ("kafka_tools._lazy", "kafka_tools.cli", "kafka_tools.commands", "kafka_tools.errors")
-    assert [module for module in ours if not module.startswith(allowed)] == []
+    words = ("kafka_tools.protocol", "kafka_tools.protocol.enums")  # what options may be set to, in plain constants
+    assert [module for module in ours if not module.startswith(allowed) and module not in words] == []
 
 
 def test_root_help_and_completion_import_no_command() -> None:

@@ -12,11 +12,12 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafka_tools.broker_embedded.authorization import CLUSTER_NAME, OPERATIONS
+from kafka_tools.broker_embedded.authorization import OPERATIONS
 from kafka_tools.broker_embedded.dispatch import Call, refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CLUSTER_NAME, AclOperation, AclPermission, AclResourceType, PatternType
 from kafka_tools.protocol.stored.cluster_metadata import AccessControlEntryRecord, RemoveAccessControlEntryRecord
 
 if TYPE_CHECKING:
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-RESOURCE_TYPES = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5, "DELEGATION_TOKEN": 6, "USER": 7}
-UNKNOWN, ANY, MATCH, LITERAL, PREFIXED = 0, 1, 2, 3, 4
+RESOURCE_TYPES = {name: number for name, number in AclResourceType.known().items() if name != "ANY"}
+UNKNOWN, ANY, MATCH = PatternType.UNKNOWN, PatternType.ANY, PatternType.MATCH
+LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
 """Pattern types; UNKNOWN and ANY are the same for every other field of a filter too."""
-DENY, ALLOW = 2, 3
-ALL = 2
+DENY, ALLOW = AclPermission.DENY, AclPermission.ALLOW
+ALL = AclOperation.ALL
 """The operation that stands for every other."""
 AUTHORIZERS = (
     "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

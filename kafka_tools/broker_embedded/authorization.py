@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafka_tools.protocol.enums import CLUSTER_NAME, OPERATIONS_NOT_ASKED, AclOperation
+
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.dispatch import Call
 
-OPERATIONS = {
-    "READ": 3, "WRITE": 4, "CREATE": 5, "DELETE": 6, "ALTER": 7, "DESCRIBE": 8, "CLUSTER_ACTION": 9,
-    "DESCRIBE_CONFIGS": 10, "ALTER_CONFIGS": 11, "IDEMPOTENT_WRITE": 12, "CREATE_TOKENS": 13, "DESCRIBE_TOKENS": 14,
-    "TWO_PHASE_COMMIT": 15,
-}  # fmt: skip
+OPERATIONS = {name: number for name, number in AclOperation.known().items() if name not in ("ANY", "ALL")}
 
 SUPPORTED = {
     "TOPIC": ("READ", "WRITE", "CREATE", "DESCRIBE", "DELETE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"),
@@ -27,9 +25,7 @@ SUPPORTED = {
     "USER": ("CREATE_TOKENS", "DESCRIBE_TOKENS"),
 }  # fmt: skip
 
-CLUSTER_NAME = "kafka-cluster"
-
-NOT_ASKED = -(2**31)
+NOT_ASKED = OPERATIONS_NOT_ASKED
 """What the field holds when the request did not ask for it."""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from kafka_tools.broker_embedded.config_alter import APPEND, DELETE, SET, SUBTRACT, Change
 from kafka_tools.broker_embedded.dispatch import refuse
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import ConfigOperation
 
 ROOT = "root"
 
@@ -53,7 +54,7 @@ def alter_loggers(node_name: str, resource: str, changes: Sequence[Change], *, v
 
 def _check(change: Change, known: dict[str, str]) -> None:
     if change.operation in (APPEND, SUBTRACT):
-        operation = "APPEND" if change.operation == APPEND else "SUBTRACT"
+        operation = ConfigOperation.word(change.operation)
         text = f"{operation} operation is not allowed for the BROKER_LOGGER resource"
         raise refuse(error_codes.INVALID_REQUEST, text)
     if change.name not in known:

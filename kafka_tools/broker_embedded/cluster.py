@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
+from kafka_tools.protocol.enums import CLUSTER_METADATA, INTERNAL_TOPICS
 from kafka_tools.protocol.stored.cluster_metadata import (
     PartitionChangeRecord,
     PartitionRecord,
@@ -20,9 +21,8 @@ from kafka_tools.values import Node
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
 
-METADATA_TOPIC = "__cluster_metadata"
+METADATA_TOPIC = CLUSTER_METADATA
 """The log of the cluster's own state (KIP-595): no topic, and no client makes one of this name."""
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
 class PartitionInfo:

@@ -25,12 +25,13 @@ from kafka_tools.config_definitions.broker_names import broker_row, listener_bas
 from kafka_tools.config_definitions.values import Value, check, default_of, to_text
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import ConfigOperation
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
 
-SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
+SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
+APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
 """Operations on the wire (``AlterConfigOp.OpType``, KIP-339)."""
 
-_OPERATION = ("SET", "DELETE", "APPEND", "SUBTRACT")
 _FIXED_WHILE_RUNNING = ("listeners", "listener.security.protocol.map")
 MIN_ISR = "min.insync.replicas"
 _CLEANER_THREADS, _CLEANER_BUFFER = "log.cleaner.threads", "log.cleaner.dedupe.buffer.size"
@@ -161,10 +162,10 @@ def _applied(resource_type: int, change: Change, current: str | None) -> str | N
         if row is None:
             raise _bad_config(f"Unknown config name: {change.name}")
         if row[0] != "LIST":
-            verb = _OPERATION[change.operation].lower()
+            verb = ConfigOperation.word(change.operation).lower()
             raise _bad_config(f"Config value {verb} is not allowed for config key: {change.name}")
     elif row is None or row[0] != "LIST" or resource_type == CLIENT_METRICS:
-        operation = _OPERATION[change.operation]
+        operation = ConfigOperation.word(change.operation)
         raise _bad_config(f"Can't {operation} to key {change.name} because its type is not LIST.")
     if current is None:
         assert row is not None

@@ -18,7 +18,8 @@ from kafka_tools.broker_embedded.config_store import (
 )
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row, broker_synonyms
-from kafka_tools.config_definitions.values import SENSITIVE_TYPE, Value, default_of, parse, to_text, wire_type
+from kafka_tools.config_definitions.values import SENSITIVE_TYPE, Value, default_of, parse, to_text
+from kafka_tools.protocol.enums import ConfigType
 
 TOPIC_SOURCE, DYNAMIC_BROKER, DYNAMIC_DEFAULT, STATIC, DEFAULT = 1, 2, 3, 4, 5
 CLIENT_METRICS_SOURCE, GROUP_SOURCE = 7, 8
@@ -118,7 +119,7 @@ def _with_overrides(
         if name in given:
             synonyms.insert(0, Synonym(name, value, source))
         shown_source = synonyms[0].source if synonyms else DEFAULT
-        entries.append(Entry(name, value, shown_source, False, False, wire_type(row[0]), synonyms))
+        entries.append(Entry(name, value, shown_source, False, False, ConfigType.numbers[row[0]], synonyms))
     return entries
 
 
@@ -149,7 +150,9 @@ def _broker_entry(store: ConfigStore, name: str) -> Entry:
     source = synonyms[0].source if synonyms else DEFAULT
     value = None if sensitive else to_text(store.broker.get(name))
     read_only = name not in PER_BROKER and name not in CLUSTER_WIDE
-    return Entry(name, value, source, read_only, sensitive, wire_type(row[0] if row else None), synonyms)
+    return Entry(
+        name, value, source, read_only, sensitive, ConfigType.numbers[row[0]] if row else ConfigType.UNKNOWN, synonyms
+    )
 
 
 def _broker_chain(store: ConfigStore, name: str) -> list[Synonym]:

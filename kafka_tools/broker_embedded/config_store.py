@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.config_definitions.broker_names import broker_row, broker_synonyms, listener_base
 from kafka_tools.config_definitions.values import Value, check, default_of, parse
+from kafka_tools.protocol.enums import ConfigResourceType, ConfigSource
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, RemoveTopicRecord, TopicRecord
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
 
-TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+TOPIC, BROKER, BROKER_LOGGER = ConfigResourceType.TOPIC, ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER
+CLIENT_METRICS, GROUP = ConfigResourceType.CLIENT_METRICS, ConfigResourceType.GROUP
 """Resource types on the wire (``ConfigResource.Type``)."""
 
-STATIC_SOURCE = 4
+STATIC_SOURCE = ConfigSource.STATIC_BROKER_CONFIG
 """DescribeConfigs' number for server.properties; ``ConfigStore.broker_layers`` tells what holds above it."""
 
 _UNIT_MS = {"hours": 3_600_000, "minutes": 60_000, "ms": 1}

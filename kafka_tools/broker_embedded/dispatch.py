@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-API_VERSIONS_KEY = 18
-BEFORE_LOGIN = frozenset({API_VERSIONS_KEY, 17, 36})
+API_VERSIONS_KEY = registry.key_of("api_versions")
+BEFORE_LOGIN = frozenset({API_VERSIONS_KEY, registry.key_of("sasl_handshake"), registry.key_of("sasl_authenticate")})
 """What a connection may send before its SASL login is done: ApiVersions, SaslHandshake, SaslAuthenticate."""
 
 _PLAIN_BYTES = 8 * 1024

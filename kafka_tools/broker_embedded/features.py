@@ -17,6 +17,7 @@ from kafka_tools.broker_embedded.config_alter import MIN_ISR
 from kafka_tools.broker_embedded.config_store import BROKER
 from kafka_tools.broker_embedded.dispatch import refuse
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import FeatureUpgradeType
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, FeatureLevelRecord
 
@@ -37,7 +38,7 @@ SUPPORTED = {
 }
 """Feature -> lowest and highest level, those of Kafka 4.3.1 (metadata.version 30 is 4.3-IV0)."""
 
-UPGRADE, UNSAFE_DOWNGRADE = 1, 3
+UPGRADE, UNSAFE_DOWNGRADE = FeatureUpgradeType.UPGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE
 """Types of an update on the wire; between them is the safe downgrade."""
 
 

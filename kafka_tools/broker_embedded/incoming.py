@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCodec
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CODECS, Codec
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch, set_times
@@ -24,8 +25,6 @@ from kafka_tools.values import TopicPartition
 
 _NEVER_MS = 2**63 - 1
 _INT64 = 1 << 63
-_CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-_ZSTD = 4
 _BODY_BYTES = 2 * 1024 * 1024
 _LARGEST_BODY_BYTES = 32 * 1024 * 1024
 """What a batch may hold once decompressed: ordinary ones, and any. Producers fill batches of ``batch.size`` and
@@ -125,7 +124,7 @@ def _batches(data: Buffer, version: int) -> list[BatchView]:
         raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} must have a whole record batch per partition.")
     if first.magic != 2:
         raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} carries batches of magic 2 only.")
-    if first.codec >= len(_CODECS) or (first.codec == _ZSTD and version < 7):
+    if first.codec >= len(CODECS) or (first.codec == Codec.ZSTD and version < 7):
         raise Refused(
             error_codes.UNSUPPORTED_COMPRESSION_TYPE,
             f"Produce requests with version {version} do not support compression type {first.codec}.",
@@ -145,7 +144,7 @@ def _check_whole(view: BatchView, limits: Limits, partition: TopicPartition) -> 
     _check_size(view.size_bytes, limits, partition)
     if not view.crc_ok():
         raise Refused(error_codes.CORRUPT_MESSAGE, "The CRC of the record batch does not match its contents.")
-    if view.codec >= len(_CODECS):
+    if view.codec >= len(CODECS):
         raise Refused(error_codes.UNSUPPORTED_COMPRESSION_TYPE, f"There is no compression type {view.codec} in Kafka.")
 
 
@@ -179,7 +178,7 @@ def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicP
     body = view.body(limit_bytes=limits.body_bytes)
     found = ordinary(body, view.record_count)
     codec = _stored_codec(view.codec, limits)
-    other_codec = codec != _CODECS[view.codec]
+    other_codec = codec != CODECS[view.codec]
     base = view.base_timestamp
     wrong: list[tuple[int, str]] = []
     if found is None or not -_INT64 <= base + found.least <= base + found.most < _INT64:
@@ -343,7 +342,7 @@ def _int64(value: int) -> int:
 
 
 def _stored_codec(codec: int, limits: Limits) -> str:
-    came_as = _CODECS[codec]
+    came_as = CODECS[codec]
     if limits.codec == "producer":
         return came_as
     return "none" if limits.codec == "uncompressed" else limits.codec

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.broker_embedded.dispatch import refuse
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import QuotaMatch
 from kafka_tools.protocol.stored.cluster_metadata import ClientQuotaRecord
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Operation(NamedTuple):
 
 
 class Component(NamedTuple):
-    """One part of a filter. ``match_type`` 0: exactly ``match``; 1: the default entity; 2: any of the type."""
+    """One part of a filter. ``match_type`` is a QuotaMatch; ``match`` the name for EXACT."""
 
     entity_type: str
     match_type: int
@@ -67,7 +68,7 @@ class Quotas:
         any_of: set[str] = set()
         for component in components:
             _check_component(component, exact.keys() | any_of)
-            if component.match_type == 2:
+            if component.match_type == QuotaMatch.SPECIFIED:
                 any_of.add(component.entity_type)
             else:
                 exact[component.entity_type] = component.match
@@ -160,13 +161,13 @@ def _check_component(component: Component, seen: set[str]) -> None:
         raise _bad_request(f"Entity type {entity_type} cannot appear more than once in the filter.")
     if entity_type not in (USER, CLIENT_ID, IP):
         raise refuse(error_codes.UNSUPPORTED_VERSION, f"Unsupported entity type {entity_type}")
-    if match_type == 0 and match is None:
+    if match_type == QuotaMatch.EXACT and match is None:
         raise _bad_request("Request specified MATCH_TYPE_EXACT, but set match string to null.")
-    if match_type == 1 and match is not None:
+    if match_type == QuotaMatch.DEFAULT and match is not None:
         raise _bad_request("Request specified MATCH_TYPE_DEFAULT, but also specified a match string.")
-    if match_type == 2 and match is not None:
+    if match_type == QuotaMatch.SPECIFIED and match is not None:
         raise _bad_request("Request specified MATCH_TYPE_SPECIFIED, but also specified a match string.")
-    if match_type not in (0, 1, 2):
+    if match_type not in QuotaMatch.words:
         raise _bad_request(f"Unknown match type {match_type}")
 
 

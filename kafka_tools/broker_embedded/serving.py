@@ -11,7 +11,7 @@ from kafka_tools.broker_embedded.purgatory import Parked
 from kafka_tools.broker_embedded.sending import Payload, encode_with_files
 from kafka_tools.broker_embedded.slices import Elsewhere, Sliced, Work
 from kafka_tools.errors import EncodeError, WireError
-from kafka_tools.protocol import error_codes
+from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode_counted
 from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.headers import encode_response
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_PRODUCE = 0
+_PRODUCE = registry.key_of("produce")
 MOST_ELEMENTS = 400_000
 """Elements of arrays in one request: one with more closes its connection, as one that is too long does."""
 MOST_ELEMENTS_AT_ONCE = 10_000

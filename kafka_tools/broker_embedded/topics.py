@@ -13,11 +13,12 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.cluster import INTERNAL_TOPICS, METADATA_TOPIC, Topic
+from kafka_tools.broker_embedded.cluster import METADATA_TOPIC, Topic
 from kafka_tools.broker_embedded.dispatch import refuse
 from kafka_tools.broker_embedded.slices import BEHIND, Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import (
     ConfigRecord,
@@ -38,8 +39,8 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 TOPIC_RESOURCE = 2
 """``ConfigResource.Type.TOPIC`` in a ConfigRecord."""
 SYSTEM_CONFIGS = {
-    "__consumer_offsets": {"cleanup.policy": "compact", "compression.type": "producer"},
-    "__transaction_state": {
+    CONSUMER_OFFSETS: {"cleanup.policy": "compact", "compression.type": "producer"},
+    TRANSACTION_STATE: {
         "cleanup.policy": "compact",
         "compression.type": "uncompressed",
         "min.insync.replicas": "1",
@@ -222,7 +223,7 @@ def auto_create(core: Core, name: str) -> Work[Topic]:
     broker = core.configs.broker
     check_new_name(core, name, core.cluster.topics)
     if name in INTERNAL_TOPICS:
-        kind = {"__consumer_offsets": "offsets.topic", "__transaction_state": "transaction.state.log"}.get(
+        kind = {CONSUMER_OFFSETS: "offsets.topic", TRANSACTION_STATE: "transaction.state.log"}.get(
             name, "share.coordinator.state.topic"
         )
         partitions = broker.integer(f"{kind}.num.partitions")

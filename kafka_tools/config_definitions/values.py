@@ -16,7 +16,6 @@ Value = int | float | bool | str | list[str] | None
 
 SENSITIVE_TYPE = "PASSWORD"
 
-_WIRE_TYPES = ("UNKNOWN", "BOOLEAN", "STRING", "INT", "SHORT", "LONG", "DOUBLE", "LIST", "CLASS", "PASSWORD")
 _BOUNDS = {"SHORT": 1 << 15, "INT": 1 << 31, "LONG": 1 << 63}
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DOUBLE = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)")
@@ -27,11 +26,6 @@ _REPLICAS = re.compile(r"\d+:\d+")
 _DURATION = re.compile(r"P(?=.)(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d{1,9})?S)?)?", re.IGNORECASE)
 REPLICA_LIST = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
 _OFFSET_RESET = "[latest, earliest, by_duration:PnDTnHnMn.nS]"
-
-
-def wire_type(kind: str | None) -> int:
-    """The type's number in DescribeConfigs (``DescribeConfigsResponse.ConfigType``); None is unknown, 0."""
-    return 0 if kind is None else _WIRE_TYPES.index(kind)
 
 
 def parse(name: str, kind: str, text: str) -> Value:

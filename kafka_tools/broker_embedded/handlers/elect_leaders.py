@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import ElectionType
 from kafka_tools.protocol.messages.elect_leaders import ElectLeadersResponse
 
 VERSIONS = (0, 2)
 AUTHORIZE = (("ALTER", "CLUSTER"),)
-
-PREFERRED, UNCLEAN = 0, 1
 
 TopicResult = ElectLeadersResponse.ReplicaElectionResult
 
@@ -22,7 +21,7 @@ TopicResult = ElectLeadersResponse.ReplicaElectionResult
 def handle(call: Call) -> ElectLeadersResponse:
     check_timeout(call.request.timeout_ms)
     request, cluster = call.request, call.broker.cluster
-    if call.version >= 1 and request.election_type not in (PREFERRED, UNCLEAN):
+    if call.version >= 1 and request.election_type not in ElectionType.words:
         raise refuse(error_codes.INVALID_REQUEST, f"Unknown election type {request.election_type}")
     response = ElectLeadersResponse()
     if request.topic_partitions is None:

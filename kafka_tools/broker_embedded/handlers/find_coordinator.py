@@ -14,12 +14,11 @@ from kafka_tools.broker_embedded.error_texts import text_of
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CoordinatorType
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorResponse
 
 VERSIONS = (0, 6)
 AUTHORIZE = (("DESCRIBE", "GROUP"),)
-
-GROUP, TRANSACTION, SHARE = 0, 1, 2
 
 
 class Found(NamedTuple):
@@ -32,8 +31,8 @@ class Found(NamedTuple):
 
 def handle(call: Call) -> Work[FindCoordinatorResponse]:
     request = call.request
-    key_type = request.key_type if call.version >= 1 else GROUP
-    if key_type not in (GROUP, TRANSACTION, SHARE):
+    key_type = request.key_type if call.version >= 1 else CoordinatorType.GROUP
+    if key_type not in CoordinatorType.words:
         raise refused(error_codes.INVALID_REQUEST)
     if call.version < 4:
         found = _find(call, key_type, request.key)
@@ -52,10 +51,10 @@ def handle(call: Call) -> Work[FindCoordinatorResponse]:
 
 
 def _find(call: Call, key_type: int, key: str) -> Found:
-    if key_type == TRANSACTION:
+    if key_type == CoordinatorType.TRANSACTION:
         # The one code that ends every client's wait: to librdkafka, INVALID_REQUEST is a reason to ask for ever.
         raise refuse(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker does not serve transactions")
-    if key_type == SHARE:
+    if key_type == CoordinatorType.SHARE:
         raise refuse(error_codes.INVALID_REQUEST, "this broker does not serve share groups")
     if not call.allowed("DESCRIBE", "GROUP", key):
         code = error_codes.GROUP_AUTHORIZATION_FAILED

@@ -16,6 +16,7 @@ from kafka_tools.broker_embedded.partitions import Partition
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import OffsetSpec
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 
 VERSIONS = (0, 11)
@@ -23,8 +24,14 @@ AUTHORIZE = (("DESCRIBE", "TOPIC"),)
 
 log = logging.getLogger(__name__)
 
-LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
-_SINCE = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+_SINCE = {
+    OffsetSpec.LATEST: 0,
+    OffsetSpec.EARLIEST: 0,
+    OffsetSpec.MAX_TIMESTAMP: 7,
+    OffsetSpec.EARLIEST_LOCAL: 8,
+    OffsetSpec.LATEST_TIERED: 9,
+    OffsetSpec.EARLIEST_PENDING_UPLOAD: 11,
+}
 _NEVER = 1 << 15
 
 Answer = ListOffsetsResponse.TopicResponse.PartitionResponse
@@ -89,17 +96,17 @@ def _find(
         return
     opened, timestamp = partition.log, wanted.timestamp
     end = partition.end_for(call.request.isolation_level)
-    if timestamp == LATEST:
+    if timestamp == OffsetSpec.LATEST:
         answer.offset, answer.leader_epoch = end, _epoch(call, opened.epochs.latest)
-    elif timestamp in (EARLIEST, EARLIEST_LOCAL):
+    elif timestamp in (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL):
         answer.offset = opened.log_start_offset
         answer.leader_epoch = _epoch(call, opened.epochs.epoch_at(opened.log_start_offset))
-    elif timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+    elif timestamp in (OffsetSpec.LATEST_TIERED, OffsetSpec.EARLIEST_PENDING_UPLOAD):
         return  # nothing is tiered: offset -1
     else:
         found = (
             opened.max_timestamp_record()
-            if timestamp == MAX_TIMESTAMP
+            if timestamp == OffsetSpec.MAX_TIMESTAMP
             else opened.offset_for_timestamp(timestamp, limit_offset=end)
         )
         if found is not None:
@@ -115,9 +122,9 @@ def _segment_offsets(partition: Partition, timestamp: int, count: int) -> list[i
     """As ``fetchOffsetsBefore`` of Kafka 0.8: where segments begin, and the log end, newest first."""
     opened = partition.log
     starts = [max(segment.base_offset, opened.log_start_offset) for segment in opened.segments]
-    if timestamp == LATEST:
+    if timestamp == OffsetSpec.LATEST:
         offsets = [*starts, opened.log_end_offset]
-    elif timestamp == EARLIEST:
+    elif timestamp == OffsetSpec.EARLIEST:
         offsets = [opened.log_start_offset]
     else:
         offsets = [

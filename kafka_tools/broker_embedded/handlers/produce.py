@@ -64,7 +64,7 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
             answer = (yield from _append(call, topic, data)) if topic is not None else _error(data.index, unknown)
             if answer.error_code == error_codes.KAFKA_STORAGE_ERROR and call.version < 4:
                 answer.error_code = error_codes.NOT_LEADER_OR_FOLLOWER  # what clients knew before v4
-            failed = failed or answer.error_code != 0
+            failed = failed or answer.error_code != error_codes.NONE
             answers.append(answer)
         response.responses.append(
             TopicResponse(name=topic_data.name, topic_id=topic_data.topic_id, partition_responses=answers)

@@ -24,6 +24,5 @@ def handle(call: Call) -> SaslHandshakeResponse:
     known = login.choose(call.request.mechanism, bare_tokens=call.version == 0)
     if not known:
         call.connection.login_failed = call.connection.close_after_reply = True
-    return SaslHandshakeResponse(
-        error_code=0 if known else error_codes.UNSUPPORTED_SASL_MECHANISM, mechanisms=list(login.security.mechanisms)
-    )
+    code = error_codes.NONE if known else error_codes.UNSUPPORTED_SASL_MECHANISM
+    return SaslHandshakeResponse(error_code=code, mechanisms=list(login.security.mechanisms))

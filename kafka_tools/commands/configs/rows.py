@@ -22,6 +22,7 @@ from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target, t
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
 from kafka_tools.output import kafka_text
 from kafka_tools.output.rows import ItemError, Row, Rows
+from kafka_tools.protocol.enums import ConfigSource
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.configs import ConfigChange, ConfigEntry
@@ -31,14 +32,14 @@ if TYPE_CHECKING:
 
 KIND = "configs"
 DYNAMIC_SOURCES = {
-    "topics": "DYNAMIC_TOPIC_CONFIG",
-    "brokers": "DYNAMIC_BROKER_CONFIG",
-    "broker-loggers": "DYNAMIC_BROKER_LOGGER_CONFIG",
-    "client-metrics": "DYNAMIC_CLIENT_METRICS_CONFIG",
-    "groups": "DYNAMIC_GROUP_CONFIG",
+    "topics": ConfigSource.word(ConfigSource.DYNAMIC_TOPIC_CONFIG),
+    "brokers": ConfigSource.word(ConfigSource.DYNAMIC_BROKER_CONFIG),
+    "broker-loggers": ConfigSource.word(ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG),
+    "client-metrics": ConfigSource.word(ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG),
+    "groups": ConfigSource.word(ConfigSource.DYNAMIC_GROUP_CONFIG),
 }
-DEFAULT_CONFIG = "DEFAULT_CONFIG"
-DYNAMIC_DEFAULT_BROKER = "DYNAMIC_DEFAULT_BROKER_CONFIG"
+DEFAULT_CONFIG = ConfigSource.word(ConfigSource.DEFAULT_CONFIG)
+DYNAMIC_DEFAULT_BROKER = ConfigSource.word(ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
 
 
 def describe(admin: AdminClient, targets: Sequence[Target], show_all: bool, documentation: bool = False) -> Rows:

@@ -19,6 +19,7 @@ from kafka_tools.commands.console.connection import (
     pick_renamed,
 )
 from kafka_tools.commands.options import Command, key_value, option
+from kafka_tools.protocol.enums import CODECS
 
 if TYPE_CHECKING:
     from kafka_tools.clients.accumulator import PendingRecord
@@ -71,7 +72,7 @@ _DEFAULTS = {
     "--compression-codec",
     is_flag=False,
     flag_value="gzip",
-    type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
+    type=click.Choice(CODECS),
     section=SENDING,
     help="Compress batches; without a value gzip.",
 )

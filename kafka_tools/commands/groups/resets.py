@@ -22,12 +22,13 @@ from kafka_tools.commands.groups.reset_plans import (
 from kafka_tools.commands.options import read_text
 from kafka_tools.errors import InputError, KafkaToolsError, NotFound
 from kafka_tools.output.rows import ItemError
+from kafka_tools.protocol.enums import GroupState
 from kafka_tools.values import TopicPartition, moment_text
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
 
-RESETTABLE = ("Empty", "Dead")
+RESETTABLE = (GroupState.EMPTY, GroupState.DEAD)
 Offsets = dict[TopicPartition, int]
 
 

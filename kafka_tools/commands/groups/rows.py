@@ -12,23 +12,29 @@ from typing import TYPE_CHECKING
 from kafka_tools.commands import running
 from kafka_tools.errors import NotFound, UsageError
 from kafka_tools.output.rows import ItemError, Row, Rows
+from kafka_tools.protocol.enums import GroupState, GroupType
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient, CommittedOffset, GroupDescription, MemberDescription
 
 STATES = (
-    "Empty",
-    "Stable",
-    "PreparingRebalance",
-    "CompletingRebalance",
-    "Assigning",
-    "Reconciling",
-    "Dead",
+    GroupState.EMPTY,
+    GroupState.STABLE,
+    GroupState.PREPARING_REBALANCE,
+    GroupState.COMPLETING_REBALANCE,
+    GroupState.ASSIGNING,
+    GroupState.RECONCILING,
+    GroupState.DEAD,
 )
-_KNOWN_STATES = (*STATES, "NotReady")
-TYPES = ("Classic", "Consumer")
-_REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+_KNOWN_STATES = (*STATES, GroupState.NOT_READY)
+TYPES = (GroupType.CLASSIC, GroupType.CONSUMER)
+_REBALANCING = (
+    GroupState.PREPARING_REBALANCE,
+    GroupState.COMPLETING_REBALANCE,
+    GroupState.ASSIGNING,
+    GroupState.RECONCILING,
+)
 
 Made = tuple[list[Row], list[ItemError]]
 
@@ -65,7 +71,7 @@ def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[GroupDescr
 
 def warn_of_state(group: GroupDescription) -> None:
     """What Kafka's tool says on stderr about a group that is not stable."""
-    if group.state == "Empty":
+    if group.state == GroupState.EMPTY:
         running.note(f"\nConsumer group '{group.group_id}' has no active members.")
     elif group.state in _REBALANCING:
         running.note(f"\nWarning: Consumer group '{group.group_id}' is rebalancing.")

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.errors import UsageError
+from kafka_tools.protocol.enums import CLUSTER_NAME
 
-PATTERN_TYPES = ("any", "match", "literal", "prefixed")
-CLUSTER_NAME = "kafka-cluster"
 ANY_HOST = "*"
 
 RESOURCE_OPTIONS = {

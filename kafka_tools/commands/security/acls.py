@@ -13,6 +13,7 @@ from kafka_tools.commands import running
 from kafka_tools.commands.live_names import group_names, topic_names
 from kafka_tools.commands.options import Command, Connection, connection_options, one_of, option, output_options
 from kafka_tools.errors import InputError
+from kafka_tools.protocol.enums import PatternType
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kafka_tools.output.rows import ItemError
 
 RESOURCES = "Resources"
+PATTERN_TYPES = tuple(name.lower() for name in PatternType.known())
 WHO = "Who and what"
 
 
@@ -37,7 +39,7 @@ WHO = "Who and what"
 @option("--delegation-token", metavar="ID", multiple=True, section=RESOURCES, help="A delegation token.")
 @option("--user-principal", metavar="NAME", multiple=True, section=RESOURCES, help="A user, as the owner of tokens.")
 @option(
-    "--resource-pattern-type", type=click.Choice(["any", "match", "literal", "prefixed"], case_sensitive=False),
+    "--resource-pattern-type", type=click.Choice(PATTERN_TYPES, case_sensitive=False),
     default="literal", section=RESOURCES,
     help="How names are meant: literal (default) or prefixed; to list and remove also any, for both, and match, for "
     "every pattern that applies to the name.",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kafka_tools.errors import KafkaToolsError
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS
 
 RECORDS = 1200
 PARTITIONS = 3
@@ -276,7 +277,7 @@ def _audited(answer: Answer) -> None:
     counted = sum(int(row["RECORDS"]) for row in orders)
     require(counted == RECORDS, f"{RECORDS} records of orders should be counted, not {counted}")
     require({row["CODECS"] for row in orders} == {"zstd"}, "the codec of orders should be zstd")
-    require(any(row["TOPIC"] == "__consumer_offsets" for row in rows), "__consumer_offsets should be listed")
+    require(any(row["TOPIC"] == CONSUMER_OFFSETS for row in rows), "__consumer_offsets should be listed")
     corrupt = sum(int(row["CORRUPT"]) for row in rows)
     require(corrupt == 0, f"no batch should be corrupt, {corrupt} are")
 

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
 from kafka_tools.errors import InputError, UsageError
+from kafka_tools.protocol.enums import CLUSTER_METADATA, INTERNAL_TOPICS, REMOTE_LOG_METADATA
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import TopicListing
 
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
-"""Topics that Kafka itself writes (org.apache.kafka.common.internals.Topic)."""
-_KEPT_FROM_PATTERNS = INTERNAL_TOPICS | {"__remote_log_metadata", "__cluster_metadata"}
+_KEPT_FROM_PATTERNS = {*INTERNAL_TOPICS, REMOTE_LOG_METADATA, CLUSTER_METADATA}
 """Also those that Kafka writes without calling them internal."""
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]+")

@@ -257,7 +257,8 @@ def _described_keys(admin: AdminClient, given: dict[str, Any]) -> list[Any]:
 
 
 def _select(admin: AdminClient, given: dict[str, Any]) -> list[str]:
-    from kafka_tools.commands.topics.patterns import INTERNAL_TOPICS, TopicPattern
+    from kafka_tools.commands.topics.patterns import TopicPattern
+    from kafka_tools.protocol.enums import INTERNAL_TOPICS
 
     pattern = TopicPattern(given["topic"]) if given["topic"] else None
     names = [listing.name for listing in admin.list_topics(include_internal=not given["exclude_internal"])]
