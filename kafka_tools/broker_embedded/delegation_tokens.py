@@ -41,9 +41,13 @@ class Token(NamedTuple):
     expires_ms: int
     max_ms: int
 
-    def concerns(self, principal: str) -> bool:
-        """Whether it is the principal's own, or one that it may renew."""
+    def may_be_renewed_by(self, principal: str) -> bool:
+        """Whether it is the principal's own, or one that it was made a renewer of: not for having asked for it."""
         return principal == self.owner or principal in self.renewers
+
+    def concerns(self, principal: str) -> bool:
+        """Whether the principal owns it, asked for it or may renew it (``TokenInformation.ownerOrRenewer``)."""
+        return principal == self.requester or self.may_be_renewed_by(principal)
 
     def over(self, now_ms: int) -> bool:
         """Whether it has ended."""
@@ -161,7 +165,7 @@ class DelegationTokens:
             raise refuse(error_codes.DELEGATION_TOKEN_AUTH_DISABLED)
 
     def _require_may_renew(self, principal: str, token: Token) -> None:
-        if not token.concerns(principal):
+        if not token.may_be_renewed_by(principal):
             raise refuse(error_codes.DELEGATION_TOKEN_OWNER_MISMATCH)
 
     def _found(self, hmac: bytes) -> Token:

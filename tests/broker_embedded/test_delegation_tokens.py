@@ -201,8 +201,18 @@ def test_a_token_for_another_needs_leave(asked: Asked) -> None:
     token = asked.create("carol", owner="alice")
     assert (token.error_code, token.principal_name, token.token_requester_principal_name) == (0, "alice", "carol")
     assert asked.seen("alice") == [token.token_id]
-    assert asked.seen("carol") == [], "who asks for it is not its owner"
+    assert asked.seen("carol") == [token.token_id], "who asked for it sees it"
     assert asked.create("alice", owner="alice").error_code == codes.NONE
+
+
+def test_who_asked_for_a_token_of_another_sees_it_and_does_not_renew_it(asked: Asked) -> None:
+    asked.allow("bob", "CREATE_TOKENS", "USER", "User:alice")
+    token = asked.create("bob", owner="alice")
+    assert token.error_code == codes.NONE
+    assert asked.seen("bob") == asked.seen("bob", ["bob"]) == asked.seen("alice", ["bob"]) == [token.token_id]
+    assert asked.renew(token, user="bob").error_code == codes.DELEGATION_TOKEN_OWNER_MISMATCH
+    assert asked.expire(token, user="bob").error_code == codes.DELEGATION_TOKEN_OWNER_MISMATCH
+    assert asked.renew(token, user="alice").error_code == codes.NONE
 
 
 @pytest.mark.req("DT-9", "DT-10")
