@@ -16,6 +16,9 @@ import pytest
 from kafka_tools.broker_embedded.broker import EmbeddedBroker
 from kafka_tools.clients.settings import CODECS
 
+SCRIPT = "import sys; del sys.argv[0]; from kafka_tools.scripts import main; main()"
+"""A console script: its name, then its arguments."""
+
 RELEASE = "4.3.1"
 PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
@@ -45,7 +48,7 @@ def servers(request: pytest.FixtureRequest) -> str:
 def ours(name: str, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Our console producer or consumer in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "kafka_tools", f"console-{name}", *arguments],
+        [sys.executable, "-c", SCRIPT, f"kafka-console-{name}", *arguments],
         input=stdin, capture_output=True, text=True, timeout=120, encoding="utf-8",
     )  # fmt: skip
 

@@ -24,6 +24,9 @@ from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMe
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from tests.against_kafka.test_dump_log_decoders import Pair, coordinator_pairs
 
+SCRIPT = "import sys; del sys.argv[0]; from kafka_tools.scripts import main; main()"
+"""A console script: its name, then its arguments."""
+
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 MODULES = ("offset_commit", "group_metadata", "consumer_group", "share_group", "streams_group")
 
@@ -62,7 +65,7 @@ def both(kafka: Any, java_tool: JavaTool, release: str, name: str, count: int, f
     theirs = java_tool(release, CONSUMER, *arguments)
     assert theirs.returncode == 0, theirs.stderr
     ours = subprocess.run(
-        [sys.executable, "-m", "kafka_tools", "console-consumer", *arguments],
+        [sys.executable, "-c", SCRIPT, "kafka-console-consumer", *arguments],
         capture_output=True, encoding="utf-8", timeout=120,
     )  # fmt: skip
     assert ours.returncode == 0, ours.stderr

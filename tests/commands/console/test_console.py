@@ -17,6 +17,9 @@ import pytest
 
 from kafka_tools.broker_embedded.broker import EmbeddedBroker
 
+SCRIPT = "import sys; del sys.argv[0]; from kafka_tools.scripts import main; main()"
+"""A console script: its name, then its arguments."""
+
 _numbers = itertools.count()
 TIMEOUT_S = 60
 
@@ -33,7 +36,7 @@ def topic() -> str:
 
 
 def program(name: str, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", "kafka_tools", f"console-{name}", *arguments]
+    return [sys.executable, "-c", SCRIPT, f"kafka-console-{name}", *arguments]
 
 
 def run(name: str, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
