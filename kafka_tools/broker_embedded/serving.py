@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_tools.broker_embedded import dispatch
 from kafka_tools.broker_embedded.purgatory import Parked
 from kafka_tools.broker_embedded.sending import Payload, encode_with_files
-from kafka_tools.broker_embedded.slices import Elsewhere, Sliced, Work
+from kafka_tools.broker_embedded.slices import SLICE_S, UNBROKEN, Elsewhere, Sliced, Work, rest_of
 from kafka_tools.errors import EncodeError, WireError
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode_counted
@@ -76,18 +76,25 @@ class Served:
         clock = self._core.clock
         began_s = clock.monotonic_s()
         result = dispatch.run(self._handler, call)
-        if not isinstance(result, Generator):
-            return self._take(result, clock.monotonic_s() - began_s)
-        outcome: list[Any] = []
-        sliced = self._core.slices.begin(self._work(result), lambda value, error: self._done(outcome, value, error))
-        if sliced is not None:
-            return self._wait(sliced)
-        value, error = outcome
-        if isinstance(error, dispatch.CloseConnection):
-            raise error
-        if error is not None:
-            value = dispatch.failure(call, error)
-        return self._take(value, clock.monotonic_s() - began_s)
+        if isinstance(result, Generator):
+            # Nearly always over within its first slice: then nothing is made of it but the answer.
+            work, until_s = result, began_s + SLICE_S
+            try:
+                wanted = work.send(None)
+                while wanted is None or wanted is UNBROKEN:
+                    if clock.monotonic_s() >= until_s:
+                        break
+                    wanted = work.send(None)
+            except StopIteration as over:
+                result = over.value
+            except dispatch.CloseConnection:
+                raise
+            except Exception as error:  # noqa: BLE001 - one request's bug must not stop the broker
+                result = dispatch.failure(call, error)
+            else:
+                rest = self._work(rest_of(work, wanted))
+                return self._wait(self._core.slices.adopt(rest, self._finished, clock.monotonic_s() - began_s))
+        return self._take(result, clock.monotonic_s() - began_s)
 
     def begin_large(self, frame: dispatch.Request, position: int) -> Parked:
         """Serve a request of many elements, when it is its turn."""
@@ -159,13 +166,6 @@ class Served:
         if response is None:
             return dispatch.NO_REPLY
         return _Encoded((yield Elsewhere(lambda: self._encode(response))))
-
-    def _done(self, outcome: list[Any], value: Any, error: BaseException | None) -> None:
-        """The end of work that began at once: still within ``begin``, or later."""
-        if self._underway is None:
-            outcome += (value, error)
-        else:
-            self._finished(value, error)
 
     def _finished(self, value: Any, error: BaseException | None) -> None:
         """The end of work that took more than a slice."""

@@ -100,6 +100,14 @@ class Slices:
         self._add(sliced)
         return sliced
 
+    def adopt(self, work: Work[Any], done: Done, spent_s: float) -> Sliced:
+        """The rest of work that was not over in its first slice (``rest_of``), when its turn comes."""
+        sliced = Sliced(work, done)
+        sliced.wanted = work.send(None)
+        sliced.spent_s = spent_s
+        self._add(sliced)
+        return sliced
+
     def later(self, work: Work[Any], done: Done) -> Sliced:
         """Do all of it when its turn comes."""
         sliced = Sliced(work, done)
@@ -165,6 +173,23 @@ class Slices:
             return True
         sliced.wanted = wanted
         return False
+
+
+def rest_of(work: Work[T], wanted: Any) -> Work[T]:
+    """What is left of work that has begun and wants ``wanted``, as work of its own."""
+    while True:
+        sent, failure = None, None
+        try:
+            sent = yield wanted
+        except GeneratorExit:
+            work.close()
+            raise
+        except Exception as error:  # noqa: BLE001 - of what was done elsewhere: the work's own business
+            failure = error
+        try:
+            wanted = work.send(sent) if failure is None else work.throw(failure)
+        except StopIteration as over:
+            return over.value  # type: ignore[no-any-return]
 
 
 def whole(work: Work[T]) -> T:
