@@ -23,7 +23,7 @@ from kafka_tools.broker_embedded.topics import name_problem
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row, listener_base
 from kafka_tools.config_definitions.values import Value, check, default_of, to_text
-from kafka_tools.errors import ConfigError
+from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import ConfigOperation
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
@@ -34,6 +34,7 @@ APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
 
 _FIXED_WHILE_RUNNING = ("listeners", "listener.security.protocol.map")
 MIN_ISR = "min.insync.replicas"
+
 _CLEANER_THREADS, _CLEANER_BUFFER = "log.cleaner.threads", "log.cleaner.dedupe.buffer.size"
 _CLEANER_LEAST_BYTES = 1 << 20
 _PER_IP = "max.connections.per.ip.overrides"
@@ -45,6 +46,13 @@ _MATCH_PARAMETERS = (
     "client_source_address",
     "client_source_port",
 )
+
+
+class RefusedByController(BrokerError):
+    """A change of a broker's configs that only the controller refuses, which looks at the rights first."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(error_codes.error(error_codes.INVALID_CONFIG), message)
 
 
 class Change(NamedTuple):
@@ -201,9 +209,9 @@ def _checked_records(
     current = store.dynamic(resource_type, resource)
     if resource_type == BROKER and store.elr_enabled:
         if resource and MIN_ISR in named | current.keys() - wanted.keys():
-            raise _bad_config(f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled.")
+            raise RefusedByController(f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled.")
         if not resource and MIN_ISR in named | current.keys() and MIN_ISR not in wanted:
-            raise _bad_config(f"Cluster-level {MIN_ISR} cannot be removed while ELR is enabled.")
+            raise RefusedByController(f"Cluster-level {MIN_ISR} cannot be removed while ELR is enabled.")
     return _records(resource_type, resource, current, wanted)
 
 

@@ -15,11 +15,14 @@ from kafka_tools.broker_embedded.local_store import LocalStore
 from kafka_tools.clock import Deadline, ManualClock, SystemClock
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.alter_configs import AlterConfigsRequest
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kafka_tools.protocol.messages.update_features import UpdateFeaturesRequest
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, FeatureLevelRecord
+from tests.broker_embedded.wire_client import WireClient
 
 BROKER = 4
 LEVELS = {
@@ -149,6 +152,17 @@ def test_min_isr_is_the_clusters_while_eligible_leader_replicas_are_on(asking: A
     assert asking.min_isr("1", "1") == asking.min_isr("", None) == (0, None)
     assert asking.update("eligible.leader.replicas.version", 1, 1) == (0, None)
     assert asking.min_isr("1", "1") == own
+
+
+def test_who_may_not_alter_configs_is_told_so_before_anything_of_min_isr(tmp_path: Path) -> None:
+    config = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+    request = AlterConfigsRequest(resources=[AlterConfigsRequest.Resource(resource_type=4, resource_name="")])
+    with (
+        EmbeddedBroker(str(tmp_path / "data"), config=config) as broker,
+        WireClient(broker.bootstrap_servers) as client,
+    ):
+        (result,) = client.call(request, 2).responses
+    assert result.error_code == codes.CLUSTER_AUTHORIZATION_FAILED
 
 
 def test_levels_change_and_are_kept(tmp_path: Path) -> None:

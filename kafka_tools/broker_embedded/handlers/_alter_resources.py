@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from kafka_tools.broker_embedded.config_alter import check_given
+from kafka_tools.broker_embedded.config_alter import RefusedByController, check_given
 from kafka_tools.broker_embedded.config_store import BROKER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.dispatch import Call, refuse, refused
 from kafka_tools.errors import BrokerError
@@ -57,7 +57,11 @@ def _wanted(call: Call, resource: Any, changes: Callable[[Any], Sequence[Stored]
     """The records of one resource. A broker judges its own configs before the controller asks who wants them."""
     kind, name = resource.resource_type, resource.resource_name
     if kind == BROKER:
-        wanted = changes(resource)
+        try:
+            wanted = changes(resource)
+        except RefusedByController:
+            _check_allowed(call, kind, name)
+            raise
         _check_allowed(call, kind, name)
         return wanted
     _check_allowed(call, kind, name)
