@@ -16,12 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TypeVar
 
-from kafka_tools.broker_embedded.cluster_state import check_state
+from kafka_tools.broker_embedded.cluster.local_store import LocalStore
 from kafka_tools.broker_embedded.core import Core, node_id_of
-from kafka_tools.broker_embedded.data_dirs import DataDirs
-from kafka_tools.broker_embedded.endpoints import endpoints_of
-from kafka_tools.broker_embedded.listener import Server
-from kafka_tools.broker_embedded.local_store import LocalStore
+from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
+from kafka_tools.broker_embedded.directories.state_checks import check_state
+from kafka_tools.broker_embedded.listeners.endpoints import endpoints_of
+from kafka_tools.broker_embedded.listeners.server import Server
 from kafka_tools.clock import Clock, SystemClock
 from kafka_tools.errors import ConfigError, KafkaToolsError, LogError
 from kafka_tools.values import format_address

@@ -19,11 +19,11 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kafka_tools.broker_embedded.cluster import Cluster
-from kafka_tools.broker_embedded.cluster_state import check_topics
+from kafka_tools.broker_embedded.cluster.metadata import Cluster
+from kafka_tools.broker_embedded.directories.state_checks import check_topics
 from kafka_tools.broker_embedded.dispatch import Dispatcher
-from kafka_tools.broker_embedded.fetch_sessions import FetchSessions
-from kafka_tools.broker_embedded.partitions import Logs
+from kafka_tools.broker_embedded.partitions.fetch_sessions import FetchSessions
+from kafka_tools.broker_embedded.partitions.hosted import Logs
 from kafka_tools.broker_embedded.purgatory import Purgatory
 from kafka_tools.broker_embedded.slices import Slices, whole
 from kafka_tools.broker_embedded.timers import Timers
@@ -34,8 +34,8 @@ from kafka_tools.protocol.stored.cluster_metadata import PartitionChangeRecord
 from kafka_tools.values import Node, TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.cluster_store import ClusterStore
-    from kafka_tools.broker_embedded.data_dirs import DataDirs
+    from kafka_tools.broker_embedded.cluster.store import ClusterStore
+    from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
     from kafka_tools.records.batches import BatchView
 
 log = logging.getLogger(__name__)
@@ -63,15 +63,15 @@ class Core:
         clock: Clock,
         release: str | None = None,
     ) -> None:
-        from kafka_tools.broker_embedded.acls import Acls
-        from kafka_tools.broker_embedded.config_store import ConfigStore, check_properties
+        from kafka_tools.broker_embedded.cluster.features import Features
+        from kafka_tools.broker_embedded.configs.store import ConfigStore, check_properties
         from kafka_tools.broker_embedded.coordinators.groups import Groups
         from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
-        from kafka_tools.broker_embedded.credentials import Credentials
-        from kafka_tools.broker_embedded.delegation_tokens import DelegationTokens
-        from kafka_tools.broker_embedded.features import Features
-        from kafka_tools.broker_embedded.quotas import Quotas
-        from kafka_tools.broker_embedded.throttling import Throttling
+        from kafka_tools.broker_embedded.quotas.limits import Quotas
+        from kafka_tools.broker_embedded.quotas.throttling import Throttling
+        from kafka_tools.broker_embedded.security.acls import Acls
+        from kafka_tools.broker_embedded.security.delegation_tokens import DelegationTokens
+        from kafka_tools.broker_embedded.security.scram_credentials import Credentials
 
         check_properties(properties)
         self.properties = dict(properties)
@@ -174,7 +174,7 @@ class Core:
     def ensure_topic(self, name: str) -> None:
         """Make a topic with its defaults if it is missing. BrokerError if it cannot be made."""
         if self.cluster.topic(name) is None:
-            from kafka_tools.broker_embedded.topics import auto_create, check_settled
+            from kafka_tools.broker_embedded.cluster.topics import auto_create, check_settled
 
             check_settled(self, name)
             whole(auto_create(self, name))

@@ -25,10 +25,10 @@ from kafka_tools.protocol.schema import Response
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.authentication import Login
     from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.listeners.sending import Payload
     from kafka_tools.broker_embedded.purgatory import Parked
-    from kafka_tools.broker_embedded.sending import Payload
+    from kafka_tools.broker_embedded.security.authentication import Login
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded import dispatch
+from kafka_tools.broker_embedded.listeners.sending import Payload, encode_with_files
 from kafka_tools.broker_embedded.purgatory import Parked
-from kafka_tools.broker_embedded.sending import Payload, encode_with_files
 from kafka_tools.broker_embedded.slices import SLICE_S, UNBROKEN, Elsewhere, Sliced, Work, rest_of
 from kafka_tools.errors import EncodeError, WireError
 from kafka_tools.protocol import error_codes, registry

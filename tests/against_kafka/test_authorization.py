@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.acls import ALL, ALLOW, DENY, LITERAL, RESOURCE_TYPES
-from kafka_tools.broker_embedded.authorization import CLUSTER_NAME, OPERATIONS
+from kafka_tools.broker_embedded.security.acls import ALL, ALLOW, DENY, LITERAL, RESOURCE_TYPES
+from kafka_tools.broker_embedded.security.authorization import CLUSTER_NAME, OPERATIONS
 from kafka_tools.clock import Deadline, SystemClock
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange

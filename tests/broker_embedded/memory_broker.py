@@ -10,21 +10,21 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kafka_tools.broker_embedded.acls import Acls
-from kafka_tools.broker_embedded.cluster import Cluster
-from kafka_tools.broker_embedded.cluster_store import MemoryStore
-from kafka_tools.broker_embedded.config_store import ConfigStore
+from kafka_tools.broker_embedded.cluster.features import Features
+from kafka_tools.broker_embedded.cluster.metadata import Cluster
+from kafka_tools.broker_embedded.cluster.store import MemoryStore
+from kafka_tools.broker_embedded.configs.store import ConfigStore
 from kafka_tools.broker_embedded.coordinators.groups import Groups
 from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
 from kafka_tools.broker_embedded.core import Core
-from kafka_tools.broker_embedded.credentials import Credentials
-from kafka_tools.broker_embedded.delegation_tokens import DelegationTokens
 from kafka_tools.broker_embedded.dispatch import Connection, Dispatcher
-from kafka_tools.broker_embedded.features import Features
 from kafka_tools.broker_embedded.purgatory import Purgatory
-from kafka_tools.broker_embedded.quotas import Quotas
+from kafka_tools.broker_embedded.quotas.limits import Quotas
+from kafka_tools.broker_embedded.quotas.throttling import Throttling
+from kafka_tools.broker_embedded.security.acls import Acls
+from kafka_tools.broker_embedded.security.delegation_tokens import DelegationTokens
+from kafka_tools.broker_embedded.security.scram_credentials import Credentials
 from kafka_tools.broker_embedded.slices import Slices
-from kafka_tools.broker_embedded.throttling import Throttling
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
 from kafka_tools.protocol import registry

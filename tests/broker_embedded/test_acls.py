@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, Entry, Filter
-from kafka_tools.broker_embedded.authorization import OPERATIONS
 from kafka_tools.broker_embedded.dispatch import Connection
+from kafka_tools.broker_embedded.security.acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, Entry, Filter
+from kafka_tools.broker_embedded.security.authorization import OPERATIONS
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes as codes
@@ -158,7 +158,7 @@ def test_requests_create_describe_and_delete(broker: DiskBroker, version: int) -
 
 
 def test_what_is_denied_can_be_seen_in_the_log(broker: DiskBroker, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level("DEBUG", "kafka_tools.broker_embedded.acls"):
+    with caplog.at_level("DEBUG", "kafka_tools.broker_embedded.security.acls"):
         assert not may(broker, "WRITE", "t")
         assert may(broker, "WRITE", "t", "User:admin")
     (line,) = caplog.messages

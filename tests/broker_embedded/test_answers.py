@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from kafka_tools.broker_embedded.acls import AUTHORIZERS
+from kafka_tools.broker_embedded.security.acls import AUTHORIZERS
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.config_store import BROKER, CLIENT_METRICS, GROUP, TOPIC, check_properties
+from kafka_tools.broker_embedded.configs.store import BROKER, CLIENT_METRICS, GROUP, TOPIC, check_properties
 from kafka_tools.config_definitions.values import java_double
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.connection_limits import ConnectionLimits
+from kafka_tools.broker_embedded.listeners.connection_limits import ConnectionLimits
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_tools import scram_math
-from kafka_tools.broker_embedded.authentication import ListenerSecurity
-from kafka_tools.broker_embedded.endpoints import Endpoint
+from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded import state_mending
 from kafka_tools.broker_embedded.coordinators.runtime import partition_for
+from kafka_tools.broker_embedded.directories import state_mending
 from kafka_tools.clock import ManualClock
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest

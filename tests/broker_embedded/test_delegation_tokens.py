@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.acls import ALLOW, LITERAL, RESOURCE_TYPES, Entry
-from kafka_tools.broker_embedded.authentication import ListenerSecurity
-from kafka_tools.broker_embedded.authorization import OPERATIONS
 from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection
-from kafka_tools.broker_embedded.endpoints import Endpoint
+from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+from kafka_tools.broker_embedded.security.acls import ALLOW, LITERAL, RESOURCE_TYPES, Entry
+from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
+from kafka_tools.broker_embedded.security.authorization import OPERATIONS
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.create_delegation_token import CreateDelegationTokenRequest

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded import fetch_sessions as sessions
-from kafka_tools.broker_embedded.acls import AUTHORIZERS
-from kafka_tools.broker_embedded.fetch_sessions import Asked, FetchSessions, Key
-from kafka_tools.broker_embedded.receiving import SMALL_BYTES, Receiver
-from kafka_tools.broker_embedded.request_memory import AnswerMemory, RequestMemory
-from kafka_tools.broker_embedded.sending import PIECE_BYTES, Outgoing
+from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory, RequestMemory
+from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES, Receiver
+from kafka_tools.broker_embedded.listeners.sending import PIECE_BYTES, Outgoing
+from kafka_tools.broker_embedded.partitions import fetch_sessions as sessions
+from kafka_tools.broker_embedded.partitions.fetch_sessions import Asked, FetchSessions, Key
+from kafka_tools.broker_embedded.security.acls import AUTHORIZERS
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import DecodeError

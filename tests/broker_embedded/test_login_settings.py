@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.authentication import ListenerSecurity, listener_values
-from kafka_tools.broker_embedded.endpoints import Endpoint
+from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+from kafka_tools.broker_embedded.security.authentication import ListenerSecurity, listener_values
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes as codes

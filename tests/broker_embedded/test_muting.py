@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.client_connection import ClientConnection
-from kafka_tools.broker_embedded.receiving import SMALL_BYTES
-from kafka_tools.broker_embedded.request_memory import AnswerMemory
-from kafka_tools.broker_embedded.turns import Turns
+from kafka_tools.broker_embedded.listeners.client_connection import ClientConnection
+from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory
+from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES
+from kafka_tools.broker_embedded.listeners.turns import Turns
 from kafka_tools.clock import ManualClock
 from kafka_tools.protocol.frames import FrameReader, framed
 

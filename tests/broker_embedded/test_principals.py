@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.broker_embedded.certificate_names import certificate_names, distinguished_name
-from kafka_tools.broker_embedded.principal_rules import PrincipalRules
+from kafka_tools.broker_embedded.security.certificate_names import certificate_names, distinguished_name
+from kafka_tools.broker_embedded.security.principal_rules import PrincipalRules
 from kafka_tools.errors import ConfigError, InputError
 
 JAVAS_NAMES = {

@@ -396,8 +396,8 @@ def test_a_fetch_waits_for_min_bytes_or_its_time(broker: DiskBroker) -> None:
 
 
 def test_a_waiting_fetch_is_told_that_the_topic_is_gone(broker: DiskBroker) -> None:
+    from kafka_tools.broker_embedded.cluster.topics import delete_topic
     from kafka_tools.broker_embedded.slices import whole
-    from kafka_tools.broker_embedded.topics import delete_topic
 
     waiting = broker.send(fetch_request("t", 0), 11)
     whole(delete_topic(broker.core, broker.core.cluster.topics["t"]))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.authentication import ListenerSecurity
 from kafka_tools.broker_embedded.dispatch import CloseConnection
-from kafka_tools.broker_embedded.endpoints import Endpoint
+from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest

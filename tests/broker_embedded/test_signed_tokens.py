@@ -24,9 +24,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.signed_tokens import Rules, SignedTokens, parse_key_set
+from kafka_tools.broker_embedded.security.signed_tokens import Rules, SignedTokens, parse_key_set
+from kafka_tools.broker_embedded.security.token_keys import EARLY_MS, FileKeys, Pace, ProviderKeys, fetch_keys
 from kafka_tools.broker_embedded.timers import Timers
-from kafka_tools.broker_embedded.token_keys import EARLY_MS, FileKeys, Pace, ProviderKeys, fetch_keys
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import ConfigError
 from kafka_tools.net.sasl.oauthbearer import OAuthBearerClient, TokenRefused

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded import state_mending, topics
 from kafka_tools.broker_embedded.broker import open_core
-from kafka_tools.broker_embedded.cluster import METADATA_TOPIC
-from kafka_tools.broker_embedded.local_store import encode_record
+from kafka_tools.broker_embedded.cluster import topics
+from kafka_tools.broker_embedded.cluster.local_store import encode_record
+from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC
+from kafka_tools.broker_embedded.directories import state_mending
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import BrokerError, ConfigError, LogError

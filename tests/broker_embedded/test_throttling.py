@@ -9,7 +9,7 @@ import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.dispatch import Call, Connection
-from kafka_tools.broker_embedded.throttling import Bucket, Rate, Throttling
+from kafka_tools.broker_embedded.quotas.throttling import Bucket, Rate, Throttling
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kafka_tools.broker_embedded.coordinators.classic_group import EMPTY, STABLE, ClassicGroup, Member
+from kafka_tools.broker_embedded.coordinators.classic.group import EMPTY, STABLE, ClassicGroup, Member
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes

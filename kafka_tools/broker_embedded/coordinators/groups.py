@@ -11,7 +11,8 @@ import uuid
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.coordinators.classic_group import DEAD, EMPTY, STABLE, ClassicGroup
+from kafka_tools.broker_embedded.coordinators.classic.group import DEAD, EMPTY, STABLE, ClassicGroup
+from kafka_tools.broker_embedded.coordinators.classic.membership import Membership
 from kafka_tools.broker_embedded.coordinators.group_records import (
     GROUPS_TOPIC,
     KEYS,
@@ -23,7 +24,6 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
     offset_tombstone,
     response_code_of_group_append,
 )
-from kafka_tools.broker_embedded.coordinators.membership import Membership
 from kafka_tools.broker_embedded.coordinators.offsets import Offsets
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
 from kafka_tools.broker_embedded.dispatch import refuse

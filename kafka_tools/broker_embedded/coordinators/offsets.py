@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.coordinators.classic_group import COMPLETING_REBALANCE, EMPTY, STABLE, ClassicGroup
+from kafka_tools.broker_embedded.coordinators.classic.group import COMPLETING_REBALANCE, EMPTY, STABLE, ClassicGroup
 from kafka_tools.broker_embedded.coordinators.group_records import (
     CommittedOffset,
     offset_record,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.credentials import Deletion, Upsertion
 from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.broker_embedded.security.scram_credentials import Deletion, Upsertion
 from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
 
 VERSIONS = (0, 0)

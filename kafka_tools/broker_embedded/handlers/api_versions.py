@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 
+from kafka_tools.broker_embedded.cluster.features import SUPPORTED
 from kafka_tools.broker_embedded.dispatch import Call, refuse
-from kafka_tools.broker_embedded.features import SUPPORTED
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.api_versions import ApiVersionsResponse
 

@@ -14,12 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-from kafka_tools.broker_embedded.authorization import allowed_on_cluster
-from kafka_tools.broker_embedded.config_alter import validate_topic
-from kafka_tools.broker_embedded.config_describe import describe_new_topic
-from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
-from kafka_tools.broker_embedded.slices import Work
-from kafka_tools.broker_embedded.topics import (
+from kafka_tools.broker_embedded.cluster.topics import (
     Assignment,
     check_assignment,
     check_new_name,
@@ -30,6 +25,11 @@ from kafka_tools.broker_embedded.topics import (
     place,
     settled,
 )
+from kafka_tools.broker_embedded.configs.alter import validate_topic
+from kafka_tools.broker_embedded.configs.describe import describe_new_topic
+from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
+from kafka_tools.broker_embedded.security.authorization import allowed_on_cluster
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from kafka_tools.broker_embedded.authorization import allowed_on_cluster
-from kafka_tools.broker_embedded.cluster import Topic
+from kafka_tools.broker_embedded.cluster.metadata import Topic
+from kafka_tools.broker_embedded.cluster.topics import delete_topic, settled
 from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
+from kafka_tools.broker_embedded.security.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.slices import Work
-from kafka_tools.broker_embedded.topics import delete_topic, settled
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsResponse

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_tools.broker_embedded.broker_loggers import logger_levels
-from kafka_tools.broker_embedded.config_alter import check_topic_name
-from kafka_tools.broker_embedded.config_describe import DEFAULT, describe
-from kafka_tools.broker_embedded.config_store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from kafka_tools.broker_embedded.configs.alter import check_topic_name
+from kafka_tools.broker_embedded.configs.describe import DEFAULT, describe
+from kafka_tools.broker_embedded.configs.loggers import logger_levels
+from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.dispatch import Call, refuse, refused
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.config_alter import check_topic_name
+from kafka_tools.broker_embedded.configs.alter import check_topic_name
 from kafka_tools.broker_embedded.dispatch import Call, refused
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes

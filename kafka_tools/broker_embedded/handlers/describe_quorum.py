@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.cluster import METADATA_TOPIC
-from kafka_tools.broker_embedded.cluster_store import LEADER_EPOCH
+from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC
+from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
 from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.broker_embedded.error_texts import text_of
 from kafka_tools.protocol import error_codes

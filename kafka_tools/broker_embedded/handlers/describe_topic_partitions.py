@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafka_tools.broker_embedded.authorization import authorized_operations
-from kafka_tools.broker_embedded.cluster import Topic
+from kafka_tools.broker_embedded.cluster.metadata import Topic
+from kafka_tools.broker_embedded.cluster.topics import name_problem
 from kafka_tools.broker_embedded.dispatch import Call, refuse
-from kafka_tools.broker_embedded.topics import name_problem
+from kafka_tools.broker_embedded.security.authorization import authorized_operations
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import INTERNAL_TOPICS
 from kafka_tools.protocol.messages.describe_topic_partitions import (

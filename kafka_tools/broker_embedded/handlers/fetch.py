@@ -14,9 +14,9 @@ import logging
 from typing import Any
 
 from kafka_tools.broker_embedded.dispatch import Call, failure, refuse
-from kafka_tools.broker_embedded.fetch_sessions import Asked, Context, Key
-from kafka_tools.broker_embedded.outgoing import NotConvertible, for_version
-from kafka_tools.broker_embedded.partitions import Partition
+from kafka_tools.broker_embedded.partitions.fetch_sessions import Asked, Context, Key
+from kafka_tools.broker_embedded.partitions.fetched_batches import NotConvertible, for_version
+from kafka_tools.broker_embedded.partitions.hosted import Partition
 from kafka_tools.broker_embedded.purgatory import LATER, Later, Parked
 from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError, LogError

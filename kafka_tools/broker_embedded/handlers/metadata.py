@@ -12,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from kafka_tools.broker_embedded.authorization import allowed_on_cluster, authorized_operations, cluster_operations
-from kafka_tools.broker_embedded.cluster import METADATA_TOPIC, Topic
+from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC, Topic
+from kafka_tools.broker_embedded.cluster.topics import auto_create_soon, name_problem
 from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.security.authorization import (
+    allowed_on_cluster,
+    authorized_operations,
+    cluster_operations,
+)
 from kafka_tools.broker_embedded.slices import Work
-from kafka_tools.broker_embedded.topics import auto_create_soon, name_problem
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import INTERNAL_TOPICS
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse

@@ -93,7 +93,7 @@ def mend(properties_file: str | None, data_dir: str | None, debug: bool) -> None
     partitions of __consumer_offsets are written anew from what is whole.
     """
     from kafka_tools.broker_embedded.broker import with_overrides
-    from kafka_tools.broker_embedded.state_mending import mend as mend_state
+    from kafka_tools.broker_embedded.directories.state_mending import mend as mend_state
     from kafka_tools.clock import SystemClock
     from kafka_tools.commands.running import emit
 

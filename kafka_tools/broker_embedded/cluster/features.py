@@ -1,0 +1,145 @@
+"""Finalized features: which levels of Kafka's features the cluster works at (KIP-584, KIP-1022).
+
+Levels are Kafka's ``FeatureLevelRecord``s. A new data directory is given those of Kafka 4.3.1, as
+``kafka-storage format`` does; one that an older version of this broker made gains them when it is opened. What is
+finalized says how the metadata log is written and which rules hold, not which APIs are served: clients look for
+an API in ApiVersions before they use what a feature allows, whatever its level. kraft.version 1 is kept and told, and
+changes nothing in a quorum of one that has no voters to add. Rules and texts are those of
+``FeatureControlManager`` (Kafka 4.3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.broker_embedded.configs.alter import MIN_ISR
+from kafka_tools.broker_embedded.configs.store import BROKER
+from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import FeatureUpgradeType
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, FeatureLevelRecord
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+METADATA_VERSION, KRAFT_VERSION = "metadata.version", "kraft.version"
+ELIGIBLE_LEADER_REPLICAS = "eligible.leader.replicas.version"
+
+SUPPORTED = {
+    ELIGIBLE_LEADER_REPLICAS: (0, 1),
+    "group.version": (0, 1),
+    KRAFT_VERSION: (0, 1),
+    METADATA_VERSION: (7, 30),
+    "share.version": (0, 1),
+    "streams.version": (0, 1),
+    "transaction.version": (0, 2),
+}
+"""Feature -> lowest and highest level, those of Kafka 4.3.1 (metadata.version 30 is 4.3-IV0)."""
+
+UPGRADE, UNSAFE_DOWNGRADE = FeatureUpgradeType.UPGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE
+"""Types of an update on the wire; between them is the safe downgrade."""
+
+
+class Update(NamedTuple):
+    """A wanted level. ``upgrade_type`` is the wire's number."""
+
+    feature: str
+    level: int
+    upgrade_type: int
+
+
+class Features:
+    """The finalized levels; a feature at level 0 is not finalized."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.finalized: dict[str, int] = {}
+        core.on_record(FeatureLevelRecord, self._apply)
+
+    @property
+    def elr_enabled(self) -> bool:
+        """Whether eligible leader replicas are on (KIP-966), for which min.insync.replicas is the cluster's alone."""
+        return ELIGIBLE_LEADER_REPLICAS in self.finalized
+
+    def begin(self) -> None:
+        """Finalize Kafka 4.3.1's levels in a cluster that has none: a new one, or one of an older broker."""
+        if METADATA_VERSION in self.finalized:
+            return
+        newest = {name: high for name, (_, high) in SUPPORTED.items() if name != KRAFT_VERSION}
+        order = [METADATA_VERSION, *(name for name in newest if name != METADATA_VERSION)]
+        levels = [FeatureLevelRecord(name=name, feature_level=newest[name]) for name in order]
+        self._core.commit([*levels, *self._elr_configs()])
+
+    def changes(self, updates: Iterable[Update]) -> list[Stored]:
+        """The records of all updates; BrokerError INVALID_UPDATE_VERSION for the first that cannot be."""
+        records: list[Stored] = []
+        for update in updates:
+            problem = self._problem(update)
+            if problem is not None:
+                raise refuse(
+                    error_codes.INVALID_UPDATE_VERSION,
+                    f"The update failed for all features since the following feature had an error: {problem}",
+                )
+            if update.feature == ELIGIBLE_LEADER_REPLICAS and update.level > 0:
+                records += self._elr_configs()
+            # A level of the quorum that stays is not written: the metadata log does not name kraft.version 0.
+            if update.feature != KRAFT_VERSION or update.level != self.finalized.get(KRAFT_VERSION, 0):
+                records.append(FeatureLevelRecord(name=update.feature, feature_level=update.level))
+        return records
+
+    def _problem(self, update: Update) -> str | None:
+        feature, level, upgrade_type = update
+        invalid = f"Invalid update version {level} for feature {feature}."
+        if not UPGRADE <= upgrade_type <= UNSAFE_DOWNGRADE:
+            return f"{invalid} The controller does not support the given upgrade type."
+        if level < 0:
+            return f"{invalid} A feature version cannot be less than 0."
+        node = self._core.cluster.node_id
+        if feature not in SUPPORTED:
+            missing = (
+                f"Local controller {node} does not support this feature." if level else f"Feature {feature} not found."
+            )
+            return f"{invalid} {missing}"
+        low, high = SUPPORTED[feature]
+        # A level of 0 switches a feature off, be it in the range or not; metadata.version cannot be off.
+        if not low <= level <= high:
+            return f"{invalid} Local controller {node} only supports versions {low}-{high}"
+        current = self.finalized.get(feature, 0)
+        if level < current and upgrade_type == UPGRADE:
+            return (
+                f"{invalid} Can't downgrade the version of this feature without setting the upgrade type to either "
+                "safe or unsafe downgrade."
+            )
+        if level > current and upgrade_type != UPGRADE:
+            return f"{invalid} Can't downgrade to a newer version."
+        if feature == METADATA_VERSION and level < current:
+            reason = (
+                "Unsafe metadata downgrade is not supported in this version."
+                if upgrade_type == UNSAFE_DOWNGRADE
+                else "Refusing to perform the requested downgrade because it might delete metadata information."
+            )
+            return f"Unsupported metadata.version downgrade from {current} to {level}. {reason}"
+        if feature == KRAFT_VERSION and level < current:
+            return f"{invalid} A quorum whose voters are in the log cannot go back to voters that are configured."
+        return None
+
+    def _elr_configs(self) -> list[ConfigRecord]:
+        """What makes it safe to switch eligible leader replicas on: min.insync.replicas is set for the cluster only."""
+        configs, records = self._core.configs, []
+        if MIN_ISR not in configs.dynamic(BROKER, ""):
+            written = str(configs.static_properties().get(MIN_ISR, "1")).strip()
+            records.append(ConfigRecord(resource_type=BROKER, resource_name="", name=MIN_ISR, value=written))
+        records += [
+            ConfigRecord(resource_type=BROKER, resource_name=name, name=MIN_ISR, value=None)
+            for name in configs.names(BROKER)
+            if name and MIN_ISR in configs.dynamic(BROKER, name)
+        ]
+        return records
+
+    def _apply(self, record: FeatureLevelRecord) -> None:
+        if record.feature_level:
+            self.finalized[record.name] = record.feature_level
+        else:
+            self.finalized.pop(record.name, None)

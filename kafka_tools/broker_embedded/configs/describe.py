@@ -1,0 +1,179 @@
+"""What DescribeConfigs shows of a resource: every config with its source and synonyms.
+
+Follows Kafka 4.3.1's ``ConfigHelper``: which synonyms are listed, in which order, and which of them gives
+the source. Sensitive values (type PASSWORD, and configs that Kafka does not define) are never given out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+from kafka_tools.broker_embedded.configs.store import (
+    BROKER,
+    CLIENT_METRICS,
+    GROUP,
+    TOPIC,
+    ConfigStore,
+)
+from kafka_tools.config_definitions import Row
+from kafka_tools.config_definitions.broker_names import broker_row, broker_synonyms
+from kafka_tools.config_definitions.values import SENSITIVE_TYPE, Value, default_of, parse, to_text
+from kafka_tools.protocol.enums import ConfigType
+
+TOPIC_SOURCE, DYNAMIC_BROKER, DYNAMIC_DEFAULT, STATIC, DEFAULT = 1, 2, 3, 4, 5
+CLIENT_METRICS_SOURCE, GROUP_SOURCE = 7, 8
+"""Config sources on the wire (``DescribeConfigsResponse.ConfigSource``)."""
+
+
+class Synonym(NamedTuple):
+    """One place where a config's value may come from; ``value`` is None for a sensitive one."""
+
+    name: str
+    value: str | None
+    source: int
+
+
+class Entry(NamedTuple):
+    """One config as described. ``config_type`` is the number of the protocol; ``value`` None when not shown."""
+
+    name: str
+    value: str | None
+    source: int
+    read_only: bool
+    sensitive: bool
+    config_type: int
+    synonyms: list[Synonym]
+
+
+def describe(store: ConfigStore, resource_type: int, resource: str, names: Collection[str] | None) -> list[Entry]:
+    """The configs of a resource (type TOPIC, BROKER, GROUP or CLIENT_METRICS), sorted by name.
+
+    ``names`` narrows them; none or empty means all. A broker named "" is the default of all brokers.
+    """
+    if resource_type == BROKER:
+        entries = _broker(store) if resource else _broker_default(store)
+    elif resource_type == TOPIC:
+        entries = _topic(store, store.dynamic(TOPIC, resource))
+    elif resource_type == GROUP:
+        entries = _group(store, resource)
+    else:
+        assert resource_type == CLIENT_METRICS
+        entries = _client_metrics(store, resource)
+    return sorted(entry for entry in entries if not names or entry.name in names)
+
+
+def describe_new_topic(store: ConfigStore, given: Mapping[str, str]) -> list[Entry]:
+    """The configs that a topic made with ``given`` would have, sorted by name; given ones as they were written."""
+    return sorted(entry._replace(value=given.get(entry.name, entry.value)) for entry in _topic(store, given))
+
+
+def _topic(store: ConfigStore, given: Mapping[str, str]) -> list[Entry]:
+    from kafka_tools.config_definitions.topic import BROKER_NAME, TABLE
+
+    inherited = {name: _broker_chain(store, BROKER_NAME[name]) for name in TABLE if name in BROKER_NAME}
+
+    def value_of(name: str) -> Value:
+        return parse(name, TABLE[name][0], given[name]) if name in given else store.topic_default(name)
+
+    return _with_overrides(TABLE, given, value_of, inherited, TOPIC_SOURCE)
+
+
+def _group(store: ConfigStore, group_id: str) -> list[Entry]:
+    from kafka_tools.config_definitions import broker
+    from kafka_tools.config_definitions.group import TABLE
+
+    inherited = {}
+    for name, row in TABLE.items():
+        own = Synonym(name, to_text(default_of(name, row)), DEFAULT)
+        inherited[name] = _broker_chain(store, f"group.{name}") if f"group.{name}" in broker.TABLE else [own]
+    return _with_overrides(TABLE, store.dynamic(GROUP, group_id), store.group(group_id).get, inherited, GROUP_SOURCE)
+
+
+def _client_metrics(store: ConfigStore, subscription: str) -> list[Entry]:
+    from kafka_tools.config_definitions.client_metrics import TABLE
+
+    given = store.dynamic(CLIENT_METRICS, subscription)
+
+    def value_of(name: str) -> Value:
+        row = TABLE[name]
+        return parse(name, row[0], given[name]) if name in given else default_of(name, row)
+
+    return _with_overrides(TABLE, given, value_of, {}, CLIENT_METRICS_SOURCE)
+
+
+def _with_overrides(
+    table: Mapping[str, Row],
+    given: Mapping[str, str],
+    value_of: Callable[[str], Value],
+    inherited: Mapping[str, list[Synonym]],
+    source: int,
+) -> list[Entry]:
+    """Entries of a resource whose own settings come before what it inherits from the broker."""
+    entries = []
+    for name, row in table.items():
+        if len(row) > 3 and name not in given:
+            continue  # internal configs show only where they are set
+        value = to_text(value_of(name))
+        synonyms = list(inherited.get(name, ()))
+        if name in given:
+            synonyms.insert(0, Synonym(name, value, source))
+        shown_source = synonyms[0].source if synonyms else DEFAULT
+        entries.append(Entry(name, value, shown_source, False, False, ConfigType.numbers[row[0]], synonyms))
+    return entries
+
+
+def _broker(store: ConfigStore) -> list[Entry]:
+    from kafka_tools.config_definitions.broker import TABLE
+
+    written = {name for values, _ in store.broker_layers() for name in values}
+    shown = [name for name, row in TABLE.items() if len(row) < 4 or name in written]
+    return [_broker_entry(store, name) for name in [*shown, *(name for name in written if name not in TABLE)]]
+
+
+def _broker_default(store: ConfigStore) -> list[Entry]:
+    entries = []
+    for name, text in store.dynamic(BROKER, "").items():
+        entry = _broker_entry(store, name)
+        synonyms = [synonym for synonym in entry.synonyms if synonym.source == DYNAMIC_DEFAULT]
+        value = None if entry.sensitive else text
+        entries.append(entry._replace(value=value, source=DYNAMIC_DEFAULT, synonyms=synonyms))
+    return entries
+
+
+def _broker_entry(store: ConfigStore, name: str) -> Entry:
+    from kafka_tools.config_definitions.dynamic import CLUSTER_WIDE, PER_BROKER
+
+    row = broker_row(name)
+    sensitive = row is None or row[0] == SENSITIVE_TYPE
+    synonyms = _broker_chain(store, name)
+    source = synonyms[0].source if synonyms else DEFAULT
+    value = None if sensitive else to_text(store.broker.get(name))
+    read_only = name not in PER_BROKER and name not in CLUSTER_WIDE
+    return Entry(
+        name, value, source, read_only, sensitive, ConfigType.numbers[row[0]] if row else ConfigType.UNKNOWN, synonyms
+    )
+
+
+def _broker_chain(store: ConfigStore, name: str) -> list[Synonym]:
+    """The synonyms of a broker config, strongest first, from the first that bears its own name on.
+
+    So a config that only its unit's synonym sets (log.retention.hours for log.retention.ms) lists none.
+    """
+    from kafka_tools.config_definitions.broker import TABLE
+
+    row = broker_row(name)
+    sensitive = row is None or row[0] == SENSITIVE_TYPE
+    names = broker_synonyms(name)
+    chain = [
+        Synonym(synonym, None if sensitive else values[synonym], source)
+        for values, source in store.broker_layers()
+        for synonym in names
+        if synonym in values
+    ]
+    for synonym in names:
+        default = TABLE[synonym][1] if synonym in TABLE else None
+        if default is not None:
+            chain.append(Synonym(synonym, None if sensitive else default, DEFAULT))
+    first = next((position for position, synonym in enumerate(chain) if synonym.name == name), len(chain))
+    return chain[first:]

@@ -1,0 +1,78 @@
+"""Log levels of the running broker (KIP-412): resource type BROKER_LOGGER of the config requests.
+
+Loggers are Python's below ``kafka_tools``; "root" is that package's own, so that a broker in somebody else's process
+leaves their logging alone. Levels last as long as the process. Rules and texts: ``RuntimeLoggerManager`` of Kafka.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from kafka_tools.broker_embedded.configs.alter import APPEND, DELETE, SET, SUBTRACT, Change
+from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import ConfigOperation
+
+ROOT = "root"
+
+_PACKAGE = "kafka_tools"
+_LEVELS = {
+    "DEBUG": logging.DEBUG,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+    "INFO": logging.INFO,
+    "TRACE": 5,
+    "WARN": logging.WARNING,
+}
+
+
+def logger_levels() -> dict[str, str]:
+    """Every logger with the level that holds for it, sorted; the root first."""
+    names = sorted(
+        name
+        for name, logger in logging.root.manager.loggerDict.items()
+        if name.startswith(f"{_PACKAGE}.") and isinstance(logger, logging.Logger)
+    )
+    return {name: _level_name(_logger(name).getEffectiveLevel()) for name in (ROOT, *names)}
+
+
+def alter_loggers(node_name: str, resource: str, changes: Sequence[Change], *, validate_only: bool) -> None:
+    """Set and unset levels, all or none; BrokerError for what cannot be done."""
+    if not resource.lstrip("+-").isdecimal():
+        raise refuse(error_codes.INVALID_REQUEST, f"Node id must be an integer, but it is: {resource}")
+    if resource != node_name:
+        text = f"Unexpected node id. Expected {node_name}, but received {resource}"
+        raise refuse(error_codes.INVALID_REQUEST, text)
+    known = logger_levels()
+    for change in changes:
+        _check(change, known)
+    if not validate_only:
+        for change in changes:
+            _logger(change.name).setLevel(_LEVELS[change.value or ""] if change.operation == SET else logging.NOTSET)
+
+
+def _check(change: Change, known: dict[str, str]) -> None:
+    if change.operation in (APPEND, SUBTRACT):
+        operation = ConfigOperation.word(change.operation)
+        text = f"{operation} operation is not allowed for the BROKER_LOGGER resource"
+        raise refuse(error_codes.INVALID_REQUEST, text)
+    if change.name not in known:
+        raise refuse(error_codes.INVALID_CONFIG, f"Logger {change.name} does not exist!")
+    if change.operation == DELETE and change.name == ROOT:
+        raise refuse(error_codes.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
+    if change.operation == SET and change.value not in _LEVELS:
+        raise refuse(
+            error_codes.INVALID_CONFIG,
+            f"Cannot set the log level of {change.name} to {change.value} as it is not a supported log level. "
+            f"Valid log levels are {', '.join(sorted(_LEVELS))}",
+        )
+
+
+def _logger(name: str) -> logging.Logger:
+    return logging.getLogger(_PACKAGE if name == ROOT else name)
+
+
+def _level_name(level: int) -> str:
+    """The strongest of Kafka's levels that is not above the logger's."""
+    return next((name for name in ("FATAL", "ERROR", "WARN", "INFO", "DEBUG") if level >= _LEVELS[name]), "TRACE")

@@ -1,0 +1,257 @@
+"""Configs of topics, brokers, groups and client metrics: what is set, and what therefore holds.
+
+Set values are Kafka's ``ConfigRecord``s; everything else comes from server.properties and the tables of
+``config_definitions``. Values come out typed (int, bool, float, str, list of str). Who may change what:
+``alter``; what DescribeConfigs shows: ``describe``. Precedence is that of KIP-226: topic or
+group, this broker, all brokers, server.properties, default.
+"""
+
+from __future__ import annotations
+
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from kafka_tools.config_definitions.broker_names import broker_row, broker_synonyms, listener_base
+from kafka_tools.config_definitions.values import Value, check, default_of, parse
+from kafka_tools.protocol.enums import ConfigResourceType, ConfigSource
+from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, RemoveTopicRecord, TopicRecord
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+TOPIC, BROKER, BROKER_LOGGER = ConfigResourceType.TOPIC, ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER
+CLIENT_METRICS, GROUP = ConfigResourceType.CLIENT_METRICS, ConfigResourceType.GROUP
+"""Resource types on the wire (``ConfigResource.Type``)."""
+
+STATIC_SOURCE = ConfigSource.STATIC_BROKER_CONFIG
+"""DescribeConfigs' number for server.properties; ``ConfigStore.broker_layers`` tells what holds above it."""
+
+_UNIT_MS = {"hours": 3_600_000, "minutes": 60_000, "ms": 1}
+
+
+def check_properties(properties: Mapping[str, str]) -> None:
+    """Check a server.properties as Kafka does at start: ConfigError for a value that its config refuses."""
+    for name, text in properties.items():
+        row = broker_row(name)
+        if row is not None:
+            check(name, row, text)
+
+
+class View(ABC):
+    """Typed values of one resource by config name. Parsed once; the store drops the cache on a change."""
+
+    def __init__(self) -> None:
+        self._cache: dict[str, Value] = {}
+
+    def get(self, name: str) -> Value:
+        """The value that holds now. KeyError for a name that is no config of this kind."""
+        try:
+            return self._cache[name]
+        except KeyError:
+            value = self._cache[name] = self._find(name)
+            return value
+
+    def integer(self, name: str) -> int:
+        """``get`` for a config of type INT, SHORT or LONG that has a value."""
+        value = self.get(name)
+        assert isinstance(value, int)
+        return value
+
+    def forget(self) -> None:
+        self._cache.clear()
+
+    @abstractmethod
+    def _find(self, name: str) -> Value:
+        """The value of a config that is not in the cache."""
+
+
+class BrokerView(View):
+    """The configs of this broker, by the broker's names."""
+
+    def __init__(self, store: ConfigStore) -> None:
+        super().__init__()
+        self._store = store
+
+    def _find(self, name: str) -> Value:
+        row = broker_row(name)
+        text = self._text(name)
+        if row is None:
+            if text is None:
+                raise KeyError(name)
+            return text
+        return default_of(name, row) if text is None else parse(name, row[0], text)
+
+    def _text(self, name: str) -> str | None:
+        """What was written for the config, strongest first.
+
+        A config set while the broker runs hides weaker settings of its synonyms too, as in Kafka:
+        with log.retention.ms set, log.retention.hours is back at its default.
+        """
+        synonyms = () if listener_base(name) else broker_synonyms(name)
+        for values, source in self._store.broker_layers():
+            if name in values:
+                return values[name]
+            if source != STATIC_SOURCE and any(synonym in values for synonym in synonyms):
+                return None
+        return None
+
+    def milliseconds(self, name: str) -> Value:
+        """A time that may also be written in minutes or hours: the strongest of its synonyms."""
+        for synonym in broker_synonyms(name):
+            value = self.get(synonym)
+            if value is not None:
+                assert isinstance(value, int)
+                return value * _UNIT_MS[synonym.rpartition(".")[2]]
+        return None
+
+
+class TopicView(View):
+    """The configs of one topic, by the topic's names; ``overrides`` gives what is set for it."""
+
+    def __init__(self, store: ConfigStore, overrides: Callable[[], Mapping[str, str]]) -> None:
+        super().__init__()
+        self._store = store
+        self._overrides = overrides
+
+    def _find(self, name: str) -> Value:
+        from kafka_tools.config_definitions import topic
+
+        row = topic.TABLE[name]
+        text = self._overrides().get(name)
+        return parse(name, row[0], text) if text is not None else self._store.topic_default(name)
+
+
+class GroupView(View):
+    """The configs of one group, by the group's names."""
+
+    def __init__(self, store: ConfigStore, group_id: str) -> None:
+        super().__init__()
+        self._store = store
+        self._group_id = group_id
+
+    def _find(self, name: str) -> Value:
+        from kafka_tools.config_definitions import broker, group
+
+        row = group.TABLE[name]
+        text = self._store.dynamic(GROUP, self._group_id).get(name)
+        if text is not None:
+            return parse(name, row[0], text)
+        return self._store.broker.get(f"group.{name}") if f"group.{name}" in broker.TABLE else default_of(name, row)
+
+
+class ConfigStore:
+    """``topic(name)``, ``group(id)`` and ``broker`` are views; ``dynamic(type, name)`` is what was set as text."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._set: dict[tuple[int, str], dict[str, str]] = {}
+        self._topic_names: dict[uuid.UUID, str] = {}
+        self._views: dict[tuple[int, str], View] = {}
+        self.broker = BrokerView(self)
+        core.on_record(TopicRecord, self._apply_topic)
+        core.on_record(RemoveTopicRecord, self._apply_remove_topic)
+        core.on_record(ConfigRecord, self._apply_config)
+
+    @property
+    def node_name(self) -> str:
+        """This broker's resource name."""
+        return str(self._core.cluster.node_id)
+
+    @property
+    def elr_enabled(self) -> bool:
+        """Whether eligible leader replicas are on."""
+        return self._core.features.elr_enabled
+
+    def topic(self, name: str) -> View:
+        view = self._views.get((TOPIC, name))
+        if view is None:
+            view = self._views[TOPIC, name] = TopicView(self, lambda: self.dynamic(TOPIC, name))
+        return view
+
+    def topic_with(self, overrides: Mapping[str, str]) -> View:
+        """The configs that a topic with these overrides would have."""
+        return TopicView(self, lambda: overrides)
+
+    def group(self, group_id: str) -> View:
+        view = self._views.get((GROUP, group_id))
+        if view is None:
+            view = self._views[GROUP, group_id] = GroupView(self, group_id)
+        return view
+
+    def dynamic(self, resource_type: int, name: str) -> Mapping[str, str]:
+        """The configs set for a resource; a broker named "" is the default of all brokers."""
+        return self._set.get((resource_type, name), {})
+
+    def names(self, resource_type: int) -> list[str]:
+        """The resources of this type for which something is set, sorted."""
+        return sorted(name for kind, name in self._set if kind == resource_type)
+
+    def broker_layers(self) -> list[tuple[Mapping[str, str], int]]:
+        """What was written for this broker, strongest first, with DescribeConfigs' source numbers 2, 3 and 4."""
+        return [
+            (self.dynamic(BROKER, self.node_name), 2),
+            (self.dynamic(BROKER, ""), 3),
+            (self.static_properties(), STATIC_SOURCE),
+        ]
+
+    def broker_properties(self, own: Mapping[str, str] | None = None) -> dict[str, str]:
+        """All that is written for this broker, as one; ``own`` stands for what is set for it alone."""
+        dynamic = self.dynamic(BROKER, self.node_name) if own is None else own
+        return {**self.static_properties(), **self.dynamic(BROKER, ""), **dynamic}
+
+    def check_running(self, own: Mapping[str, str]) -> None:
+        """ConfigError if what runs could not do with these configs of this broker."""
+        if self._core.check_broker_config is not None:
+            self._core.check_broker_config(self.broker_properties(own))
+
+    def static_properties(self) -> Mapping[str, str]:
+        """server.properties; the broker's id stands there under both of its names, as in Kafka."""
+        return {**self._core.properties, "node.id": self.node_name, "broker.id": self.node_name}
+
+    def topic_default(self, name: str) -> Value:
+        """What a topic config is when the topic does not set it (``KafkaConfig.extractLogConfigMap``)."""
+        from kafka_tools.config_definitions import topic
+
+        broker_name = topic.BROKER_NAME.get(name)
+        if broker_name is None:
+            return default_of(name, topic.TABLE[name])
+        if name == "flush.ms":
+            value = self.broker.get(broker_name)
+            return value if value is not None else self.broker.get("log.flush.scheduler.interval.ms")
+        if name in ("retention.ms", "segment.ms", "segment.jitter.ms"):
+            value = self.broker.milliseconds(broker_name)
+            return -1 if isinstance(value, int) and value < 0 else value
+        return self.broker.get(broker_name)
+
+    def _apply_topic(self, record: TopicRecord) -> None:
+        self._topic_names[record.topic_id] = record.name
+
+    def _apply_remove_topic(self, record: RemoveTopicRecord) -> None:
+        name = self._topic_names.pop(record.topic_id, None)
+        if name is not None:
+            self._set.pop((TOPIC, name), None)
+            self._views.pop((TOPIC, name), None)
+
+    def _apply_config(self, record: ConfigRecord) -> None:
+        key = (record.resource_type, record.resource_name)
+        values = self._set.setdefault(key, {})
+        if record.value is None:
+            values.pop(record.name, None)
+        else:
+            values[record.name] = record.value
+        if not values:
+            del self._set[key]
+        self._changed(*key)
+
+    def _changed(self, resource_type: int, name: str) -> None:
+        if resource_type == BROKER:  # defaults of topics and groups hang on the broker's configs
+            self.broker.forget()
+            for view in self._views.values():
+                view.forget()
+            self._core.broker_config_changed()
+        elif (resource_type, name) in self._views:
+            self._views[resource_type, name].forget()
+        if resource_type == TOPIC:
+            self._core.topic_config_changed(name)

@@ -1,0 +1,61 @@
+"""Whether the cluster's state in the log directories is whole, looked at before a start reads or renames anything.
+
+The directory of the state is named like the first partition of a topic ``__cluster_metadata``. Brokers of this
+product up to 0.1.0 let clients make a topic of that name: its records then came into the state, and deleting it
+deleted the state. What such a topic leaves is told here; ``state_mending`` puts it right.
+"""
+
+from __future__ import annotations
+
+import os
+
+from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC, Cluster
+from kafka_tools.broker_embedded.directories.data_dirs import METADATA_DIRECTORY, DataDirs
+from kafka_tools.errors import LogError
+from kafka_tools.storage.layout import partition_files
+from kafka_tools.storage.names import PARTITION_METADATA, parse_partition_dir
+
+MEND = "kafka-tools broker mend --data-dir DIR puts the state right and keeps what it replaces"
+
+
+def check_state(dirs: DataDirs) -> None:
+    """Raises LogError if a client's topic has taken, mixed with or deleted the state, or if there is none any more."""
+    for path in dirs.paths:
+        for name in sorted(os.listdir(path)):
+            parsed = parse_partition_dir(name)
+            if parsed is None or parsed.topic_partition.topic != METADATA_TOPIC or parsed.state in ("stray", "future"):
+                continue  # moved aside by a mending, or left by one that did not end
+            place = os.path.join(path, name)
+            if parsed.state:
+                text = f"{place}: the cluster's state was deleted, as a topic named {METADATA_TOPIC}"
+                raise LogError(text, path=place, hint=MEND)
+            if name != METADATA_DIRECTORY or is_of_a_topic(place):
+                text = f"{place} is of a topic {METADATA_TOPIC} that a client made: it is not the cluster's state alone"
+                raise LogError(text, path=place, hint=MEND)
+    if not any(os.path.isdir(os.path.join(path, METADATA_DIRECTORY)) for path in dirs.paths):
+        of_topics = [
+            os.path.join(path, name)
+            for path, name, parsed in dirs.partition_dirs()
+            if not parsed.state and partition_files(os.path.join(path, name)).segments
+        ]
+        if of_topics:
+            raise LogError(
+                f"the cluster's state ({METADATA_DIRECTORY}) is gone, but {len(of_topics)} partitions have logs, "
+                f"{of_topics[0]} the first of them",
+                path=dirs.paths[0],
+                hint=f"are all of log.dirs given, and mounted? If so: {MEND}",
+            )
+
+
+def check_topics(cluster: Cluster) -> None:
+    """Raises LogError if the state, once read, has the topic whose log it would share."""
+    if cluster.topic(METADATA_TOPIC) is not None:
+        raise LogError(
+            f"the cluster's state has a topic {METADATA_TOPIC}, which a client made: its records may be in the state",
+            hint=MEND,
+        )
+
+
+def is_of_a_topic(directory: str) -> bool:
+    """Whether a directory is a topic's partition: the cluster's own log has no file with a topic id."""
+    return os.path.exists(os.path.join(directory, PARTITION_METADATA))

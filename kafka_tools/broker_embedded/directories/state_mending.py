@@ -1,0 +1,297 @@
+"""Putting the cluster's state right after a client's topic named ``__cluster_metadata`` came into it, or it is lost.
+
+The state is written anew from what is certainly the broker's own. What it replaces is moved aside as ``*-stray``,
+whole. Partitions whose topics the state does not know (any more) are made known again from their directories, which
+carry names and topic ids; they keep their records for ever until somebody sets what retention they had.
+
+Whose a batch is: the broker writes the state with leader epoch 1. A client's topic begins with epoch 0, and each start
+of the broker adds one. So until the first start after the topic was made the two can be told apart; nothing is taken
+over from then on.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kafka_tools.broker_embedded.cluster.local_store import LocalStore, decode_record
+from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC
+from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
+from kafka_tools.broker_embedded.cluster.topics import SYSTEM_CONFIGS, TOPIC_RESOURCE
+from kafka_tools.broker_embedded.directories.data_dirs import (
+    METADATA_DIRECTORY,
+    DataDirs,
+    remove_directory,
+    retire_directory,
+    survey,
+)
+from kafka_tools.broker_embedded.directories.group_log_mending import MendedGroups, mend_group_logs
+from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
+from kafka_tools.clock import Clock
+from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, LogError
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import (
+    ConfigRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.storage.names import LEADER_EPOCHS, PARTITION_METADATA, directory_name, parse_partition_dir
+from kafka_tools.storage.salvage import Salvage
+from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, read_partition_metadata
+from kafka_tools.values import TopicPartition
+
+_KEPT_FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
+
+
+class Mended(NamedTuple):
+    """What ``mend`` did, for the operator."""
+
+    state: str
+    """The directory of the state as it is now."""
+    kept: int
+    """How many records of the old state the new one has."""
+    left_out: dict[str, int]
+    """How many it does not have, by what they were; bytes that were no batch count as one damaged span."""
+    recovered: list[str]
+    """The topics that were made known again from their directories."""
+    moved: list[tuple[str, str]]
+    """(from, to) of the directories that were renamed."""
+    groups: Sequence[MendedGroups] = ()
+    """The partitions of ``__consumer_offsets`` that were written anew."""
+
+    def lines(self) -> list[str]:
+        """What the operator is told."""
+        groups = [
+            f"{found.directory}: written anew with {found.kept} batches, without {found.damaged_spans} damaged spans; "
+            f"what groups had committed there is lost. Renamed: {found.directory} to {found.moved_to}."
+            for found in self.groups
+        ]
+        if not self.moved and not self.recovered:
+            return groups or [f"{self.state} is whole: {self.kept} records, nothing to mend."]
+        lines = [*groups, f"{self.state}: written anew with {self.kept} records of the old state."]
+        lines += [f"Left out: {name}, {times} times." for name, times in sorted(self.left_out.items())]
+        lines += [
+            f"Topic {name}: known again from its directories; its records are kept for ever until retention.ms is set."
+            for name in self.recovered
+        ]
+        lines += [f"Renamed: {old} to {new}." for old, new in self.moved]
+        if self.left_out:
+            lines.append(
+                "Look over users, ACLs, quotas and configs: what was changed by what is left out has to be set again."
+            )
+        return lines
+
+
+class _Partition(NamedTuple):
+    path: str
+    name: str
+    id: TopicPartition
+
+
+def mend(paths: Sequence[str], clock: Clock) -> Mended:
+    """Mend the directories of a broker that does not run; returns what was done.
+
+    Raises ConfigError for directories that are not this broker's or are in use, LogError or OSError if it fails:
+    then it can be run again.
+    """
+    known = [meta for meta in map(survey, paths) if meta is not None]
+    if not known or known[0].node_id is None:
+        raise ConfigError(f"{', '.join(paths)}: there is no broker's data to mend")
+    dirs = DataDirs(paths, node_id=known[0].node_id)
+    try:
+        mended = _mend(dirs, known[0].node_id, clock)
+        return mended._replace(groups=mend_group_logs(dirs, clock))
+    finally:
+        dirs.unlock()
+
+
+def _mend(dirs: DataDirs, node_id: int, clock: Clock) -> Mended:
+    for path, name, parsed in dirs.partition_dirs():
+        if parsed.topic_partition.topic == METADATA_TOPIC and parsed.state == "future":
+            remove_directory(os.path.join(path, name))  # of a mending that did not end
+    candidates = _state_directories(dirs)
+    reading = _best(candidates)
+    kept = reading.kept if reading else []
+    unknown = _unknown_partitions(dirs, reading)
+    if reading and reading.is_whole and not unknown and candidates[:1] == [reading.directory]:
+        others = [path for path in candidates[1:] if not path.endswith("-stray")]
+        if not others:
+            return Mended(reading.directory, sum(map(len, kept)), {}, [], [])
+    log_dir = os.path.dirname(reading.directory) if reading else dirs.paths[0]
+    new_name = directory_name(TopicPartition(METADATA_TOPIC, 0), state="future", unique_id=uuid.uuid4().hex)
+    store = LocalStore(log_dir, clock, clean=True, directory=new_name)
+    try:
+        for batch in kept:
+            store.append(batch)
+        for topic_id, partitions in unknown.items():
+            store.append(_records_of(topic_id, partitions, node_id))
+    finally:
+        store.close()
+    moved = []
+    for path in candidates:
+        if not path.endswith("-stray"):
+            moved.append((path, retire_directory(path, state="stray")))
+    state = os.path.join(log_dir, METADATA_DIRECTORY)
+    os.rename(os.path.join(log_dir, new_name), state)
+    for partitions in unknown.values():
+        for found in partitions:
+            place = os.path.join(found.path, str(found.id))
+            if os.path.join(found.path, found.name) != place:
+                os.rename(os.path.join(found.path, found.name), place)
+                moved.append((os.path.join(found.path, found.name), place))
+    names = sorted({partitions[0].id.topic for partitions in unknown.values()})
+    left_out = dict(reading.left_out) if reading else {}
+    return Mended(state, sum(map(len, kept)), left_out, names, moved)
+
+
+def _state_directories(dirs: DataDirs) -> list[str]:
+    """Every directory that is named like the state, those moved aside included, the likeliest first."""
+    found = []
+    for path in dirs.paths:
+        for name in sorted(os.listdir(path)):
+            parsed = parse_partition_dir(name)
+            if parsed is not None and parsed.topic_partition.topic == METADATA_TOPIC and parsed.state != "future":
+                place = os.path.join(path, name)
+                found.append((name != METADATA_DIRECTORY, parsed.state == "stray", is_of_a_topic(place), place))
+    return [place for *_, place in sorted(found)]
+
+
+def _best(candidates: Sequence[str]) -> _Reading | None:
+    """The directory with the most of the state; one that was moved aside only if no other has any."""
+    readings = [_Reading(path) for path in candidates]
+    readings = [found for found in readings if not found.directory.endswith("-stray") and found.kept] or readings
+    return max(readings, key=lambda found: len(found.kept), default=None)
+
+
+class _Reading:
+    """What is certainly the broker's own of one directory: ``kept``, a list of records for each change."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.kept: list[list[Stored]] = []
+        self.left_out: Counter[str] = Counter()
+        self.topics: dict[uuid.UUID, str] = {}
+        self.removed: set[uuid.UUID] = set()
+        self._numbers: dict[uuid.UUID, set[int]] = {}
+        self._foreign: uuid.UUID | None = None
+        self._in_doubt = False
+        salvage = Salvage(directory)
+        for data in salvage:
+            self._take(next(batches(data)))
+        if salvage.damaged_spans:
+            self.left_out["damaged span"] = salvage.damaged_spans
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is the state's."""
+        return not self.left_out and self._foreign is None and not is_of_a_topic(self.directory)
+
+    def _take(self, view: BatchView) -> None:
+        if view.is_control:
+            return
+        try:
+            records = [decode_record(record.value or b"", self.directory) for record in view.records()]
+        except (LogError, CorruptBatch):
+            self.left_out["batch that is no change of the state"] += 1
+            return
+        if self._in_doubt or view.partition_leader_epoch != LEADER_EPOCH:
+            self.left_out.update(type(record).__name__ for record in records)
+            return
+        own = [record for record in records if self._is_of_the_state(record)]
+        if own:
+            self.kept.append(own)
+
+    def _is_of_the_state(self, record: Stored) -> bool:
+        """Whether a record fits what came before it and is not of the topic that should not be; follows it."""
+        if isinstance(record, TopicRecord):
+            if record.name == METADATA_TOPIC:
+                self._foreign = record.topic_id
+                return False
+            self.topics[record.topic_id] = record.name
+            self._numbers[record.topic_id] = set()
+            return True
+        if isinstance(record, ConfigRecord):
+            return (record.resource_type, record.resource_name) != (TOPIC_RESOURCE, METADATA_TOPIC)
+        if not isinstance(record, PartitionRecord | PartitionChangeRecord | RemoveTopicRecord):
+            return True
+        if record.topic_id == self._foreign:
+            # Its first new leader epoch is the one that the state is written with.
+            self._in_doubt = self._in_doubt or isinstance(record, PartitionChangeRecord)
+            return False
+        numbers = self._numbers.get(record.topic_id)
+        if numbers is None:
+            self.left_out[type(record).__name__] += 1
+            return False
+        if isinstance(record, PartitionRecord):
+            numbers.add(record.partition_id)
+        elif isinstance(record, RemoveTopicRecord):
+            del self._numbers[record.topic_id], self.topics[record.topic_id]
+            self.removed.add(record.topic_id)
+        elif record.partition_id not in numbers:
+            self.left_out[type(record).__name__] += 1
+            return False
+        return True
+
+
+def _unknown_partitions(dirs: DataDirs, reading: _Reading | None) -> dict[uuid.UUID, list[_Partition]]:
+    """The directories of topics that the state does not have, by topic id; names that are taken are left alone."""
+    taken = set(reading.topics.values()) if reading else set()
+    gone = {*reading.topics, *reading.removed} if reading else set()
+    found: dict[uuid.UUID, list[_Partition]] = {}
+    owners: dict[str, uuid.UUID] = {}
+    # What still has its name comes before what was set aside.
+    for path, name, parsed in sorted(dirs.partition_dirs(), key=lambda entry: entry[2].state == "stray"):
+        id = parsed.topic_partition
+        if parsed.state not in ("", "stray") or id.topic in (METADATA_TOPIC, *taken):
+            continue
+        if parsed.state == "stray" and len(name.encode()) == _CUT_AT:
+            continue  # the topic's name was cut to fit
+        try:
+            topic_id = read_partition_metadata(os.path.join(path, name, PARTITION_METADATA))
+        except (FileNotFoundError, CorruptIndex):
+            continue
+        if topic_id in gone or owners.setdefault(id.topic, topic_id) != topic_id:
+            continue
+        partitions = found.setdefault(topic_id, [])
+        if all(other.id != id for other in partitions):
+            partitions.append(_Partition(path, name, id))
+    return found
+
+
+_CUT_AT = 255
+"""The longest name of a directory, to which the topic's part of a stray one is cut."""
+
+
+def _records_of(topic_id: uuid.UUID, partitions: Sequence[_Partition], node_id: int) -> list[Stored]:
+    """The change that makes a topic known again, its partitions from 0 to the highest that there is."""
+    name = partitions[0].id.topic
+    epochs = {
+        found.id.partition: [entry.epoch for entry in _epochs(os.path.join(found.path, found.name))]
+        for found in partitions
+    }
+    records: list[Stored] = [TopicRecord(name=name, topic_id=topic_id)]
+    records += [
+        ConfigRecord(resource_type=TOPIC_RESOURCE, resource_name=name, name=key, value=value)
+        for key, value in sorted((_KEPT_FOR_EVER | SYSTEM_CONFIGS.get(name, {})).items())
+    ]
+    records += [
+        PartitionRecord(
+            partition_id=number, topic_id=topic_id, replicas=[node_id], isr=[node_id], leader=node_id,
+            leader_epoch=max(epochs.get(number, ()), default=0), partition_epoch=0,
+        )
+        for number in range(max(epochs) + 1)
+    ]  # fmt: skip
+    return records
+
+
+def _epochs(directory: str) -> Sequence[LeaderEpoch]:
+    try:
+        return read_leader_epochs(os.path.join(directory, LEADER_EPOCHS))
+    except (FileNotFoundError, CorruptIndex):
+        return ()

@@ -1,0 +1,386 @@
+"""One accepted socket: requests in, one at a time, and answers out.
+
+As Kafka mutes a channel: while a request of a connection is worked on, is parked or waits for its quota, or its
+answer is not taken, nothing more of that connection is served, and no more than a little of it is read. Bytes that
+are no request close that connection only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection
+from kafka_tools.broker_embedded.listeners.receiving import Receiver, Request
+from kafka_tools.broker_embedded.listeners.sending import Outgoing, Payload
+from kafka_tools.errors import LogError, WireError
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+    from kafka_tools.broker_embedded.listeners.server import Server
+    from kafka_tools.broker_embedded.purgatory import Parked
+    from kafka_tools.broker_embedded.timers import Timer
+
+log = logging.getLogger(__name__)
+
+_TURN_S = 0.002
+"""How long the requests that one connection has sent ahead are served before it is everybody else's turn."""
+_TURN_PIECES = 2
+"""How many pieces of an answer are handed to the system before it is everybody else's turn."""
+
+
+class ClientConnection(asyncio.BufferedProtocol):
+    """One accepted socket."""
+
+    def __init__(self, server: Server, endpoint: Endpoint, *, was_let_in: bool = False) -> None:
+        """``was_let_in``: the doorkeeper has seen to it before the TLS handshake."""
+        self._server = server
+        self._endpoint = endpoint
+        self._was_let_in = was_let_in
+        self._core = server.core
+        self._received = Receiver()
+        self._large_bytes = 0
+        """What this connection holds of the memory for large requests."""
+        self._outgoing = Outgoing()
+        self._held_answer_bytes = 0
+        self._parked: Parked | None = None
+        self._working = False
+        self._blocked = False
+        self._muted = False
+        self._waits_for_memory = False
+        self._reading = True
+        self._counted = False
+        self._ended = False
+        self._has_more = False
+        """Whether a whole request may wait for this connection's turn."""
+        self._penalty: Timer | None = None
+        """Runs while the answer to a failed login is held back."""
+        self._transport: Any = None
+        self.certificate_principal = "User:ANONYMOUS"
+        """Who the client's certificate names, on listeners with TLS alone."""
+        self.connection: Connection | None = None
+        self.last_used_s = 0.0
+        self.had_s = 0.0
+        """What it was served (``turns``)."""
+        self.took_s = 0.0
+        """When the client last took something of an answer, or was first sent one."""
+
+    # Coming and going
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        transport.set_write_buffer_limits(high=1, low=0)  # the next piece goes when the one before is taken
+        peer = transport.get_extra_info("peername") or ("", 0)
+        local = transport.get_extra_info("sockname") or ("", 0)
+        number = next(self._server.numbers)
+        self.connection = Connection(
+            f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{number}", self._endpoint.name, peer[0], peer[1]
+        )
+        self.connection.local_host = local[0]
+        self.connection.protocol = self._endpoint.protocol
+        security = self._server.settings.security.get(self._endpoint.name)
+        if security is not None:
+            self.connection.login = security.login()
+        else:
+            self.connection.principal = self.certificate_principal
+        self.last_used_s = self._core.clock.monotonic_s()
+        self._server.connections.add(self)
+        self._server.turns.arrived(self)
+        if self._was_let_in:
+            self.let_in()
+        else:
+            self._server.doorkeeper.arrived(self)
+
+    @property
+    def listener(self) -> str:
+        return self._endpoint.name
+
+    @property
+    def ip(self) -> str:
+        assert self.connection is not None
+        return self.connection.client_host
+
+    @property
+    def is_open(self) -> bool:
+        return self.connection is not None and not self._transport.is_closing()
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it was let in, and so counts towards the limits."""
+        return self._counted
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is done for the client; what it has sent of a request, or not taken, is no work.
+
+        Nor does one that waits keep a connection for ever behind whose request so much was sent that its end, which
+        comes behind all that, cannot be seen.
+        """
+        return (self._parked is None or self.is_deaf) and not self._muted
+
+    @property
+    def is_deaf(self) -> bool:
+        """Whether nothing is read, so that the client's end would not be noticed."""
+        return self._counted and not self._reading
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the client waits for an answer that is not there yet."""
+        return self._parked is not None
+
+    @property
+    def fileno(self) -> int:
+        """The socket's descriptor, -1 if it is closed."""
+        found = self._transport.get_extra_info("socket")
+        return -1 if found is None else int(found.fileno())
+
+    def let_in(self) -> None:
+        self._counted = True
+        self._server.turns.ready(self)
+
+    def eof_received(self) -> bool:
+        """The client's end: what it has sent whole before is served, what it waits for is forgotten."""
+        self._ended = True
+        pending = (self._has_more or self._blocked or bool(self._outgoing)) and self._penalty is None
+        # A TLS transport closes in any case.
+        return pending and self._parked is None and not self._endpoint.has_tls
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._server.connections.discard(self)
+        self._server.turns.left(self)
+        if self._counted:
+            self._server.doorkeeper.left(self)
+        self._received.clear()
+        self._outgoing.clear()
+        self._account_answers()
+        self._free_request()
+        if self._parked is not None:
+            self._parked.cancel()
+            self._parked = None
+        if self._penalty is not None:
+            self._penalty.cancel()
+        self.connection = None
+
+    def close(self, *, abort: bool = False) -> None:
+        if abort:
+            self._transport.abort()
+        else:
+            self._transport.close()
+
+    def give_up(self, reason: str) -> None:
+        """Cut the connection off, since it takes what others need."""
+        log.warning("cutting off the connection from %s: %s", self._transport.get_extra_info("peername"), reason)
+        self._received.clear()
+        self._outgoing.clear()
+        self._account_answers()
+        self._free_request()
+        self._transport.abort()
+
+    def _reject(self, error: Exception) -> None:
+        log.warning("closing the connection from %s: %s", self._transport.get_extra_info("peername"), error)
+        self._end()
+
+    def _end(self) -> None:
+        """Close once the answers are out; nothing more is served."""
+        assert self.connection is not None
+        self.connection.close_after_reply = True
+        self._received.clear()
+        self._free_request()
+        self._send()
+
+    # Requests
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._received.room(self._server.scratch)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        received = self._received
+        was_receiving = received.is_receiving
+        received.received(self._server.scratch, nbytes)
+        if was_receiving:
+            self._large_bytes += nbytes
+            self._server.requests.grew(self, nbytes)
+        if not self._counted:
+            return
+        self.last_used_s = self._core.clock.monotonic_s()
+        if self._may_serve():
+            self._server.turns.ready(self)
+        self._read_on()
+
+    @property
+    def is_receiving(self) -> bool:
+        """Whether a large request is on its way."""
+        return self._received.is_receiving
+
+    @property
+    def received_bytes(self) -> int:
+        return self._received.received_bytes
+
+    def hold(self) -> None:
+        """Read nothing for now: until ``let_in``, or until there is memory for a large request."""
+        self._waits_for_memory = self._counted
+        self._read_on()
+
+    def go_on(self) -> None:
+        """There is memory for the rest of a large request."""
+        self._waits_for_memory = False
+        self._read_on()
+
+    def _read_on(self) -> None:
+        """Read, or stop reading, as things are now."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        reading = self._counted and not self._waits_for_memory and not self._received.is_full
+        if reading != self._reading:
+            self._reading = reading
+            if reading:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    def turn(self) -> None:
+        """Send what is to be sent, then serve what has come, for as long as a turn is or a request is not answered."""
+        self._has_more = False
+        self._send()
+        if self.connection is None:
+            return
+        now_s = self._core.clock.monotonic_s
+        until_s = now_s() + _TURN_S
+        try:
+            while self._may_serve():
+                request = self._next_request()
+                if request is None:
+                    break
+                self._work(request)
+                del request
+                if now_s() >= until_s:
+                    self._has_more = True
+                    break
+        except (WireError, CloseConnection, OSError) as error:
+            self._reject(error)
+            return
+        if self._has_more:
+            self._server.turns.later(self)
+        elif self._ended and not (self._blocked or self._outgoing):
+            self._transport.close()
+            return
+        self._read_on()
+
+    def _next_request(self) -> Request | None:
+        connection, received = self.connection, self._received
+        assert connection is not None
+        login = connection.login
+        logged_in = login is None or login.done
+        had_large = received.received_bytes
+        request = received.next(self._server.max_frame_bytes if logged_in else self._server.max_login_frame_bytes)
+        if request is None and not had_large and received.received_bytes:  # one that begins
+            self._large_bytes += received.received_bytes
+            self._server.requests.grew(self, received.received_bytes)
+        return request
+
+    def _work(self, request: Request) -> None:
+        assert self.connection is not None
+        self._working = True
+        try:
+            parked = self._core.dispatcher.handle_frame(self.connection, request, self._answer)
+        finally:
+            self._working = False
+        self._parked = parked
+        if parked is None or not parked.holds_request:
+            del request
+            self._free_request()
+        else:
+            parked.on_release = self._free_request
+        self._send()
+
+    def _free_request(self) -> None:
+        freed, self._large_bytes = self._large_bytes, 0
+        if freed:
+            self._server.requests.freed(self, freed)
+
+    def _may_serve(self) -> bool:
+        """Whether the next request may be served; a connection over its quota is looked at again in time."""
+        connection = self.connection
+        if connection is None or self._muted or self._parked is not None or self._blocked or self._outgoing:
+            return False
+        if connection.close_after_reply or self._transport.is_closing() or not self._counted:
+            return False
+        left_s = connection.muted_until_s - self._core.clock.monotonic_s()
+        if left_s > 0:
+            self._muted = True
+            self._core.timers.call_later(left_s * 1000, self._unmute)
+        return not self._muted
+
+    def _unmute(self) -> None:
+        self._muted = False
+        if self.connection is not None:
+            self._server.turns.ready(self)
+
+    # Answers
+
+    def _answer(self, payload: Payload | None) -> None:
+        if self.connection is None:
+            return
+        if payload is not None:
+            if not self._outgoing:
+                self.took_s = self._core.clock.monotonic_s()
+            self._outgoing.add(payload)
+        if not self._working:  # the answer of a parked call
+            self._parked = None
+            self._free_request()
+            self._server.turns.later(self)
+
+    def _send(self) -> None:
+        """Hand over pieces of answers until the client has enough for now."""
+        connection = self.connection
+        if connection is None or self._transport.is_closing():
+            return
+        if connection.login_failed and self._is_punished(connection):
+            return
+        try:
+            for _ in range(_TURN_PIECES):
+                if self._blocked or not self._outgoing:
+                    break
+                self._transport.write(self._outgoing.piece())
+                self.took_s = self.last_used_s = self._core.clock.monotonic_s()
+        except (OSError, LogError) as error:
+            log.error("an answer to %s cannot be completed: %s", connection.id, error)
+            self.give_up("its answer cannot be completed")
+            return
+        self._account_answers()
+        if self._outgoing:
+            if not self._blocked:
+                self._server.turns.later(self)
+        elif connection.close_after_reply:
+            self._received.clear()
+            self._transport.close()
+
+    def _is_punished(self, connection: Connection) -> bool:
+        """Whether what is to be said to a failed login, if only the end, has to wait.
+
+        As Kafka (KIP-306): guessing passwords takes ``connection.failed.authentication.delay.ms`` for each.
+        """
+        if self._penalty is None:
+            delay_ms = self._core.configs.broker.integer("connection.failed.authentication.delay.ms")
+            self._penalty = self._core.timers.call_later(delay_ms, self._send)
+        return self._penalty.active
+
+    def _account_answers(self) -> None:
+        now_bytes = self._outgoing.held_bytes
+        difference, self._held_answer_bytes = now_bytes - self._held_answer_bytes, now_bytes
+        if difference:
+            self._server.answers.changed(self, difference)
+
+    @property
+    def unsent_bytes(self) -> int:
+        """What is in memory of answers that the client has not taken."""
+        return self._held_answer_bytes
+
+    def pause_writing(self) -> None:
+        self._blocked = True
+
+    def resume_writing(self) -> None:
+        self._blocked = False
+        self.took_s = self.last_used_s = self._core.clock.monotonic_s()
+        self._server.turns.ready(self)

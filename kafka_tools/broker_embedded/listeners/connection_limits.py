@@ -1,0 +1,120 @@
+"""How many connections the broker takes, and how fast (KIP-402, KIP-612): as Kafka's ``ConnectionQuotas``.
+
+- ``max.connections.per.ip`` and its overrides: one too many is closed at once.
+- ``max.connections``, of the broker and of a listener: one too many waits, unread, until another one ends. With
+  several listeners the inter-broker one does not wait for the broker's limit; the connection of another listener that
+  was idle longest ends in its place.
+- ``max.connection.creation.rate``, of the broker and of a listener: whoever comes too early waits.
+- the quota ``connection_creation_rate`` of an address: whoever comes too early is closed, after the delay.
+
+Counts and delays only; sockets are the listener's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.quotas.limits import IP
+from kafka_tools.broker_embedded.quotas.throttling import Rate
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+_MOST_ADDRESSES = 10_000
+"""Addresses whose rate is kept before idle ones are forgotten."""
+
+_NO_LIMIT = (1 << 31) - 1
+"""The default of the limits that are configs."""
+
+
+class ConnectionLimits:
+    """The counts of one broker. A connection is ``arrived`` once, ``opened`` when served, ``closed`` after that."""
+
+    def __init__(self, core: Core, listeners: Mapping[str, str]) -> None:
+        """``listeners``: security protocol by listener name."""
+        self._core = core
+        self._open: Counter[str] = Counter()
+        self._open_by_ip: Counter[str] = Counter()
+        self._rates: dict[tuple[str, str], Rate] = {}
+        self._protected = _inter_broker_listener(core, listeners) if len(listeners) > 1 else None
+
+    def arrival_delay_ms(self, listener: str) -> int:
+        """Count a new connection; for how long it must wait because of the broker's and the listener's rates."""
+        return max(
+            self._too_fast_ms(("", ""), self._limit("max.connection.creation.rate")),
+            self._too_fast_ms(("", listener), self._listener_limit(listener, "max.connection.creation.rate")),
+        )
+
+    def has_room(self, listener: str) -> bool:
+        """Whether the broker's and the listener's number of connections allow one more."""
+        if self._open[listener] >= self._listener_limit(listener, "max.connections"):
+            return False
+        return listener == self._protected or self._open.total() < self._limit("max.connections")
+
+    def refusal_ms(self, ip: str) -> int | None:
+        """None if this address may connect, else after how many milliseconds its connection is to be closed."""
+        if self._open_by_ip[ip] >= self._most_of(ip):
+            return 0
+        limit = self._core.quotas.limit_of_ip(ip)
+        if limit is None:
+            return None
+        delay_ms = self._too_fast_ms((IP, ip), limit)
+        if delay_ms:
+            self._rates[IP, ip].record(-1, self._core.clock.monotonic_s())  # it was not let in
+        return delay_ms or None
+
+    def opened(self, listener: str, ip: str) -> None:
+        self._open[listener] += 1
+        self._open_by_ip[ip] += 1
+
+    def closed(self, listener: str, ip: str) -> None:
+        self._open[listener] -= 1
+        self._open_by_ip[ip] -= 1
+        if not self._open_by_ip[ip]:
+            del self._open_by_ip[ip]
+
+    def spared_listener(self) -> str | None:
+        """If the broker has more connections than it may: the listener none of whose has to end for that."""
+        return self._protected if self._open.total() > self._limit("max.connections") else None
+
+    def _limit(self, name: str) -> int:
+        return self._core.configs.broker.integer(name)
+
+    def _listener_limit(self, listener: str, name: str) -> int:
+        return self._core.configs.broker.integer(f"listener.name.{listener.lower()}.{name}")
+
+    def _most_of(self, ip: str) -> int:
+        overrides = self._core.configs.broker.get("max.connections.per.ip.overrides")
+        for entry in str(overrides or "").split(","):
+            host, _, number = entry.strip().rpartition(":")
+            if host.strip() == ip:
+                return int(number)
+        return self._limit("max.connections.per.ip")
+
+    def _too_fast_ms(self, owner: tuple[str, str], limit: float) -> int:
+        """Count one more of ``owner``; the milliseconds, a window at most, after which the rate is within the limit."""
+        if limit >= _NO_LIMIT:
+            return 0
+        configs, now_s = self._core.configs.broker, self._core.clock.monotonic_s()
+        window_s = configs.integer("quota.window.size.seconds")
+        rate = self._rates.get(owner)
+        if rate is None:
+            if len(self._rates) >= _MOST_ADDRESSES:
+                self._rates = {key: kept for key, kept in self._rates.items() if not kept.is_idle(now_s)}
+            rate = self._rates[owner] = Rate(configs.integer("quota.window.num"), window_s)
+        rate.record(1, now_s)
+        over = rate.per_second(now_s) - limit
+        if over <= 0:
+            return 0
+        return round(min(window_s, over / limit * rate.elapsed_s(now_s) if limit else window_s) * 1000)
+
+
+def _inter_broker_listener(core: Core, listeners: Mapping[str, str]) -> str | None:
+    """The listener that brokers use: by its name, else the first of ``security.inter.broker.protocol``."""
+    name = core.configs.broker.get("inter.broker.listener.name")
+    if name:
+        return str(name)
+    wanted = core.configs.broker.get("security.inter.broker.protocol")
+    return next((listener for listener, protocol in listeners.items() if protocol == wanted), None)

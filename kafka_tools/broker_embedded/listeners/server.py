@@ -1,0 +1,301 @@
+"""The rim: asyncio sockets on one side, the core's plain calls on the other.
+
+Here listeners are opened and connections accepted; what happens on a connection is ``client_connection``'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import select
+import socket
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.broker_embedded.listeners.accepting import Acceptor
+from kafka_tools.broker_embedded.listeners.admission import Doorkeeper
+from kafka_tools.broker_embedded.listeners.client_connection import ClientConnection
+from kafka_tools.broker_embedded.listeners.endpoints import listen_failure
+from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory, RequestMemory
+from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES
+from kafka_tools.broker_embedded.listeners.settings import ListenerSettings
+from kafka_tools.broker_embedded.listeners.turns import Turns
+from kafka_tools.errors import InputError
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+    from kafka_tools.broker_embedded.listeners.tls import ListenerTls
+
+log = logging.getLogger(__name__)
+
+_IDLE_CHECK_MS = 10_000
+_STORE_CHECK_MS = 10_000
+_END_CHECK_MS = 1_000
+_SWITCH_S = 0.0005
+_HANDSHAKE_S = 60.0
+"""How long a TLS handshake may take; less if ``connections.max.idle.ms`` is. Kafka knows that limit alone."""
+
+_DRAIN_STEPS, _DRAIN_STEP_S = 100, 0.01
+"""How long a stop waits for clients to take the answers that are already written: a second at most."""
+
+
+class TlsArrival(asyncio.Protocol):
+    """A socket on its way to be a ``ClientConnection``: counted from the start, as in Kafka, then the TLS handshake."""
+
+    def __init__(self, server: Server, endpoint: Endpoint, tls: ListenerTls) -> None:
+        self._server = server
+        self._tls = tls
+        self._endpoint = endpoint
+        self._transport: Any = None
+        self.listener = endpoint.name
+        self.ip = ""
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self.ip = (transport.get_extra_info("peername") or ("",))[0]
+        transport.pause_reading()  # the first bytes are for the handshake
+        self._server.doorkeeper.arrived(self)
+
+    @property
+    def is_open(self) -> bool:
+        return not self._transport.is_closing()
+
+    def hold(self) -> None:
+        """Nothing is read before ``let_in``."""
+
+    def let_in(self) -> None:
+        task = self._server.loop.create_task(self._shake_hands())
+        self._server.handshakes.add(task)
+        task.add_done_callback(self._server.handshakes.discard)
+
+    def close(self) -> None:
+        self._transport.close()
+
+    async def _shake_hands(self) -> None:
+        connection = ClientConnection(self._server, self._endpoint, was_let_in=True)
+        secured = None
+        try:
+            secured = await self._secured(connection)
+        finally:
+            if secured is None:
+                self._server.doorkeeper.left(self)
+                self._transport.abort()
+        if secured is not None:
+            connection.connection_made(secured)
+
+    async def _secured(self, connection: ClientConnection) -> Any:
+        """The transport after the handshake; None when there is to be no connection."""
+        peer = self._transport.get_extra_info("peername")
+        try:
+            secured = await self._server.loop.start_tls(
+                self._transport,
+                connection,
+                self._tls.context,
+                server_side=True,
+                ssl_handshake_timeout=self._server.handshake_s(),
+            )
+        except OSError as error:
+            log.warning("TLS handshake with %s failed: %s", peer, getattr(error, "reason", None) or error)
+            return None
+        if secured is None or secured.is_closing():
+            return None  # the client went away meanwhile
+        if not self._endpoint.has_sasl:
+            certificate = secured.get_extra_info("ssl_object").getpeercert(True)
+            try:
+                connection.certificate_principal = self._tls.principal(certificate)
+            except InputError as error:
+                log.warning("closing the connection from %s: %s", peer, error)
+                return None
+        return secured
+
+
+class Server:
+    """The listeners of a core on the running event loop, and the core's timers on its clock."""
+
+    def __init__(self, core: Core, endpoints: list[Endpoint]) -> None:
+        self.core = core
+        self.endpoints = endpoints
+        self.loop = asyncio.get_running_loop()
+        self.connections: set[ClientConnection] = set()
+        self.numbers = count()
+        broker = core.configs.broker
+        self.max_frame_bytes = broker.integer("socket.request.max.bytes")
+        self.max_login_frame_bytes = min(self.max_frame_bytes, broker.integer("sasl.server.max.receive.size"))
+        """What a client may send at once before its SASL login is done."""
+        self.requests = RequestMemory(broker.integer("queued.max.request.bytes"), core.timers)
+        self.answers = AnswerMemory()
+        self.turns = Turns(core.clock, self.loop.call_soon)
+        self.scratch = memoryview(bytearray(SMALL_BYTES))
+        """Where bytes come in, for all connections: what is kept of them is copied at once."""
+        self.settings = ListenerSettings(core, endpoints)
+        self.handshakes: set[asyncio.Task[None]] = set()
+        self._settings_due = False
+        self.bound: list[Endpoint] = []
+        """The endpoints with the ports that they got."""
+        self._acceptors: list[Acceptor] = []
+        self._alarm: asyncio.TimerHandle | None = None
+        self._worker: ThreadPoolExecutor | None = None
+        self.doorkeeper = Doorkeeper(self)
+
+    async def start(self) -> None:
+        """Open every listener and tell the cluster its addresses. Raises ConfigError if one cannot be opened."""
+        for endpoint in self.endpoints:
+            try:
+                server = await self.loop.create_server(
+                    lambda endpoint=endpoint: self._arrival(endpoint),
+                    endpoint.host or None,
+                    endpoint.port,
+                    family=socket.AF_INET if endpoint.host == "localhost" else socket.AF_UNSPEC,
+                    start_serving=False,  # asyncio binds; accepting is ours
+                )
+            except (OSError, UnicodeError) as error:
+                await self.stop()
+                raise listen_failure(endpoint, error) from error
+            port = server.sockets[0].getsockname()[1]
+            for bound in server.sockets:
+                self._acceptors.append(
+                    Acceptor(
+                        self.loop,
+                        socket.socket(fileno=os.dup(bound.fileno())),
+                        lambda endpoint=endpoint: self._arrival(endpoint),  # type: ignore[misc]
+                        endpoint.name,
+                    )
+                )
+            server.close()
+            self.bound.append(endpoint._replace(port=port))
+            self.core.cluster.endpoints[endpoint.name] = (
+                endpoint.advertised_host or endpoint.host,
+                endpoint.advertised_port or port,
+            )
+        for acceptor in self._acceptors:
+            acceptor.start()
+        self.core.slices.offload = self._offload
+        self.core.timers.on_earlier = self._arm
+        self.core.on_broker_config = self._config_changed
+        self.core.check_broker_config = self.settings.check
+        self._close_idle()
+        self._close_ended()
+        self._check_stores()
+        self._arm()
+
+    def _arrival(self, endpoint: Endpoint) -> ClientConnection | TlsArrival:
+        tls = self.settings.tls.get(endpoint.name)
+        return ClientConnection(self, endpoint) if tls is None else TlsArrival(self, endpoint, tls)
+
+    def _config_changed(self) -> None:
+        """After each changed config: limits now, key stores once the whole change is in."""
+        self.doorkeeper.admit_waiting()
+        if not self._settings_due:
+            self._settings_due = True
+            self.loop.call_soon(self._take_settings)
+
+    def _take_settings(self) -> None:
+        self._settings_due = False
+        self.settings.take()
+
+    def _check_stores(self) -> None:
+        """Look whether the files of key and trust stores have changed."""
+        if self.settings.tls:
+            self.settings.take()
+            self.core.timers.call_later(_STORE_CHECK_MS, self._check_stores)
+
+    async def stop(self) -> None:
+        """Close listeners and connections; answers already written are sent."""
+        self.core.timers.on_earlier = self.core.on_broker_config = self.core.check_broker_config = None
+        if self._alarm:
+            self._alarm.cancel()
+        for acceptor in self._acceptors:
+            acceptor.close()
+        for handshake in list(self.handshakes):
+            handshake.cancel()
+        for connection in list(self.connections):
+            connection.close()
+        for _ in range(_DRAIN_STEPS):
+            if not self.connections:
+                break
+            await asyncio.sleep(_DRAIN_STEP_S)
+        for connection in list(self.connections):
+            connection.close(abort=True)
+        await asyncio.sleep(0)
+        if self._worker is not None:
+            self._worker.shutdown(wait=False, cancel_futures=True)
+
+    def _offload(self, function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        """Long work on bytes goes to one thread, made when it is first needed."""
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, "long work")
+
+        def finished(future: Future[Any]) -> None:
+            if not future.cancelled() and not self.loop.is_closed():
+                error = future.exception()
+                result = None if error is not None else future.result()
+                self.loop.call_soon_threadsafe(done, result, error)
+
+        self._worker.submit(_yielding, function).add_done_callback(finished)
+
+    def bootstrap_servers(self) -> str:
+        """The addresses of the first listener as clients want them."""
+        from kafka_tools.values import format_address
+
+        host, port = self.core.cluster.endpoints[self.endpoints[0].name]
+        return format_address("localhost" if host in ("", "0.0.0.0", "::") else host, port)
+
+    def _arm(self) -> None:
+        due_s = self.core.timers.next_due_s()
+        if self._alarm:
+            if due_s is not None and self._alarm.when() <= due_s and not self._alarm.cancelled():
+                return
+            self._alarm.cancel()
+        self._alarm = None if due_s is None else self.loop.call_at(due_s, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self.core.step()
+        self._arm()
+
+    def handshake_s(self) -> float:
+        """How long a TLS handshake may take."""
+        idle_ms = self.core.configs.broker.integer("connections.max.idle.ms")
+        return min(_HANDSHAKE_S, idle_ms / 1000) if idle_ms > 0 else _HANDSHAKE_S
+
+    def _close_ended(self) -> None:
+        """Close connections that are not read from and whose client has ended them: nothing else would tell."""
+        if hasattr(select, "POLLRDHUP"):
+            deaf = {connection.fileno: connection for connection in self.connections if connection.is_deaf}
+            poll = select.poll()
+            for fd in deaf:
+                if fd >= 0:
+                    poll.register(fd, select.POLLRDHUP)
+            for fd, _ in poll.poll(0):
+                if deaf[fd].is_waiting:
+                    deaf[fd].close(abort=True)
+        self.core.timers.call_later(_END_CHECK_MS, self._close_ended)
+
+    def _close_idle(self) -> None:
+        idle_ms = self.core.configs.broker.integer("connections.max.idle.ms")
+        now_s = self.core.clock.monotonic_s()
+        if idle_ms >= 0:
+            for connection in list(self.connections):
+                if connection.idle and (now_s - connection.last_used_s) * 1000 > idle_ms:
+                    connection.close()
+        often_ms = min(_IDLE_CHECK_MS, max(idle_ms, 100)) if idle_ms >= 0 else _IDLE_CHECK_MS
+        self.core.timers.call_later(often_ms, self._close_idle)
+
+
+def _yielding(function: Callable[[], Any]) -> Any:
+    """Run ``function``, and let go of the interpreter often meanwhile.
+
+    The broker's thread gives it up with every read and write; to get it back takes a switch interval each time, and 50
+    connections with Python's 5 ms would wait for a quarter of a second.
+    """
+    interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_S)
+    try:
+        return function()
+    finally:
+        sys.setswitchinterval(interval_s)

@@ -1,0 +1,80 @@
+"""What protects the listeners, as the configs say it: TLS and SASL per listener, taken anew when they change.
+
+Connections that are open keep what they came in with. A change that could not take effect is refused before it is
+written (``check``); should one fail all the same, what held stays in force and the log says so.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kafka_tools.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+    from kafka_tools.broker_embedded.listeners.tls import ListenerTls
+    from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
+
+log = logging.getLogger(__name__)
+
+
+class ListenerSettings:
+    """``security`` and ``tls``: what holds for new connections of each listener that has SASL or TLS, by name."""
+
+    def __init__(self, core: Core, endpoints: list[Endpoint]) -> None:
+        """Raises ConfigError for settings and files that cannot be used."""
+        self._core = core
+        self._with_sasl = [endpoint for endpoint in endpoints if endpoint.has_sasl]
+        self.security: dict[str, ListenerSecurity] = {}
+        self.tls: dict[str, ListenerTls] = {}
+        properties = core.configs.broker_properties()
+        # Plaintext listeners start without these modules.
+        if self._with_sasl:
+            from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
+
+            self.security = {each.name: ListenerSecurity(core, each, properties) for each in self._with_sasl}
+        if any(endpoint.has_tls for endpoint in endpoints):
+            from kafka_tools.broker_embedded.listeners.tls import ListenerTls
+
+            self.tls = {each.name: ListenerTls(each, properties) for each in endpoints if each.has_tls}
+
+    def check(self, properties: Mapping[str, str]) -> None:
+        """ConfigError if these configs of the broker could not take effect."""
+        for tls in self.tls.values():
+            tls.check(properties)
+        for endpoint in self._with_sasl:
+            self._new_security(endpoint, properties)
+
+    def take(self) -> None:
+        """Let the configs, and the files that they name, hold as they are now."""
+        properties = self._core.configs.broker_properties()
+        for tls in self.tls.values():
+            try:
+                tls.update(properties)
+            except ConfigError as error:
+                log.error("Reconfiguration of SSL keystore/truststore failed, the old ones stay in use: %s", error)
+        for endpoint in self._with_sasl:
+            try:
+                new = self._new_security(endpoint, properties)
+            except ConfigError as error:
+                log.error("the login settings stay what they were: %s", error)
+                continue
+            if new is not None:
+                self.security[endpoint.name] = new
+                log.info("listener %s: new login settings for new connections", endpoint.name)
+
+    def _new_security(self, endpoint: Endpoint, properties: Mapping[str, str]) -> ListenerSecurity | None:
+        """What the listener would offer; None if that is what it does offer. Raises ConfigError."""
+        from kafka_tools.broker_embedded.security.authentication import (
+            ListenerSecurity,
+            listener_values,
+            login_settings,
+        )
+
+        former = self.security[endpoint.name]
+        if login_settings(listener_values(properties, endpoint.name)) == former.settings:
+            return None
+        return ListenerSecurity(self._core, endpoint, properties, former)

@@ -1,0 +1,454 @@
+"""The partitions this broker leads: each a log on disk, its leader epoch, and who is told of appends.
+
+One replica: what is in the log is committed, so the high watermark is the log end offset. Retention,
+checkpoints and the removal of deleted files run here on timers.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.directories.data_dirs import DataDirs, remove_directory, retire_directory
+from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.broker_embedded.partitions.produced_batches import Limits
+from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
+from kafka_tools.errors import CorruptIndex, LogError
+from kafka_tools.protocol import error_codes
+from kafka_tools.records.v2 import HEADER_BYTES
+from kafka_tools.storage.layout import partition_files
+from kafka_tools.storage.log import LogConfig, PartitionLog
+from kafka_tools.storage.snapshots import read_partition_metadata, write_partition_metadata
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    import uuid
+
+    from kafka_tools.broker_embedded.configs.store import View
+    from kafka_tools.broker_embedded.core import Core
+
+log = logging.getLogger(__name__)
+
+_CHECKPOINT_MS = 60_000
+_NEVER_MS = 2**63 - 1
+_METADATA_FILE = "partition.metadata"
+
+
+class Partition:
+    """A partition led here. ``appended_bytes`` counts what was ever appended since the start."""
+
+    __slots__ = ("appended_bytes", "id", "leader_epoch", "limits", "log", "log_dir", "topic_id")
+
+    def __init__(
+        self,
+        id: TopicPartition,
+        topic_id: uuid.UUID,
+        log: PartitionLog,
+        log_dir: str,
+        leader_epoch: int,
+        limits: Limits,
+    ) -> None:
+        self.id = id
+        self.topic_id = topic_id
+        self.log = log
+        self.log_dir = log_dir
+        self.leader_epoch = leader_epoch
+        self.appended_bytes = 0
+        self.limits = limits
+
+    @property
+    def high_watermark(self) -> int:
+        return self.log.log_end_offset
+
+    @property
+    def last_stable_offset(self) -> int:
+        return self.log.last_stable_offset
+
+    def end_for(self, isolation_level: int) -> int:
+        """The first offset a consumer may not read: 1 is read committed."""
+        return self.log.last_stable_offset if isolation_level == 1 else self.log.log_end_offset
+
+
+class Logs:
+    """Every partition by topic and number; opens, makes, and deletes their logs."""
+
+    def __init__(self, core: Core, dirs: DataDirs) -> None:
+        self._core = core
+        self.dirs = dirs
+        self._partitions: dict[tuple[str, int], Partition] = {}
+        self._load: dict[str, int] = {}
+        self._checkpointed = {
+            path: {*dirs.recovery_points[path], *dirs.log_starts[path], *dirs.high_watermarks[path]}
+            for path in dirs.paths
+        }
+        """The partitions that the checkpoint files of each directory may name."""
+        self._behind: set[str] = set()
+        """The directories whose checkpoints could not be written the last time."""
+
+    def partition(self, topic: str, partition: int) -> Partition | None:
+        return self._partitions.get((topic, partition))
+
+    def led(self, topic: str, number: int, current_leader_epoch: int = -1) -> Partition:
+        """The partition, if the client's idea of its leader epoch (-1: none) is right.
+
+        BrokerError: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR.
+        """
+        partition = self._partitions.get((topic, number))
+        if partition is None:
+            raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+        if current_leader_epoch != -1 and current_leader_epoch != partition.leader_epoch:
+            older = current_leader_epoch < partition.leader_epoch
+            raise refuse(error_codes.FENCED_LEADER_EPOCH if older else error_codes.UNKNOWN_LEADER_EPOCH)
+        if partition.log.offline and not partition.log.waits_for_room:
+            raise refuse(error_codes.KAFKA_STORAGE_ERROR)
+        return partition
+
+    def __iter__(self) -> Iterator[Partition]:
+        return iter(self._partitions.values())
+
+    def open_all(self) -> None:
+        """Open the log of every partition of the cluster; directories of no topic are set aside.
+
+        Raises LogError or OSError for a log that cannot be opened, and for a partition that is there twice.
+        """
+        places: dict[TopicPartition, str] = {}
+        topics = self._core.cluster.topics
+        for log_dir, name, parsed in self.dirs.partition_dirs():
+            path, id = os.path.join(log_dir, name), parsed.topic_partition
+            if parsed.state == "delete":
+                remove_directory(path)
+                continue
+            topic, topic_id = topics.get(id.topic), _read_topic_id(path)
+            is_of_topic = topic is not None and name == str(id) and id.partition in topic.partitions
+            if topic is not None and is_of_topic and topic_id in (topic.id, None):
+                if id in places:
+                    twice = os.path.join(places[id], name)
+                    raise LogError(
+                        f"partition {id} is there twice: {twice} and {path}", path=path,
+                        hint="keep the one whose records are right and move the other out of the log directories",
+                    )  # fmt: skip
+                if topic_id is None:
+                    _write_topic_id(path, topic.id)
+                places[id] = log_dir
+            elif parsed.state != "stray":
+                self._set_aside(path, topic_id)
+        for id, log_dir in places.items():
+            self._open(id, log_dir)
+        for topic in topics.values():
+            missing = [number for number in topic.partitions if TopicPartition(topic.name, number) not in places]
+            for number in missing:
+                self._warn_of_missing(TopicPartition(topic.name, number))
+            self.add(whole(self.make(topic.name, topic.id, missing, self._core.configs.topic(topic.name))))
+
+    def _set_aside(self, path: str, topic_id: uuid.UUID | None) -> None:
+        """What becomes of a directory that is named after a partition of no topic."""
+        if topic_id in self._core.cluster.removed_ids or (topic_id is not None and _was_never_written(path)):
+            remove_directory(path)  # a crash came before its files were deleted, or before its topic was made
+        elif _is_log(path):
+            log.warning("%s belongs to no topic; renaming it", path)
+            retire_directory(path, state="stray")
+        else:
+            log.warning("%s is no partition of a topic and holds no log: it is left as it is", path)
+
+    def _warn_of_missing(self, id: TopicPartition) -> None:
+        ends = [points[id] for points in self.dirs.high_watermarks.values() if id in points]
+        known = f", which held offsets up to {ends[0] - 1} at the last checkpoint" if ends and ends[0] else ""
+        log.warning("%s: the directory of this partition is gone%s; it begins anew, without records", id, known)
+
+    def _open(self, id: TopicPartition, log_dir: str) -> None:
+        """Open the log of a partition whose directory is there."""
+        topic = self._core.cluster.topics[id.topic]
+        configs = self._core.configs.topic(id.topic)
+        leader_epoch = topic.partitions[id.partition].leader_epoch
+        log_start = self.dirs.log_starts[log_dir].get(id, 0)
+        recovery_point = self.dirs.recovery_points[log_dir].get(id, 0)
+        path = os.path.join(log_dir, str(id))
+        begins_later = any(name.endswith(".log.deleted") for name in os.listdir(path))  # than the checkpoint knows
+        opened = PartitionLog.open(
+            path,
+            log_config(configs),
+            self._core.clock,
+            clean=self.dirs.clean[log_dir],
+            recovery_point=recovery_point,
+            log_start_offset=log_start,
+        )
+        first = opened.segments[0].base_offset
+        if first > log_start and id in self.dirs.log_starts[log_dir] and not begins_later:
+            log.warning(
+                "%s: offsets %d to %d are gone: the last checkpoint knows of them, and the first segment in %s begins "
+                "after them",
+                id, log_start, first - 1, path,
+            )  # fmt: skip
+        known_end = max(recovery_point, self.dirs.high_watermarks[log_dir].get(id, 0))
+        if opened.log_end_offset < known_end:
+            log.warning(
+                "%s: offsets %d to %d are gone: the last checkpoint knows of them, and the log in %s ends before them",
+                id, opened.log_end_offset, known_end - 1, path,
+            )  # fmt: skip
+        opened.epochs.begin(leader_epoch, opened.log_end_offset)
+        self._load[log_dir] = self._load.get(log_dir, 0) + 1
+        self.add([Partition(id, topic.id, opened, log_dir, leader_epoch, _limits(configs))])
+
+    def make(self, topic: str, topic_id: uuid.UUID, numbers: Iterable[int], configs: View) -> Work[list[Partition]]:
+        """The directories and empty logs of new partitions, before the cluster has them: ``add`` or ``unmake`` follows.
+
+        All or none: raises LogError or OSError with nothing left behind. A directory that is there already is never
+        taken over: on a file system that does not tell names by case it may be another topic's.
+        """
+        made: list[Partition] = []
+        try:
+            for number in numbers:
+                yield UNBROKEN
+                made.append(self._make(TopicPartition(topic, number), topic_id, configs))
+        except Exception:
+            yield from self.unmake(made)
+            raise
+        return made
+
+    def _make(self, id: TopicPartition, topic_id: uuid.UUID, configs: View) -> Partition:
+        log_dir = self.dirs.emptiest(self._load)
+        if id in self._checkpointed[log_dir]:  # of a deleted partition of the same name: its offsets are not this one's
+            self._write_checkpoints(log_dir)
+        path = os.path.join(log_dir, str(id))
+        os.mkdir(path)
+        try:
+            _write_topic_id(path, topic_id)
+            opened = PartitionLog.open(path, log_config(configs), self._core.clock, clean=True)
+        except BaseException:
+            remove_directory(path)
+            raise
+        info = self._core.cluster.partition(*id)
+        leader_epoch = info.leader_epoch if info is not None else 0
+        opened.epochs.begin(leader_epoch, 0)
+        self._load[log_dir] = self._load.get(log_dir, 0) + 1
+        return Partition(id, topic_id, opened, log_dir, leader_epoch, _limits(configs))
+
+    def add(self, made: Iterable[Partition]) -> None:
+        """Serve partitions that the cluster has."""
+        self._partitions.update((partition.id, partition) for partition in made)
+
+    def unmake(self, made: Iterable[Partition]) -> Work[None]:
+        """Remove partitions that were made and that the cluster will not have."""
+        for partition in made:
+            self._load[partition.log_dir] -= 1
+            partition.log.close(clean=False)
+            remove_directory(partition.log.directory)
+            yield UNBROKEN
+
+    def take_out(self, topic_name: str, numbers: Iterable[int]) -> list[Partition]:
+        """Serve the partitions of a deleted topic no longer: ``delete`` follows."""
+        found = (self._partitions.pop((topic_name, number), None) for number in numbers)
+        return [partition for partition in found if partition is not None]
+
+    def delete(self, deleted: Iterable[Partition]) -> Work[None]:
+        """Close and rename the directories of deleted partitions; the files go a little later.
+
+        A directory that cannot be renamed stays, and is removed by the next start.
+        """
+        retired: list[str] = []
+        for partition in deleted:
+            self._load[partition.log_dir] -= 1
+            partition.log.close(clean=False)
+            self._core.purgatory.wake(partition.id)
+            try:
+                retired.append(retire_directory(partition.log.directory))
+            except OSError as error:
+                log.error("%s of a deleted topic stays until the next start: %s", partition.log.directory, error)
+            yield UNBROKEN
+
+        def remove() -> None:
+            self._core.slices.begin(_remove(retired), _removed)
+
+        self._core.timers.call_later(self._core.configs.broker.integer("log.segment.delete.delay.ms"), remove)
+
+    def configs_changed(self, topic_name: str | None) -> None:
+        """Take new configs into the logs of one topic, or of all."""
+        taken: dict[str, tuple[LogConfig, Limits]] = {}
+        for partition in self._partitions.values():
+            topic = partition.id.topic
+            if topic_name in (None, topic):
+                if topic not in taken:
+                    configs = self._core.configs.topic(topic)
+                    taken[topic] = log_config(configs), _limits(configs)
+                partition.log.config, partition.limits = taken[topic]
+
+    # Work on timers
+
+    def start_timers(self) -> None:
+        timers, broker = self._core.timers, self._core.configs.broker
+
+        # Each is on the timers again before it begins: what fails once is tried again.
+        def retention() -> None:
+            timers.call_later(broker.integer("log.retention.check.interval.ms"), retention)
+            self.enforce_retention()
+
+        def checkpoints() -> None:
+            timers.call_later(_CHECKPOINT_MS, checkpoints)
+            self.write_checkpoints()
+
+        def syncs() -> None:
+            timers.call_later(sync_every_ms, syncs)
+            self.sync_due()
+
+        sync_every_ms = broker.integer("log.flush.scheduler.interval.ms")
+        if sync_every_ms < _NEVER_MS:
+            timers.call_later(sync_every_ms, syncs)
+        timers.call_later(min(30_000, broker.integer("log.retention.check.interval.ms")), retention)
+        timers.call_later(_CHECKPOINT_MS, checkpoints)
+
+    def sync_due(self) -> None:
+        """Force the logs to the disk whose flush.ms has passed (on log.flush.scheduler.interval.ms, as in Kafka)."""
+        for partition in self._partitions.values():
+            try:
+                partition.log.sync_if_due()
+            except OSError as error:
+                log.error("syncing %s failed, it is offline now: %s", partition.id, error)
+
+    def enforce_retention(self) -> None:
+        """Delete what every topic's retention has given up, and forget producers that fell silent."""
+        broker = self._core.configs.broker
+        expired_ms = self._core.clock.now_ms() - broker.integer("producer.id.expiration.ms")
+        delay_ms = broker.integer("log.segment.delete.delay.ms")
+        shortened: dict[str, Partition] = {}
+        for partition in list(self._partitions.values()):
+            try:
+                partition.log.producers.expire(expired_ms)
+                if partition.log.enforce_retention():
+                    shortened[partition.log_dir] = partition
+                    log.info("%s: retention moved the log start to %d", partition.id, partition.log.log_start_offset)
+            except (LogError, OSError) as error:
+                log.error("retention of %s failed: %s", partition.id, error)
+            if partition.log.has_retired:
+                self._core.timers.call_later(delay_ms, partition.log.remove_retired)
+        for log_dir, partition in shortened.items():
+            try:
+                self.log_starts_changed(partition)
+            except OSError as error:  # the next checkpoint has it
+                log.warning("where the logs of %s start cannot be written: %s", log_dir, error)
+
+    def write_checkpoints(self) -> set[str]:
+        """Write where each log starts and what is known to be on the disk; flush buffered index entries.
+
+        Returns the directories in which that failed: they keep their old files, and it is tried again.
+        """
+        failed = set()
+        for path in self.dirs.paths:
+            try:
+                for partition in self._in(path):
+                    partition.log.flush()
+                self._write_checkpoints(path)
+            except OSError as error:
+                failed.add(path)
+                if path not in self._behind:
+                    log.error("the checkpoints of %s cannot be written, it is tried again: %s", path, error)
+            else:
+                if path in self._behind:
+                    log.info("the checkpoints of %s are written again", path)
+        self._behind = failed
+        return failed
+
+    def _in(self, path: str) -> list[Partition]:
+        return [partition for partition in self._partitions.values() if partition.log_dir == path]
+
+    def _write_checkpoints(self, path: str) -> None:
+        here = self._in(path)
+        self.dirs.write_checkpoints(
+            path,
+            {partition.id: partition.log.recovery_point for partition in here},
+            {partition.id: partition.log.log_start_offset for partition in here},
+            {partition.id: partition.high_watermark for partition in here},
+        )
+        self._checkpointed[path] = {partition.id for partition in here}
+
+    def log_starts_changed(self, partition: Partition) -> None:
+        """Keep a moved log start offset before it is acknowledged."""
+        here = self._in(partition.log_dir)
+        self.dirs.write_log_starts(partition.log_dir, {other.id: other.log.log_start_offset for other in here})
+        self._checkpointed[partition.log_dir].update(other.id for other in here)
+
+    def close(self, *, clean: bool) -> set[str]:
+        """Close every log; ``clean`` also completes them and writes the checkpoints.
+
+        Returns the directories in which not all of that could be done: the next start has to check their logs.
+        """
+        unfinished = set()
+        for partition in self._partitions.values():
+            if not partition.log.close(clean=clean):
+                unfinished.add(partition.log_dir)
+        return unfinished | self.write_checkpoints() if clean else unfinished
+
+
+def log_config(configs: View) -> LogConfig:
+    """What a topic's configs mean for its logs."""
+    policy = configs.get("cleanup.policy")
+    assert isinstance(policy, list)
+    return LogConfig(
+        segment_bytes=configs.integer("segment.bytes"),
+        segment_ms=configs.integer("segment.ms"),
+        segment_jitter_ms=configs.integer("segment.jitter.ms"),
+        segment_index_bytes=configs.integer("segment.index.bytes"),
+        index_interval_bytes=configs.integer("index.interval.bytes"),
+        flush_messages=configs.integer("flush.messages"),
+        flush_ms=configs.integer("flush.ms"),
+        retention_ms=configs.integer("retention.ms"),
+        retention_bytes=configs.integer("retention.bytes"),
+        delete="delete" in policy,
+        preallocate=bool(configs.get("preallocate")),
+    )
+
+
+def _remove(paths: list[str]) -> Work[None]:
+    for path in paths:
+        remove_directory(path)
+        yield
+
+
+def _removed(_: None, error: BaseException | None) -> None:
+    if error is not None:
+        log.error("files of deleted topics stay until the next start: %s", error)
+
+
+def _limits(configs: View) -> Limits:
+    policy = configs.get("cleanup.policy")
+    assert isinstance(policy, list)
+    return Limits(
+        max_batch_bytes=configs.integer("max.message.bytes"),
+        segment_bytes=configs.integer("segment.bytes"),
+        codec=str(configs.get("compression.type")),
+        log_append_time=configs.get("message.timestamp.type") == "LogAppendTime",
+        before_max_ms=configs.integer("message.timestamp.before.max.ms"),
+        after_max_ms=configs.integer("message.timestamp.after.max.ms"),
+        needs_keys="compact" in policy,
+    )
+
+
+def _is_log(path: str) -> bool:
+    """Whether what is in a directory that is named after a partition is a log's, and nothing of somebody else."""
+    files = partition_files(path)
+    return bool(files.segments) or not files.others or os.path.join(path, _METADATA_FILE) in files.others
+
+
+def _was_never_written(path: str) -> bool:
+    """Whether the log in a directory is as it was made: without a batch, and none was removed."""
+    files = partition_files(path)
+    logs = [segment.log for segment in files.segments if segment.log is not None]
+    if files.snapshots or [segment.base_offset for segment in files.segments] not in ([], [0]):
+        return False
+    for name in logs:
+        with open(name, "rb") as file:
+            if file.read(HEADER_BYTES).strip(b"\0"):
+                return False
+    return True
+
+
+def _read_topic_id(path: str) -> uuid.UUID | None:
+    try:
+        return read_partition_metadata(os.path.join(path, _METADATA_FILE))
+    except (FileNotFoundError, CorruptIndex):
+        return None  # a crash came between making the directory and this file
+
+
+def _write_topic_id(path: str, topic_id: uuid.UUID) -> None:
+    write_partition_metadata(os.path.join(path, _METADATA_FILE), topic_id)

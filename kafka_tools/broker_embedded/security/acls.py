@@ -1,0 +1,282 @@
+"""Access control lists of the cluster and who may do what under them.
+
+Entries are Kafka's ``AccessControlEntryRecord``s; the rules are those of ``StandardAuthorizerData``, the checks of
+new entries those of ``AclControlManager`` (Kafka 4.3.1; KIP-140, KIP-290). Knows no connection: a question is
+principal, host, operation, resource type and name.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.security.authorization import OPERATIONS
+from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.errors import BrokerError, ConfigError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CLUSTER_NAME, AclOperation, AclPermission, AclResourceType, PatternType
+from kafka_tools.protocol.stored.cluster_metadata import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+log = logging.getLogger(__name__)
+
+RESOURCE_TYPES = {name: number for name, number in AclResourceType.known().items() if name != "ANY"}
+UNKNOWN, ANY, MATCH = PatternType.UNKNOWN, PatternType.ANY, PatternType.MATCH
+LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
+"""Pattern types; UNKNOWN and ANY are the same for every other field of a filter too."""
+DENY, ALLOW = AclPermission.DENY, AclPermission.ALLOW
+ALL = AclOperation.ALL
+"""The operation that stands for every other."""
+AUTHORIZERS = (
+    "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "kafka.security.authorizer.AclAuthorizer",
+    "kafka.security.auth.SimpleAclAuthorizer",
+)
+
+_IMPLYING = {
+    OPERATIONS["DESCRIBE"]: frozenset(OPERATIONS[name] for name in ("DESCRIBE", "READ", "WRITE", "DELETE", "ALTER")),
+    OPERATIONS["DESCRIBE_CONFIGS"]: frozenset(OPERATIONS[name] for name in ("DESCRIBE_CONFIGS", "ALTER_CONFIGS")),
+}
+"""Allowing one of these operations allows the one they stand behind (``AclEntry``); denying does not."""
+
+
+class Entry(NamedTuple):
+    """One entry in the wire's numbers."""
+
+    resource_type: int
+    resource_name: str
+    pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
+
+
+class Filter(NamedTuple):
+    """Which entries are meant: None, and ANY (1), match everything."""
+
+    resource_type: int
+    resource_name: str | None
+    pattern_type: int
+    principal: str | None
+    host: str | None
+    operation: int
+    permission_type: int
+
+    @classmethod
+    def of(cls, fields: Any) -> Filter:
+        """The filter in a DescribeAcls request or a DeleteAcls filter. BrokerError for a value that is UNKNOWN (0).
+
+        Kafka closes the connection for that. A number that it does not know means no entry to DescribeAcls, and is
+        refused by DeleteAcls: ``require_known``.
+        """
+        found = cls(
+            fields.resource_type_filter,
+            fields.resource_name_filter,
+            fields.pattern_type_filter,
+            fields.principal_filter,
+            fields.host_filter,
+            fields.operation,
+            fields.permission_type,
+        )
+        if UNKNOWN in (found.resource_type, found.pattern_type, found.operation, found.permission_type):
+            raise refuse(error_codes.INVALID_REQUEST, "The filter contains UNKNOWN elements.")
+        return found
+
+    def require_known(self) -> Filter:
+        """The filter itself; BrokerError if a number in it stands for nothing that Kafka has."""
+        if not (1 <= self.resource_type <= max(RESOURCE_TYPES.values()) and ANY <= self.pattern_type <= PREFIXED):
+            raise refuse(error_codes.INVALID_REQUEST, "Unknown patternFilter.")
+        if not (1 <= self.operation <= max(OPERATIONS.values()) and 1 <= self.permission_type <= ALLOW):
+            raise refuse(error_codes.INVALID_REQUEST, "Unknown entryFilter.")
+        return self
+
+    def matches(self, entry: Entry) -> bool:
+        """Whether the entry is meant; MATCH means every pattern that applies to the name."""
+        if self.pattern_type == MATCH:
+            if self.resource_name is not None and not _applies(entry, self.resource_name):
+                return False
+        elif (self.pattern_type not in (ANY, entry.pattern_type)) or (
+            self.resource_name is not None and self.resource_name != entry.resource_name
+        ):
+            return False
+        return (
+            self.resource_type in (ANY, entry.resource_type)
+            and self.principal in (None, entry.principal)
+            and self.host in (None, entry.host)
+            and self.operation in (ANY, entry.operation)
+            and self.permission_type in (ANY, entry.permission_type)
+        )
+
+
+class Acls:
+    """Every entry, and the answer to "may this principal do that"."""
+
+    def __init__(self, core: Core) -> None:
+        """Raises ConfigError for an authorizer.class.name that is not Kafka's own."""
+        self._core = core
+        self._entries: dict[uuid.UUID, Entry] = {}
+        self._literal: dict[tuple[int, str], set[Entry]] = {}
+        self._prefixed: dict[int, set[Entry]] = {}
+        self.enabled = _is_enabled(core.properties)
+        self._super_users = frozenset(
+            user.strip() for user in core.properties.get("super.users", "").split(";") if user.strip()
+        )
+        self._without_entries = core.properties.get("allow.everyone.if.no.acl.found", "").strip().lower() == "true"
+        core.on_record(AccessControlEntryRecord, self._apply)
+        core.on_record(RemoveAccessControlEntryRecord, self._apply_remove)
+
+    def authorize(self, principal: str, host: str, operation: str, resource_type: str, name: str) -> bool:
+        """Whether the cluster's entries allow it: a denial wins, then an allowance, then the rule for no entries."""
+        allowed = principal in self._super_users or self._judge(principal, host, operation, resource_type, name)
+        if not allowed and log.isEnabledFor(logging.DEBUG):
+            # In the words of Kafka's authorizer, which operators look for.
+            text = "Principal = %s is Denied operation = %s from host = %s on resource = %s:LITERAL:%s"
+            log.debug(text, principal, operation, host, resource_type, name)
+        return allowed
+
+    def _judge(self, principal: str, host: str, operation: str, resource_type: str, name: str) -> bool:
+        kind, asked = RESOURCE_TYPES[resource_type], OPERATIONS[operation]
+        suffices = _IMPLYING.get(asked, frozenset((asked,)))
+        allowed = found_any = False
+        for entry in self._applying(kind, name):
+            found_any = True
+            if entry.principal not in (principal, "User:*") or entry.host not in (host, "*"):
+                continue
+            if entry.permission_type == DENY:
+                if entry.operation in (ALL, asked):
+                    return False
+            elif entry.operation == ALL or entry.operation in suffices:
+                allowed = True
+        return allowed or (not found_any and self._without_entries)
+
+    def authorize_somewhere(self, principal: str, host: str, operation: str, resource_type: str) -> bool:
+        """Whether some entry opens a resource of this type, be it there or not, to the operation (KIP-679).
+
+        As ``Authorizer.authorizeByResourceType``: an allowance counts unless a denial covers all that it covers.
+        """
+        operations = (ALL, OPERATIONS[operation])
+        concerning = [
+            entry
+            for entry in self._entries.values()
+            if entry.resource_type == RESOURCE_TYPES[resource_type]
+            and entry.principal in (principal, "User:*")
+            and entry.host in (host, "*")
+            and entry.operation in operations
+        ]
+        denied = {entry[1:3] for entry in concerning if entry.permission_type == DENY}
+        if ("*", LITERAL) in denied:
+            return False
+        allowed = {entry[1:3] for entry in concerning if entry.permission_type == ALLOW} - denied
+        return any(not any((name[:end], PREFIXED) in denied for end in range(1, len(name) + 1)) for name, _ in allowed)
+
+    def find(self, wanted: Filter) -> list[Entry]:
+        """The entries that a filter means, in a stable order."""
+        return sorted(entry for entry in self._entries.values() if wanted.matches(entry))
+
+    def create(self, entries: Iterable[Entry]) -> list[BrokerError | None]:
+        """Add entries, all in one change; per entry, in order, None or why not. One that is there is no error."""
+        results: list[BrokerError | None] = []
+        new: dict[Entry, AccessControlEntryRecord] = {}
+        known = set(self._entries.values())
+        for entry in entries:
+            problem = _problem(entry)
+            results.append(refuse(error_codes.INVALID_REQUEST, problem) if problem else None)
+            if problem is None and entry not in known and entry not in new:
+                new[entry] = AccessControlEntryRecord(id=uuid.uuid4(), **entry._asdict())
+        if new:
+            self._core.commit(list(new.values()))
+        return results
+
+    def delete(self, filters: Iterable[Filter | BrokerError]) -> Work[list[list[Entry] | BrokerError]]:
+        """Remove what the filters mean, all in one change; per filter the entries, or why it was refused."""
+        results: list[list[Entry] | BrokerError] = []
+        gone: set[Entry] = set()
+        for wanted in filters:
+            yield  # each is compared with every entry
+            found: list[Entry] | BrokerError = wanted if isinstance(wanted, BrokerError) else self.find(wanted)
+            results.append(found)
+            if isinstance(found, list):
+                gone.update(found)
+        records = [RemoveAccessControlEntryRecord(id=id) for id, entry in self._entries.items() if entry in gone]
+        if records:
+            self._core.commit(records)
+        return results
+
+    def _applying(self, kind: int, name: str) -> Iterable[Entry]:
+        yield from self._literal.get((kind, name), ())
+        if name != "*":
+            yield from self._literal.get((kind, "*"), ())
+        for entry in self._prefixed.get(kind, ()):
+            if name.startswith(entry.resource_name):
+                yield entry
+
+    def _apply(self, record: AccessControlEntryRecord) -> None:
+        entry = Entry(*(getattr(record, field) for field in Entry._fields))
+        self._entries[record.id] = entry
+        self._shelf(entry).add(entry)
+
+    def _apply_remove(self, record: RemoveAccessControlEntryRecord) -> None:
+        entry = self._entries.pop(record.id, None)
+        if entry is not None:
+            self._shelf(entry).discard(entry)
+
+    def _shelf(self, entry: Entry) -> set[Entry]:
+        if entry.pattern_type == PREFIXED:
+            return self._prefixed.setdefault(entry.resource_type, set())
+        return self._literal.setdefault((entry.resource_type, entry.resource_name), set())
+
+
+def acls_of(call: Call) -> Acls:
+    """The cluster's entries. BrokerError (SECURITY_DISABLED) without an authorizer."""
+    acls = call.broker.acls
+    if not acls.enabled:
+        raise refuse(error_codes.SECURITY_DISABLED, "No Authorizer is configured.")
+    return acls
+
+
+def _applies(entry: Entry, name: str) -> bool:
+    if entry.pattern_type == PREFIXED:
+        return name.startswith(entry.resource_name)
+    return entry.resource_name in (name, "*")
+
+
+def _problem(entry: Entry) -> str | None:
+    """Why an entry cannot be added; None when it can."""
+    if not entry.resource_name:
+        return "Invalid empty resource name"
+    if entry.resource_type == RESOURCE_TYPES["CLUSTER"] and entry.resource_name != CLUSTER_NAME:
+        return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
+    if entry.resource_type not in RESOURCE_TYPES.values():
+        return f"Invalid resourceType {_no_value(entry.resource_type)}"
+    if entry.pattern_type not in (LITERAL, PREFIXED):
+        return f"Invalid patternType {'MATCH' if entry.pattern_type == MATCH else _no_value(entry.pattern_type)}"
+    if entry.operation != ALL and entry.operation not in OPERATIONS.values():
+        return f"Invalid operation {_no_value(entry.operation)}"
+    if entry.permission_type not in (DENY, ALLOW):
+        return f"Invalid permissionType {_no_value(entry.permission_type)}"
+    if ":" not in entry.principal:
+        return (
+            f"Could not parse principal from `{entry.principal}` (no colon is present separating the principal type "
+            "from the principal name)"
+        )
+    return None
+
+
+def _no_value(number: int) -> str:
+    """What Kafka calls a number that is right in a filter only, or nowhere."""
+    return "ANY" if number == ANY else "UNKNOWN"
+
+
+def _is_enabled(properties: Mapping[str, str]) -> bool:
+    name = properties.get("authorizer.class.name", "").strip()
+    if name and name not in AUTHORIZERS:
+        raise ConfigError(
+            f"authorizer.class.name: {name} is Java code that cannot run here", hint=f"use {AUTHORIZERS[0]}, or none"
+        )
+    return bool(name)

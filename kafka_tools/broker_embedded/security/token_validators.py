@@ -1,0 +1,98 @@
+"""Which OAUTHBEARER tokens a listener takes: signed ones, or unsecured ones for tests.
+
+Signed tokens are checked where ``sasl.oauthbearer.jwks.endpoint.url`` (or ``OAuthBearerValidatorCallbackHandler``) is
+set; otherwise, as in Kafka, unsecured ones are taken. Never both on one listener.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from kafka_tools.config_definitions.broker_names import broker_row
+from kafka_tools.config_definitions.values import check
+from kafka_tools.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+    from kafka_tools.broker_embedded.security.signed_tokens import SignedTokens
+    from kafka_tools.net.sasl.oauthbearer import Token
+
+log = logging.getLogger(__name__)
+
+_PREFIX = "sasl.oauthbearer."
+_URL = f"{_PREFIX}jwks.endpoint.url"
+_HANDLER = "oauthbearer.sasl.server.callback.handler.class"
+
+
+class TokenValidator(Protocol):
+    """Says what a token says, or raises TokenRefused."""
+
+    def validate(self, token: str, now_ms: int) -> Token: ...
+
+
+def token_validator(values: Mapping[str, str], endpoint: Endpoint, core: Core) -> TokenValidator:
+    """What judges the tokens of a listener. Raises ConfigError for settings that are missing or contradict."""
+    options = _module_options(values, endpoint)
+    handler = values.get(_HANDLER, "").strip().rpartition(".")[2]
+    url = values.get(_URL, "").strip()
+    if handler == "OAuthBearerUnsecuredValidatorCallbackHandler" and url:
+        raise ConfigError(f"listener {endpoint.name}: {_HANDLER} takes unsecured tokens, {_URL} signed ones: set one")
+    if url:
+        return _signed(values, url, options, core)
+    if handler == "OAuthBearerValidatorCallbackHandler":
+        raise ConfigError(f"listener {endpoint.name}: {_HANDLER} needs {_URL}")
+    from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator
+
+    log.warning("listener %s takes unsecured tokens, which anybody can write: for tests only", endpoint.name)
+    return UnsecuredValidator(options)
+
+
+def _signed(values: Mapping[str, str], url: str, options: Mapping[str, str], core: Core) -> SignedTokens:
+    from kafka_tools.broker_embedded.security.signed_tokens import Rules, SignedTokens
+    from kafka_tools.broker_embedded.security.token_keys import Pace, key_source
+
+    def setting(name: str) -> object:
+        row = broker_row(_PREFIX + name)
+        assert row is not None
+        text = values.get(_PREFIX + name)
+        return check(_PREFIX + name, row, row[1] or "" if text is None else text)
+
+    def number(name: str) -> int:
+        value = setting(name)
+        assert isinstance(value, int)
+        return value
+
+    audiences = setting("expected.audience")
+    assert isinstance(audiences, list)
+    rules = Rules(
+        audiences=frozenset(audiences),
+        issuer=values.get(f"{_PREFIX}expected.issuer", "").strip() or None,
+        clock_skew_s=number("clock.skew.seconds"),
+        scope_claim=values.get(f"{_PREFIX}scope.claim.name", "").strip() or "scope",
+        subject_claim=values.get(f"{_PREFIX}sub.claim.name", "").strip() or "sub",
+    )
+    pace = Pace(*(number(f"jwks.endpoint.{name}.ms") for name in ("refresh", "retry.backoff", "retry.backoff.max")))
+    source = key_source(url, options, pace, core.timers, core.clock.sleep)
+    return SignedTokens(rules, source.current, source.missing)
+
+
+def _module_options(values: Mapping[str, str], endpoint: Endpoint) -> Mapping[str, str]:
+    from kafka_tools.net.jaas import parse_jaas
+
+    key = "oauthbearer.sasl.jaas.config"
+    text = values.get(key) or values.get("sasl.jaas.config")
+    if not text:
+        raise ConfigError(
+            f"listener {endpoint.name}: OAUTHBEARER needs a login module",
+            hint=f"set listener.name.{endpoint.name.lower()}.{key}="
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+        )
+    entries = parse_jaas(text, key)
+    if len(entries) != 1:
+        raise ConfigError(
+            f"{key}: Must supply exactly 1 non-null JAAS mechanism configuration (size was {len(entries)})"
+        )
+    return entries[0].options
