@@ -20,6 +20,8 @@ from kafka_tools.broker_embedded.cluster.local_store import LocalStore
 from kafka_tools.broker_embedded.core import Core, node_id_of
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
 from kafka_tools.broker_embedded.directories.state_checks import check_state
+from kafka_tools.broker_embedded.dispatch import Dispatcher
+from kafka_tools.broker_embedded.handler_table import load_handlers
 from kafka_tools.broker_embedded.listeners.endpoints import endpoints_of
 from kafka_tools.broker_embedded.listeners.server import Server
 from kafka_tools.clock import Clock, SystemClock
@@ -57,9 +59,10 @@ class RunningBroker:
         """Replay, recover, listen. Raises ConfigError for bad settings, LogError for bad files and disks."""
         properties = resolved(self._properties)
         endpoints = endpoints_of(properties)
+        load_handlers(self._release)  # a release that is not known is told before anything is touched
         self.core = open_core(properties, data_dirs=self._data_dirs, clock=self._clock, release=self._release)
         try:
-            self.server = Server(self.core, endpoints)
+            self.server = Server(self.core, Dispatcher(self.core), endpoints)
             await self.server.start()
         except BaseException:
             self.core.close()

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.broker_embedded.cluster.metadata import Cluster
 from kafka_tools.broker_embedded.directories.state_checks import check_topics
-from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.partitions.fetch_sessions import FetchSessions
 from kafka_tools.broker_embedded.partitions.hosted import Logs
 from kafka_tools.broker_embedded.purgatory import Purgatory
@@ -103,7 +102,6 @@ class Core:
         self.groups = Groups(self)
         self.producer_ids = ProducerIds(self)
         self.fetch_sessions = FetchSessions(self)
-        self.dispatcher = Dispatcher(self, release_versions(release))
 
     def start(self) -> None:
         """Replay the store, open every log, begin a leader epoch, load the coordinators. Raises LogError or OSError."""
@@ -210,12 +208,3 @@ def node_id_of(properties: Mapping[str, str]) -> int:
     if not text.strip().isdigit():
         raise ConfigError(f"node.id '{text}' is not a number from 0 on")
     return int(text)
-
-
-def release_versions(release: str | None) -> dict[int, tuple[int, int]] | None:
-    """The versions that a Kafka release advertises, None for all that this broker serves."""
-    if release is None:
-        return None
-    from kafka_tools.protocol.releases import max_versions
-
-    return max_versions(release)

@@ -6,11 +6,13 @@ import logging
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from kafka_tools.broker_embedded import dispatch
+from kafka_tools.broker_embedded.call import NO_REPLY, Answer, Call, CloseConnection, Connection, NoReply, RequestBytes
+from kafka_tools.broker_embedded.handler_table import Handler
 from kafka_tools.broker_embedded.listeners.sending import Payload, encode_with_files
 from kafka_tools.broker_embedded.purgatory import Parked
+from kafka_tools.broker_embedded.refusals import refused
 from kafka_tools.broker_embedded.slices import SLICE_S, UNBROKEN, Elsewhere, Sliced, Work, rest_of
-from kafka_tools.errors import EncodeError, WireError
+from kafka_tools.errors import BrokerError, EncodeError, LogError, WireError
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode_counted
 from kafka_tools.protocol.error_reply import error_reply
@@ -50,13 +52,13 @@ class Served:
     def __init__(
         self,
         core: Core,
-        handler: dispatch.Handler,
-        connection: dispatch.Connection,
+        handler: Handler,
+        connection: Connection,
         version: int,
         correlation_id: int,
         client_id: str | None,
         request_bytes: int,
-        answer: dispatch.Answer,
+        answer: Answer,
     ) -> None:
         self._core = core
         self._handler = handler
@@ -75,7 +77,7 @@ class Served:
         call = self._call(request)
         clock = self._core.clock
         began_s = clock.monotonic_s()
-        result = dispatch.run(self._handler, call)
+        result = run(self._handler, call)
         if isinstance(result, Generator):
             # Nearly always over within its first slice: then nothing is made of it but the answer.
             work, until_s = result, began_s + SLICE_S
@@ -87,26 +89,24 @@ class Served:
                     wanted = work.send(None)
             except StopIteration as over:
                 result = over.value
-            except dispatch.CloseConnection:
+            except CloseConnection:
                 raise
             except Exception as error:  # noqa: BLE001 - one request's bug must not stop the broker
-                result = dispatch.failure(call, error)
+                result = failure(call, error)
             else:
                 rest = self._work(rest_of(work, wanted))
                 return self._wait(self._core.slices.adopt(rest, self._finished, clock.monotonic_s() - began_s))
         return self._take(result, clock.monotonic_s() - began_s)
 
-    def begin_large(self, frame: dispatch.Request, position: int) -> Parked:
+    def begin_large(self, frame: RequestBytes, position: int) -> Parked:
         """Serve a request of many elements, when it is its turn."""
         most = MOST_ELEMENTS if self._handler.in_slices else MOST_ELEMENTS_AT_ONCE
         kind = self._handler.api.request
         decoding = Elsewhere(lambda: decode_counted(kind, self._version, frame, position, most=most)[0])
         return self._wait(self._core.slices.later(self._large_work(decoding), self._finished))
 
-    def _call(self, request: Any) -> dispatch.Call:
-        self.call = dispatch.Call(
-            self._core, self._connection, self._handler.api, self._version, self._client_id, request
-        )
+    def _call(self, request: Any) -> Call:
+        self.call = Call(self._core, self._connection, self._handler.api, self._version, self._client_id, request)
         return self.call  # type: ignore[no-any-return]
 
     def _take(self, result: Any, spent_s: float) -> Parked | None:
@@ -114,7 +114,7 @@ class Served:
         if isinstance(result, Parked):
             self._core.purgatory.park(result, lambda response: self._finish(response, spent_s))
             return None if result.done else result
-        self._finish(None if isinstance(result, dispatch.NoReply) else result, spent_s)
+        self._finish(None if isinstance(result, NoReply) else result, spent_s)
         return None
 
     def _finish(self, response: Response | None, spent_s: float) -> None:
@@ -144,14 +144,14 @@ class Served:
         del decoding  # and with it the bytes of the request
         if self._underway is not None and self._handler.api.key != _PRODUCE:  # whose records are still in it
             self._underway.release_request()
-        result = dispatch.run(self._handler, self._call(request))
+        result = run(self._handler, self._call(request))
         if isinstance(result, Generator):
             try:
                 return (yield from self._work(result))
-            except (dispatch.CloseConnection, GeneratorExit):
+            except (CloseConnection, GeneratorExit):
                 raise
             except Exception as error:  # noqa: BLE001 - one request's bug must not stop the broker
-                result = dispatch.failure(self.call, error)
+                result = failure(self.call, error)
         return (yield from self._encoded(result))
 
     def _work(self, work: Work[Any]) -> Work[Any]:
@@ -164,7 +164,7 @@ class Served:
         spent_s = self._sliced.spent_s if self._sliced else 0.0
         response = self._core.throttling.finish(self.call, result, self._request_bytes, spent_s)
         if response is None:
-            return dispatch.NO_REPLY
+            return NO_REPLY
         return _Encoded((yield Elsewhere(lambda: self._encode(response))))
 
     def _finished(self, value: Any, error: BaseException | None) -> None:
@@ -172,13 +172,13 @@ class Served:
         underway = self._underway
         assert underway is not None
         underway.done = True
-        if isinstance(error, dispatch.CloseConnection | WireError):
+        if isinstance(error, CloseConnection | WireError):
             log.warning("closing the connection %s: %s", self._connection.id, error)
             self._connection.close_after_reply = True
             self._answer(None)
             return
         if error is not None:
-            value = dispatch.failure(self.call, error)
+            value = failure(self.call, error)
         if isinstance(value, _Encoded):
             self._answer(value.payload)
             return
@@ -187,6 +187,30 @@ class Served:
             underway.on_cancel(value.cancel)
             underway.release_request()
         self._take(value, self._sliced.spent_s if self._sliced else 0.0)
+
+
+def run(handler: Handler, call: Call) -> Any:
+    """What the handler says: a response, NO_REPLY, a Parked, or work in slices. Its errors are responses."""
+    try:
+        for operation, resource_type in handler.authorize:
+            if resource_type == "CLUSTER" and not call.allowed(operation, resource_type, "kafka-cluster"):
+                raise refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+        return handler.handle(call)
+    except CloseConnection:
+        raise
+    except Exception as error:  # noqa: BLE001 - one request's bug must not stop the broker
+        return failure(call, error)
+
+
+def failure(call: Call, error: BaseException) -> Response:
+    """The response to a request that a handler did not serve."""
+    if isinstance(error, BrokerError):
+        return error_reply(call.request, call.version, error.code.code, error.broker_message)
+    if isinstance(error, LogError | OSError):
+        log.error("%s from %s: %s", call.api.name, call.connection_id, error)
+        return error_reply(call.request, call.version, error_codes.KAFKA_STORAGE_ERROR, None)
+    log.error("%s v%d from %s failed", call.api.name, call.version, call.connection_id, exc_info=error)
+    return error_reply(call.request, call.version, error_codes.UNKNOWN_SERVER_ERROR, None)
 
 
 class _Encoded:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from kafka_tools.broker_embedded.broker import open_core
+from kafka_tools.broker_embedded.call import Connection
 from kafka_tools.broker_embedded.core import Core
-from kafka_tools.broker_embedded.dispatch import Connection
+from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.clock import ManualClock
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.headers import decode_response, encode_request
@@ -39,6 +40,7 @@ class DiskBroker:
 
     def open(self) -> None:
         self.core = open_core(self.properties, data_dirs=[str(self.path)], clock=self.clock, release=self.release)
+        self.dispatcher = Dispatcher(self.core)
         self.connection = Connection("c-1", "PLAINTEXT", "127.0.0.1")
 
     def restart(self, *, kill: bool = False) -> None:
@@ -56,7 +58,7 @@ class DiskBroker:
                 assert correlation_id == 7
 
         frame = encode_request(request, version, 7, "test")
-        self.core.dispatcher.handle_frame(connection or self.connection, frame, answer)
+        self.dispatcher.handle_frame(connection or self.connection, frame, answer)
         return pending
 
     def call(self, request: Request, version: int) -> Any:

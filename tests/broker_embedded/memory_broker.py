@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kafka_tools.broker_embedded.call import Connection
 from kafka_tools.broker_embedded.cluster.features import Features
 from kafka_tools.broker_embedded.cluster.metadata import Cluster
 from kafka_tools.broker_embedded.cluster.store import MemoryStore
@@ -17,7 +18,7 @@ from kafka_tools.broker_embedded.configs.store import ConfigStore
 from kafka_tools.broker_embedded.coordinators.groups import Groups
 from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
 from kafka_tools.broker_embedded.core import Core
-from kafka_tools.broker_embedded.dispatch import Connection, Dispatcher
+from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.purgatory import Purgatory
 from kafka_tools.broker_embedded.quotas.limits import Quotas
 from kafka_tools.broker_embedded.quotas.throttling import Throttling
@@ -71,7 +72,6 @@ class MemoryCore(Core):
         self.producer_ids = ProducerIds(self)
         self.batches: dict[TopicPartition, list[bytes]] = {}
         self.failing_appends: Exception | None = None
-        self.dispatcher = Dispatcher(self)
 
     def topic_config_changed(self, name: str) -> None:
         pass
@@ -129,6 +129,7 @@ class MemoryBroker:
         core = MemoryCore(self.properties, self.store, self.clock, self.node)
         core.batches = self.batches
         self.core: Any = core
+        self.dispatcher = Dispatcher(core)
         for record in self.store.replay():
             core.apply(record)
         core.groups.load()
@@ -148,7 +149,7 @@ class MemoryBroker:
     ) -> Answer:
         """Handle one request; the answer may still be open."""
         api = registry.api(request.API_KEY)
-        handler = self.core.dispatcher.handlers[request.API_KEY]
+        handler = self.dispatcher.handlers[request.API_KEY]
         version = handler.max_version if version is None else version
         assert handler.min_version <= version <= handler.max_version, f"{api.name} v{version} is not served"
         answer = Answer()
@@ -158,7 +159,7 @@ class MemoryBroker:
             answer.response = decode_response(api.response, version, payload)[1]
 
         frame = encode_request(request, version, 1, client_id)
-        self.core.dispatcher.handle_frame(Connection("test", "PLAINTEXT", host), frame, take)
+        self.dispatcher.handle_frame(Connection("test", "PLAINTEXT", host), frame, take)
         return answer
 
     def call(self, request: Any, version: int | None = None, **rest: Any) -> Any:

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kafka_tools.broker_embedded.dispatch import Connection, load_handlers
+from kafka_tools.broker_embedded.call import Connection
+from kafka_tools.broker_embedded.handler_table import load_handlers
 from kafka_tools.broker_embedded.security.authorization import OPERATIONS
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry

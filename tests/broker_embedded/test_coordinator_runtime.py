@@ -9,7 +9,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
     response_code_of_offset_append,
 )
 from kafka_tools.broker_embedded.coordinators.runtime import partition_for
-from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest

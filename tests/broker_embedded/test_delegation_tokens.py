@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection
+from kafka_tools.broker_embedded.call import CloseConnection, Connection
 from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
 from kafka_tools.broker_embedded.security.acls import ALLOW, LITERAL, RESOURCE_TYPES, Entry
 from kafka_tools.broker_embedded.security.authentication import ListenerSecurity

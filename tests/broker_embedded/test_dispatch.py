@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection, load_handlers
+from kafka_tools.broker_embedded.call import CloseConnection, Connection
+from kafka_tools.broker_embedded.handler_table import load_handlers
 from kafka_tools.broker_embedded.purgatory import Parked, Purgatory
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
@@ -54,7 +55,7 @@ def test_an_unknown_version_of_api_versions_is_answered_in_v0(broker: DiskBroker
     """KIP-511: code 35 and the range of ApiVersions itself, so that the client can ask again."""
     frame = struct.pack(">hhih", 18, 99, 5, -1)
     answers: list[bytes | None] = []
-    broker.core.dispatcher.handle_frame(broker.connection, frame, answers.append)
+    broker.dispatcher.handle_frame(broker.connection, frame, answers.append)
     correlation_id, response = decode_response(ApiVersionsResponse, 0, answers[0] or b"")
     assert (correlation_id, response.error_code) == (5, codes.UNSUPPORTED_VERSION)
     assert [(key.api_key, key.min_version) for key in response.api_keys] == [(18, 0)]
@@ -84,17 +85,17 @@ def test_a_release_is_impersonated(tmp_path: Path, release: str) -> None:
 )
 def test_what_is_no_request_is_a_wire_error(broker: DiskBroker, frame: bytes) -> None:
     with pytest.raises(WireError):
-        broker.core.dispatcher.handle_frame(broker.connection, frame, lambda payload: None)
+        broker.dispatcher.handle_frame(broker.connection, frame, lambda payload: None)
 
 
 @given(data=st.data())
 def test_no_bytes_raise_anything_but_a_wire_error(broker: DiskBroker, data: st.DataObject) -> None:
-    key = data.draw(st.sampled_from(sorted(broker.core.dispatcher.handlers)))
-    handler = broker.core.dispatcher.handlers[key]
+    key = data.draw(st.sampled_from(sorted(broker.dispatcher.handlers)))
+    handler = broker.dispatcher.handlers[key]
     version = data.draw(st.integers(handler.min_version, handler.max_version))
     frame = struct.pack(">hhih", key, version, 1, -1) + data.draw(st.binary(max_size=60))
     try:
-        parked = broker.core.dispatcher.handle_frame(Connection("x", "PLAINTEXT", "h"), frame, lambda payload: None)
+        parked = broker.dispatcher.handle_frame(Connection("x", "PLAINTEXT", "h"), frame, lambda payload: None)
         if parked:
             parked.cancel()
     except (WireError, CloseConnection):
@@ -105,22 +106,22 @@ def test_bytes_after_a_request_are_ignored_as_kafka_does(broker: DiskBroker) -> 
     """librdkafka's Metadata v12 has three bytes too many."""
     answers: list[bytes | None] = []
     frame = encode_request(MetadataRequest(topics=[]), 12, 1, "x") + b"\0\0\0"
-    broker.core.dispatcher.handle_frame(broker.connection, frame, answers.append)
+    broker.dispatcher.handle_frame(broker.connection, frame, answers.append)
     assert answers[0]
 
 
 def test_a_handlers_mistake_is_an_error_for_the_client_and_no_more(
     broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handler = broker.core.dispatcher.handlers[60]
+    handler = broker.dispatcher.handlers[60]
 
     def fails(call: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setitem(broker.core.dispatcher.handlers, 60, handler._replace(handle=fails))
+    monkeypatch.setitem(broker.dispatcher.handlers, 60, handler._replace(handle=fails))
     assert broker.call(DescribeClusterRequest(), 0).error_code == codes.UNKNOWN_SERVER_ERROR
     unwritable = handler.api.response(cluster_id=None)
-    monkeypatch.setitem(broker.core.dispatcher.handlers, 60, handler._replace(handle=lambda call: unwritable))
+    monkeypatch.setitem(broker.dispatcher.handlers, 60, handler._replace(handle=lambda call: unwritable))
     assert broker.call(DescribeClusterRequest(), 0).error_code == codes.UNKNOWN_SERVER_ERROR
 
 

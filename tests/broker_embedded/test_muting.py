@@ -31,11 +31,11 @@ class Wire:
         self.silent: set[bytes] = set()
         core = SimpleNamespace(
             clock=self.clock,
-            dispatcher=SimpleNamespace(handle_frame=self._handle),
             timers=SimpleNamespace(call_later=lambda ms, fn: self.timers.append((self._now() + ms / 1000, fn))),
         )
         server: Any = SimpleNamespace(
             core=core,
+            dispatcher=SimpleNamespace(handle_frame=self._handle),
             max_frame_bytes=1000,
             scratch=memoryview(bytearray(SMALL_BYTES)),
             answers=AnswerMemory(),

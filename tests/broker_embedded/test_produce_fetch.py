@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.dispatch import CloseConnection
+from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest
@@ -96,7 +96,7 @@ def test_old_consumers_get_no_record_before_the_one_they_asked_for(broker: DiskB
 
 @pytest.mark.parametrize("version", range(4, 19))
 def test_every_version_of_fetch_is_served(broker: DiskBroker, version: int) -> None:
-    if not broker.core.dispatcher.handlers[1].min_version <= version <= broker.core.dispatcher.handlers[1].max_version:
+    if not broker.dispatcher.handlers[1].min_version <= version <= broker.dispatcher.handlers[1].max_version:
         pytest.skip(f"Fetch v{version} is not stable in the release we follow")
     broker.produce("t", broker.batch(b"a", b"b"))
     answer = fetch(broker, version=version)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.dispatch import CloseConnection
+from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
 from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
 from kafka_tools.errors import ConfigError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.dispatch import Call, Connection
+from kafka_tools.broker_embedded.call import Call, Connection
 from kafka_tools.broker_embedded.quotas.throttling import Bucket, Rate, Throttling
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry

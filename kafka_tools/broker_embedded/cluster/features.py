@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.broker_embedded.configs.alter import MIN_ISR
 from kafka_tools.broker_embedded.configs.store import BROKER
-from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import FeatureUpgradeType
 from kafka_tools.protocol.schema import Stored

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC, Topic
-from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import BEHIND, Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes

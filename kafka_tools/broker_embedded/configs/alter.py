@@ -19,7 +19,7 @@ from kafka_tools.broker_embedded.configs.store import (
     TOPIC,
     ConfigStore,
 )
-from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row, listener_base
 from kafka_tools.config_definitions.values import Value, check, default_of, to_text

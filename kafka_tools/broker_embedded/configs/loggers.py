@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 
 from kafka_tools.broker_embedded.configs.alter import APPEND, DELETE, SET, SUBTRACT, Change
-from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import ConfigOperation
 

@@ -16,7 +16,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
     offset_tombstone,
     response_code_of_offset_append,
 )
-from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.values import TopicPartition

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from struct import Struct as Layout
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import CorruptBatch, DecodeError, LogError, UnsupportedVersion
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode, encode, encode_versioned

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.alter import RefusedByController, check_given
 from kafka_tools.broker_embedded.configs.store import BROKER, CLIENT_METRICS, GROUP, TOPIC
-from kafka_tools.broker_embedded.dispatch import Call, refuse, refused
+from kafka_tools.broker_embedded.refusals import refuse, refused
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Stored

@@ -5,8 +5,8 @@ Kafka keeps it for old clients; IncrementalAlterConfigs (44) changes single conf
 
 from __future__ import annotations
 
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.alter import replacement
-from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.broker_embedded.handlers._alter_resources import alter_each
 from kafka_tools.protocol.messages.alter_configs import AlterConfigsResponse
 

@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.topics import check_assignment
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.security.scram_credentials import Deletion, Upsertion
 from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
 

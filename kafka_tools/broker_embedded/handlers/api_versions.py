@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.features import SUPPORTED
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.handler_table import load_handlers
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.api_versions import ApiVersionsResponse
 
@@ -33,7 +35,7 @@ def handle(call: Call) -> ApiVersionsResponse:
         connection.software_version = request.client_software_version
     keys = [
         ApiVersionsResponse.ApiVersion(api_key=key, min_version=handler.min_version, max_version=handler.max_version)
-        for key, handler in sorted(call.broker.dispatcher.handlers.items())
+        for key, handler in sorted(load_handlers(call.broker.release).items())
     ]
     response = ApiVersionsResponse(api_keys=keys)
     if call.version >= 3 and call.broker.tells_features:

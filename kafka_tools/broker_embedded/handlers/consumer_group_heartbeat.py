@@ -6,7 +6,8 @@ silence where brokers do not advertise v1. Nobody is asked for rights, as in ``K
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 

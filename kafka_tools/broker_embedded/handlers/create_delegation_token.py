@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.security.delegation_tokens import (
     NO_TIME,
     parts_of,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.cluster.topics import add_partitions, check_assignment, check_total, place, settled
-from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes

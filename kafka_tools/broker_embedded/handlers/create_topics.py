@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
+from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.cluster.topics import (
     Assignment,
     check_assignment,
@@ -27,7 +28,7 @@ from kafka_tools.broker_embedded.cluster.topics import (
 )
 from kafka_tools.broker_embedded.configs.alter import validate_topic
 from kafka_tools.broker_embedded.configs.describe import describe_new_topic
-from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.security.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.security.acls import Filter, acls_of
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.quotas.limits import Component
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol.messages.describe_client_quotas import DescribeClientQuotasResponse

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.security.authorization import NOT_ASKED, authorized_operations
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.alter import check_topic_name
-from kafka_tools.broker_embedded.dispatch import Call, refused
+from kafka_tools.broker_embedded.refusals import refused
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_producers import DescribeProducersResponse

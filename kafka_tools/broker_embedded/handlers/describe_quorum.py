@@ -7,10 +7,10 @@
 
 from __future__ import annotations
 
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
-from kafka_tools.broker_embedded.dispatch import Call
-from kafka_tools.broker_embedded.error_texts import text_of
+from kafka_tools.broker_embedded.refusals import text_of
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumResponse, ReplicaState
 

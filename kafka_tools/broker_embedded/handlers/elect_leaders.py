@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call, check_timeout, refuse
+from kafka_tools.broker_embedded.call import Call, check_timeout
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import ElectionType
 from kafka_tools.protocol.messages.elect_leaders import ElectLeadersResponse

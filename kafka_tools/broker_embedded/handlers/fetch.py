@@ -13,11 +13,13 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from kafka_tools.broker_embedded.dispatch import Call, failure, refuse
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.partitions.fetch_sessions import Asked, Context, Key
 from kafka_tools.broker_embedded.partitions.fetched_batches import NotConvertible, for_version
 from kafka_tools.broker_embedded.partitions.hosted import Partition
 from kafka_tools.broker_embedded.purgatory import LATER, Later, Parked
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.serving import failure
 from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes

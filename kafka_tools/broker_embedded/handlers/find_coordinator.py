@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import GROUPS_TOPIC
-from kafka_tools.broker_embedded.dispatch import Call, refuse, refused
-from kafka_tools.broker_embedded.error_texts import text_of
+from kafka_tools.broker_embedded.refusals import refuse, refused, text_of
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes

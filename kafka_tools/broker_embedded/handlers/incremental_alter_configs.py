@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.alter import Change, check_operations, incremental
 from kafka_tools.broker_embedded.configs.loggers import alter_loggers
 from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
-from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.broker_embedded.handlers._alter_resources import alter_each
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
 from kafka_tools.protocol.schema import Stored

@@ -6,7 +6,7 @@ v6 is Kafka's unstable version and is not served.
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.security.authorization import allowed_on_cluster
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdResponse

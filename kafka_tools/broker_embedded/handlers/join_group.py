@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.purgatory import Parked
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.join_group import JoinGroupResponse
 

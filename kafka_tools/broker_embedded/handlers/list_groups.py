@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.groups import CLASSIC
-from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
 
 VERSIONS = (0, 5)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import logging
 from collections import Counter
 
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.partitions.hosted import Partition
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes

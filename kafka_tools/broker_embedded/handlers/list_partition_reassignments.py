@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
 
 VERSIONS = (0, 0)

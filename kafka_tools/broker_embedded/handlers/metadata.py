@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC, Topic
 from kafka_tools.broker_embedded.cluster.topics import auto_create_soon, name_problem
-from kafka_tools.broker_embedded.dispatch import Call, refuse
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.security.authorization import (
     allowed_on_cluster,
     authorized_operations,

@@ -12,11 +12,11 @@ import logging
 from collections.abc import Sequence
 from uuid import UUID
 
+from kafka_tools.broker_embedded.call import NO_REPLY, Call, CloseConnection, NoReply
 from kafka_tools.broker_embedded.cluster.metadata import Topic
-from kafka_tools.broker_embedded.dispatch import NO_REPLY, Call, CloseConnection, NoReply
-from kafka_tools.broker_embedded.error_texts import text_of
 from kafka_tools.broker_embedded.partitions.hosted import Partition
 from kafka_tools.broker_embedded.partitions.produced_batches import Refused, TooLong, is_long, take
+from kafka_tools.broker_embedded.refusals import text_of
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes

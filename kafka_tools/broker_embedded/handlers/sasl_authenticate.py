@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 
-from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateResponse

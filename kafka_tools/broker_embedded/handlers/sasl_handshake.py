@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from kafka_tools.broker_embedded.dispatch import Call
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeResponse
 

@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
+from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.features import Update
-from kafka_tools.broker_embedded.dispatch import Call
 from kafka_tools.protocol.messages.update_features import UpdateFeaturesResponse
 
 VERSIONS = (0, 2)

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from kafka_tools.broker_embedded.dispatch import CloseConnection, Connection
+from kafka_tools.broker_embedded.call import CloseConnection, Connection
 from kafka_tools.broker_embedded.listeners.receiving import Receiver, Request
 from kafka_tools.broker_embedded.listeners.sending import Outgoing, Payload
 from kafka_tools.errors import LogError, WireError
@@ -283,7 +283,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         assert self.connection is not None
         self._working = True
         try:
-            parked = self._core.dispatcher.handle_frame(self.connection, request, self._answer)
+            parked = self._server.dispatcher.handle_frame(self.connection, request, self._answer)
         finally:
             self._working = False
         self._parked = parked

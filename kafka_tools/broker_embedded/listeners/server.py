@@ -28,6 +28,7 @@ from kafka_tools.errors import InputError
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.dispatch import Dispatcher
     from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
     from kafka_tools.broker_embedded.listeners.tls import ListenerTls
 
@@ -117,8 +118,9 @@ class TlsArrival(asyncio.Protocol):
 class Server:
     """The listeners of a core on the running event loop, and the core's timers on its clock."""
 
-    def __init__(self, core: Core, endpoints: list[Endpoint]) -> None:
+    def __init__(self, core: Core, dispatcher: Dispatcher, endpoints: list[Endpoint]) -> None:
         self.core = core
+        self.dispatcher = dispatcher
         self.endpoints = endpoints
         self.loop = asyncio.get_running_loop()
         self.connections: set[ClientConnection] = set()

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs, remove_directory, retire_directory
-from kafka_tools.broker_embedded.dispatch import refuse
 from kafka_tools.broker_embedded.partitions.produced_batches import Limits
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
 from kafka_tools.errors import CorruptIndex, LogError
 from kafka_tools.protocol import error_codes

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.broker_embedded.dispatch import refuse
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import QuotaMatch
 from kafka_tools.protocol.stored.cluster_metadata import ClientQuotaRecord

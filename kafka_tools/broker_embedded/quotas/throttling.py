@@ -12,14 +12,14 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.dispatch import refuse
 from kafka_tools.broker_embedded.quotas.limits import CLIENT_ID, USER, Entity
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.fetch import FetchResponse
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.call import Call
     from kafka_tools.broker_embedded.core import Core
-    from kafka_tools.broker_embedded.dispatch import Call
     from kafka_tools.protocol.schema import Response
 
 PRODUCE_KEY, FETCH_KEY = 0, 1

@@ -19,8 +19,8 @@ from kafka_tools.net.sasl.plain import PlainServer
 from kafka_tools.net.sasl.scram import ScramServer
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.call import Connection
     from kafka_tools.broker_embedded.core import Core
-    from kafka_tools.broker_embedded.dispatch import Connection
     from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
     from kafka_tools.broker_embedded.security.delegation_tokens import Token
     from kafka_tools.broker_embedded.security.token_validators import TokenValidator

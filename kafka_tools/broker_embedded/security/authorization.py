@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.protocol.enums import CLUSTER_NAME, OPERATIONS_NOT_ASKED, AclOperation
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.dispatch import Call
+    from kafka_tools.broker_embedded.call import Call
 
 OPERATIONS = {name: number for name, number in AclOperation.known().items() if name not in ("ANY", "ALL")}
 

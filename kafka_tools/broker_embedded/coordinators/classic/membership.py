@@ -23,8 +23,8 @@ from kafka_tools.broker_embedded.coordinators.classic.group import (
 )
 from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances, join_error, sync_response
 from kafka_tools.broker_embedded.coordinators.group_records import group_record, response_code_of_group_append
-from kafka_tools.broker_embedded.dispatch import refuse
 from kafka_tools.broker_embedded.purgatory import Parked
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest

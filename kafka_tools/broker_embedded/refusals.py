@@ -1,10 +1,11 @@
-"""Kafka's own text for an error code, which some of its answers carry where nothing more is to be said.
+"""How what is asked is refused: an error that becomes the answer, with Kafka's own text where there is one.
 
-Clients print it, and operators search for it; ``protocol.error_codes`` has our sentences about the same codes.
+Clients print the text, and operators search for it; ``protocol.error_codes`` has our sentences about the same codes.
 """
 
 from __future__ import annotations
 
+from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 
 _TEXTS = {
@@ -29,3 +30,13 @@ _TEXTS = {
 def text_of(code: int) -> str:
     """The text; KeyError for a code that no answer of this broker carries without a text of its own."""
     return _TEXTS[code]
+
+
+def refuse(code: int, message: str | None = None) -> BrokerError:
+    """The error that makes dispatch answer with ``code`` in every error field of the response."""
+    return BrokerError(error_codes.error(code), message)
+
+
+def refused(code: int) -> BrokerError:
+    """``refuse`` with Kafka's own text for the code."""
+    return refuse(code, text_of(code))

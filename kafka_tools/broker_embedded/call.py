@@ -1,0 +1,117 @@
+"""One request and the connection it came on: what a handler is given.
+
+Knows no sockets, and not how a request comes to its handler (``dispatch``) or an answer to its client (``serving``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.protocol import error_codes, registry
+from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.listeners.sending import Payload
+    from kafka_tools.broker_embedded.security.authentication import Login
+
+RequestBytes = bytes | memoryview
+Answer = Callable[["Payload | None"], None]
+"""Takes the payload of a response frame, or None where no answer is wanted."""
+
+
+class NoReply:
+    """What a handler returns when the client wants no answer (produce with acks=0)."""
+
+
+NO_REPLY = NoReply()
+
+
+class CloseConnection(Exception):
+    """What a handler raises when closing the connection is the only answer that the protocol has."""
+
+
+class Connection:
+    """What the broker knows about one client connection. ``principal`` changes when SASL is done."""
+
+    def __init__(self, connection_id: str, listener: str, client_host: str, client_port: int = 0) -> None:
+        self.id = connection_id
+        self.listener = listener
+        self.client_host = client_host
+        self.client_port = client_port
+        self.principal = "User:ANONYMOUS"
+        self.protocol = "PLAINTEXT"
+        """The listener's security protocol."""
+        self.token_authenticated = False
+        """Whether the login was with a delegation token."""
+        self.software_name = ""
+        self.software_version = ""
+        self.login: Login | None = None
+        """The SASL stage, on listeners that have one."""
+        self.close_after_reply = False
+        self.login_failed = False
+        """Whether a login was refused: the answer, if there is one, and the end come after a delay."""
+        self.muted_until_s = 0.0
+        """Until then, on the monotonic clock, nothing more of this connection is served (quotas)."""
+        self.local_host = client_host
+        """The address the client reached, told back when a listener is bound to every address."""
+
+
+class Call:
+    """One request with everything a handler may ask for. ``broker`` is the Core."""
+
+    __slots__ = ("api", "broker", "client_id", "connection", "request", "sends_files", "throttle_ms", "version")
+
+    def __init__(
+        self, broker: Core, connection: Connection, api: registry.Api, version: int, client_id: str | None, request: Any
+    ) -> None:
+        self.broker = broker
+        self.connection = connection
+        self.api = api
+        self.version = version
+        self.client_id = client_id or ""
+        self.request = request
+        self.throttle_ms = 0
+        """For how long the handler wants this client held back (controller mutations)."""
+        self.sends_files = False
+        """Whether the answer holds ranges of files (Fetch)."""
+
+    @property
+    def principal(self) -> str:
+        return self.connection.principal
+
+    @property
+    def client_host(self) -> str:
+        return self.connection.client_host
+
+    @property
+    def connection_id(self) -> str:
+        return self.connection.id
+
+    def nodes(self) -> list[Node]:
+        """The cluster's nodes at the addresses that this client can use."""
+        return self.broker.cluster.nodes_on(self.connection.listener, self.connection.local_host)
+
+    def node(self, id: int) -> Node:
+        """One node at the address that this client can use. KeyError for an unknown id."""
+        return {node.id: node for node in self.nodes()}[id]
+
+    def allowed(self, operation: str, resource_type: str, name: str) -> bool:
+        """Whether the principal may do this; handlers ask per topic, group, and so on."""
+        authorizer = self.broker.authorizer
+        return authorizer is None or authorizer(self.principal, self.client_host, operation, resource_type, name)
+
+    def allowed_somewhere(self, operation: str, resource_type: str) -> bool:
+        """Whether the principal may do this with at least one resource of a type."""
+        # The name is the one Kafka asks with: super users, and who may do so everywhere, are let through.
+        return self.allowed(operation, resource_type, "hardcode") or self.broker.acls.authorize_somewhere(
+            self.principal, self.client_host, operation, resource_type
+        )
+
+
+def check_timeout(timeout_ms: int) -> None:
+    """The controller does nothing for a request whose time is over when it comes: REQUEST_TIMED_OUT for all of it."""
+    if timeout_ms <= 0:
+        raise refuse(error_codes.REQUEST_TIMED_OUT)

@@ -1,0 +1,71 @@
+"""Which APIs are served, in which versions, and by which handler: read off the modules of ``handlers``.
+
+A handler is the module ``handlers/<stem>.py`` with ``VERSIONS``, ``AUTHORIZE`` and ``handle(call)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from inspect import isgeneratorfunction
+from pkgutil import iter_modules
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kafka_tools.broker_embedded import handlers as package
+from kafka_tools.broker_embedded.call import Call
+from kafka_tools.protocol import registry
+from kafka_tools.protocol.releases import max_versions
+
+
+class Resource(NamedTuple):
+    """One thing an API touches, in Kafka's words: operation ALTER_CONFIGS on type TOPIC."""
+
+    operation: str
+    resource_type: str
+
+
+class Handler(NamedTuple):
+    """A handler module and the versions that are served of it."""
+
+    api: registry.Api
+    min_version: int
+    max_version: int
+    authorize: tuple[Resource, ...]
+    handle: Callable[[Call], Any]
+    in_slices: bool
+    """Whether ``handle`` is a generator (``slices``), and so may have much to do.
+
+    Not if it ends in one large change."""
+
+
+@cache
+def load_handlers(release: str | None = None) -> Mapping[int, Handler]:
+    """Every handler module, by API key, with the versions it serves.
+
+    ``release`` (such as "2.2") narrows them to what that Kafka release has; InputError for one that is not known.
+    A module without VERSIONS, AUTHORIZE or ``handle`` is an error at start.
+    """
+    release_versions = None if release is None else max_versions(release)
+    table: dict[int, Handler] = {}
+    for info in iter_modules(package.__path__):
+        if info.name.startswith("_"):
+            continue
+        module = import_module(f"{package.__name__}.{info.name}")
+        api = registry.api(info.name)
+        for name in ("VERSIONS", "AUTHORIZE", "handle"):
+            if not hasattr(module, name):
+                raise AssertionError(f"handlers/{info.name}.py does not declare {name}")
+        low, high = module.VERSIONS
+        row = registry.row_by_key(api.key)
+        newest = row.max_version - (1 if row.latest_unstable else 0)
+        low, high = max(low, row.min_version), min(high, newest)
+        if release_versions is not None:
+            release_low, release_high = release_versions.get(api.key, (0, -1))
+            low, high = max(low, release_low), min(high, release_high)
+        if low <= high:
+            authorize = tuple(Resource(*entry) for entry in module.AUTHORIZE)
+            in_slices = isgeneratorfunction(module.handle) and not getattr(module, "ONE_CHANGE", False)
+            table[api.key] = Handler(api, low, high, authorize, module.handle, in_slices)
+    return MappingProxyType(table)
