@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kafka_tools.broker_embedded.cluster.metadata import Cluster
 from kafka_tools.broker_embedded.directories.state_checks import check_topics
 from kafka_tools.broker_embedded.partitions.fetch_sessions import FetchSessions
-from kafka_tools.broker_embedded.partitions.hosted import Logs
+from kafka_tools.broker_embedded.partitions.hosted import Partitions
 from kafka_tools.broker_embedded.purgatory import Purgatory
 from kafka_tools.broker_embedded.slices import Slices, whole
 from kafka_tools.broker_embedded.timers import Timers
@@ -98,7 +98,7 @@ class Core:
         self.acls = Acls(self)
         if self.acls.enabled:
             self.authorizer = self.acls.authorize
-        self.logs = Logs(self, dirs)
+        self.partitions = Partitions(self, dirs)
         self.groups = Groups(self)
         self.producer_ids = ProducerIds(self)
         self.fetch_sessions = FetchSessions(self)
@@ -110,8 +110,8 @@ class Core:
         check_topics(self.cluster)
         self.features.begin()
         self._begin_leader_epochs()
-        self.logs.open_all()
-        self.logs.start_timers()
+        self.partitions.open_all()
+        self.partitions.start_timers()
         self.tokens.start_timers()
         self.groups.load()
 
@@ -156,7 +156,7 @@ class Core:
 
         Kept when this returns. Raises KeyError if the partition does not exist, LogError or OSError.
         """
-        found = self.logs.partition(topic, partition)
+        found = self.partitions.get(topic, partition)
         if found is None:
             raise KeyError(f"{topic}-{partition}")
         appended = found.log.append(bytearray(batch), leader_epoch=found.leader_epoch, from_client=False)
@@ -166,7 +166,7 @@ class Core:
 
     def read_batches(self, topic: str, partition: int) -> Iterator[BatchView]:
         """Every batch of a partition from its log start on; none if it does not exist."""
-        found = self.logs.partition(topic, partition)
+        found = self.partitions.get(topic, partition)
         return iter(()) if found is None else found.log.walk()
 
     def ensure_topic(self, name: str) -> None:
@@ -182,10 +182,10 @@ class Core:
         self.purgatory.wake(id)
 
     def topic_config_changed(self, name: str) -> None:
-        self.logs.configs_changed(name)
+        self.partitions.configs_changed(name)
 
     def broker_config_changed(self) -> None:
-        self.logs.configs_changed(None)
+        self.partitions.configs_changed(None)
         if self.on_broker_config is not None:
             self.on_broker_config()
 
@@ -194,7 +194,7 @@ class Core:
 
         A directory in which something could not be completed is not marked as clean: the next start checks its logs.
         """
-        unfinished = self.logs.close(clean=clean)
+        unfinished = self.partitions.close(clean=clean)
         if not self.store.close(clean=clean):
             unfinished.add(self.dirs.metadata_dir)
         if clean:

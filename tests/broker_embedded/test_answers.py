@@ -140,7 +140,7 @@ def test_a_repeated_batch_is_answered_with_the_time_of_the_first_one(broker: Dis
 def test_of_a_partition_that_is_named_twice_the_last_records_count(broker: DiskBroker) -> None:
     (answer,) = produce(broker, broker.batch(b"a"), broker.batch(b"b", b"c"))
     assert (answer.error_code, answer.base_offset) == (0, 0)
-    assert broker.core.logs.partition("t", 0).log.log_end_offset == 2  # type: ignore[union-attr]
+    assert broker.core.partitions.get("t", 0).log.log_end_offset == 2  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ class Story:
         for name in self.deleted:
             assert not broker.core.cluster.topic(name), f"{name} came back"
         if "kept" in self.topics:
-            log = broker.core.logs.led("kept", 0).log
+            log = broker.core.partitions.led("kept", 0).log
             assert self.start_offset <= log.log_start_offset <= 2
             assert len(self.acknowledged) <= log.log_end_offset <= len(self.acknowledged) + 1
             for offset in range(log.log_start_offset, len(self.acknowledged)):

@@ -244,7 +244,7 @@ def test_log_dirs_in_another_order_are_the_same_broker(tmp_path: Path) -> None:
     whole(create_topic(core, "t", [[1]] * 4, {}))
     core.close()
     core = open_core({}, data_dirs=paths[::-1], clock=ManualClock())
-    assert set(core.cluster.topics) == {"t"} and len(list(core.logs)) == 4
+    assert set(core.cluster.topics) == {"t"} and len(list(core.partitions)) == 4
     core.close()
     assert strays(tmp_path) == []
 

@@ -118,7 +118,7 @@ def test_an_unfinished_topic_is_removed_by_the_next_start(broker: DiskBroker, mo
 
     with monkeypatch.context() as patch:
         patch.setattr(broker.core, "commit", crash)
-        patch.setattr(broker.core.logs, "unmake", lambda made: iter(()))
+        patch.setattr(broker.core.partitions, "unmake", lambda made: iter(()))
         with pytest.raises(Crash):
             broker.create("t", 2)
     assert (broker.path / "t-1").exists()
@@ -156,7 +156,7 @@ def test_a_stop_on_a_full_disk_is_checked_by_the_next_start(
     assert not (broker.path / ".kafka_cleanshutdown").exists()
     assert "the next start checks" in caplog.text
     broker.open()
-    assert broker.core.logs.led("t", 0).log.log_end_offset == 3
+    assert broker.core.partitions.led("t", 0).log.log_end_offset == 3
 
 
 # What is gone
@@ -207,9 +207,9 @@ def test_what_retention_and_deletions_remove_is_not_missed(
     for _ in range(4):
         broker.produce("orders", broker.batch(b"v" * 700_000))
     broker.advance(61)
-    broker.core.logs.enforce_retention()
+    broker.core.partitions.enforce_retention()
     broker.restart(kill=True)
-    broker.core.logs.enforce_retention()
+    broker.core.partitions.enforce_retention()
     broker.advance(301)
     broker.restart(kill=True)
     assert warnings(caplog) == ""
@@ -227,5 +227,5 @@ def test_offsets_of_a_deleted_topic_are_not_those_of_the_next_with_its_name(brok
     broker.create("t")
     broker.produce("t", broker.batch(*[b"new"] * 5))
     broker.restart(kill=True)
-    opened = broker.core.logs.led("t", 0).log
+    opened = broker.core.partitions.led("t", 0).log
     assert (opened.log_start_offset, opened.log_end_offset) == (0, 5)

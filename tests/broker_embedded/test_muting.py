@@ -43,7 +43,7 @@ class Wire:
             numbers=itertools.count(),
             settings=SimpleNamespace(security={}),
             connections=set(),
-            doorkeeper=SimpleNamespace(arrived=lambda connection: connection.let_in()),
+            admission=SimpleNamespace(arrived=lambda connection: connection.let_in()),
         )
         endpoint: Any = SimpleNamespace(name="PLAINTEXT", protocol="PLAINTEXT")
         self.connection = ClientConnection(server, endpoint)

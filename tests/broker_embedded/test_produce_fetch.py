@@ -186,7 +186,7 @@ def test_a_compacted_topic_needs_keys(broker: DiskBroker) -> None:
 def test_the_topics_codec_replaces_the_producers(broker: DiskBroker, wanted: str) -> None:
     broker.create("c", compression_type=wanted)
     sent = broker.batch(b"a", b"b", codec="gzip", producer_id=5, producer_epoch=1, base_sequence=7)
-    broker.core.logs.led("c", 0).log.producers.entries.clear()
+    broker.core.partitions.led("c", 0).log.producers.entries.clear()
     assert broker.produce("c", sent).error_code == 0
     (view,) = batches(bytes(fetch(broker, topic="c").records))
     assert view.codec == {"uncompressed": 0}.get(wanted, CODECS.index(wanted) if wanted in CODECS else 0)
@@ -223,7 +223,7 @@ def test_idempotent_batches_are_kept_once_across_restarts(broker: DiskBroker, ki
 
 @pytest.mark.req("LD-6")
 def test_a_storage_error_is_hidden_from_clients_that_do_not_know_it(broker: DiskBroker) -> None:
-    broker.core.logs.led("t", 0).log.offline = "the disk is gone"
+    broker.core.partitions.led("t", 0).log.offline = "the disk is gone"
     for version in range(4, 8):
         expected = codes.KAFKA_STORAGE_ERROR if version >= 6 else codes.NOT_LEADER_OR_FOLLOWER
         assert fetch(broker, version=version).error_code == expected
@@ -251,7 +251,7 @@ def test_a_batch_of_a_transaction_without_an_id_is_refused_with_all_that_came_wi
     request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[Data(name="t", partition_data=rows)])
     (topic,) = broker.call(request, 9).responses
     assert [(row.error_code, row.base_offset) for row in topic.partition_responses] == [(53, -1), (53, -1)]
-    assert broker.core.logs.partition("t", 0).log.log_end_offset == 0  # type: ignore[union-attr]
+    assert broker.core.partitions.get("t", 0).log.log_end_offset == 0  # type: ignore[union-attr]
 
 
 def test_a_state_change_that_cannot_be_kept_is_a_storage_error_and_not_applied(
@@ -544,7 +544,7 @@ def test_retention_runs_on_its_timer(broker: DiskBroker) -> None:
     broker.create("short", retention_ms="1000", segment_bytes="1048576")
     broker.produce("short", broker.batch(b"x"))
     broker.advance(400)
-    assert broker.core.logs.led("short", 0).log.log_start_offset == 1
+    assert broker.core.partitions.led("short", 0).log.log_start_offset == 1
     broker.advance(61)
 
 
@@ -554,7 +554,7 @@ def test_a_retention_of_minus_1_has_no_limit(broker: DiskBroker) -> None:
         broker.create(name, retention_ms=retention_ms, segment_bytes="1048576")
         broker.produce(name, broker.batch(b"x"))
     broker.advance(400)
-    assert [broker.core.logs.led(name, 0).log.log_start_offset for name in ("kept", "short")] == [0, 1]
+    assert [broker.core.partitions.led(name, 0).log.log_start_offset for name in ("kept", "short")] == [0, 1]
 
 
 def test_acks_with_null_records_in_old_versions_append_nothing(broker: DiskBroker) -> None:

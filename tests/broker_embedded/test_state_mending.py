@@ -73,7 +73,7 @@ def test_a_name_that_begins_like_the_states_is_a_topics(tmp_path: Path, name: st
         core.internal_append(name, number, build_batch([(1, b"k", b"v", ())] * 3))
     core.close(clean=not kill)
     core = open_core({}, data_dirs=paths, clock=ManualClock())
-    assert {str(partition.id): partition.log.log_end_offset for partition in core.logs} == {
+    assert {str(partition.id): partition.log.log_end_offset for partition in core.partitions} == {
         f"{name}-0": 3,
         f"{name}-1": 3,
     }
@@ -167,7 +167,7 @@ def test_a_forged_state_is_told_at_the_start_and_mended_without_the_forgery(
     assert set(broker.core.cluster.topics) == {"before", "after"}
     assert broker.core.cluster.topics["after"].id == past.after
     assert broker.core.configs.topic("before").get("retention.ms") == 5000
-    assert broker.core.logs.led("before", 0).log.log_end_offset == 1
+    assert broker.core.partitions.led("before", 0).log.log_end_offset == 1
     broker.core.close()
     assert mended(path) == [f"{path / STATE} is whole: {broker.core.store.end_offset} records, nothing to mend."]
 
@@ -199,7 +199,7 @@ def test_what_a_client_may_have_written_as_well_is_left_out(tmp_path: Path, monk
     assert users(broker) == {"alice"}
     assert set(broker.core.cluster.topics) == {"before", "after", "late"}
     assert broker.core.configs.topic("late").get("retention.ms") == -1, "no record may go before somebody has looked"
-    assert broker.core.logs.led("late", 1).log.log_end_offset == 1
+    assert broker.core.partitions.led("late", 1).log.log_end_offset == 1
 
 
 def test_a_deleted_state_is_told_and_brought_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,9 +238,9 @@ def test_a_state_that_is_gone_is_made_anew_from_the_partitions(tmp_path: Path) -
     broker = DiskBroker(path)
     kept = broker.core.cluster.topics["kept"]
     assert kept.id == topic_id and sorted(kept.partitions) == [0, 1, 2]
-    assert [broker.core.logs.led("kept", number).log.log_end_offset for number in range(3)] == [3, 2, 2]
+    assert [broker.core.partitions.led("kept", number).log.log_end_offset for number in range(3)] == [3, 2, 2]
     assert broker.core.configs.topic("__consumer_offsets").get("cleanup.policy") == ["compact"]
-    epochs = broker.core.logs.led("kept", 0).log.epochs
+    epochs = broker.core.partitions.led("kept", 0).log.epochs
     assert broker.produce("kept", broker.batch(b"d")).base_offset == 3
     assert epochs.entries == sorted(epochs.entries) and epochs.entries[-1][1] == 3
 

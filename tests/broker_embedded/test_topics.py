@@ -247,7 +247,7 @@ def test_partitions_are_spread_over_the_log_directories(tmp_path: Path) -> None:
     whole(create_topic(core, "t", [[1]] * 4, {}))
     core.close()
     core = open_core({}, data_dirs=paths, clock=ManualClock())
-    places = {str(partition.id): partition.log_dir for partition in core.logs}
+    places = {str(partition.id): partition.log_dir for partition in core.partitions}
     assert places == {"t-0": paths[0], "t-1": paths[1], "t-2": paths[0], "t-3": paths[1]}
     core.close()
 

@@ -176,11 +176,11 @@ def _make_partitions(
     check_settled(core, name)
     core.cluster.changing_topics.add(name)
     try:
-        made = yield from core.logs.make(name, topic_id, numbers, configs)
+        made = yield from core.partitions.make(name, topic_id, numbers, configs)
         try:
             core.commit(records)
         except Exception:
-            yield from core.logs.unmake(made)
+            yield from core.partitions.unmake(made)
             raise
     except (LogError, OSError) as error:
         log.error("%s: %d partitions could not be made, there are none of them: %s", name, len(numbers), error)
@@ -189,9 +189,9 @@ def _make_partitions(
         raise refuse(error_codes.KAFKA_STORAGE_ERROR, text) from error
     finally:
         core.cluster.changing_topics.discard(name)
-    core.logs.add(made)
+    core.partitions.add(made)
     if len(made) > 1:
-        core.logs.configs_changed(name)  # which may have been while they were made
+        core.partitions.configs_changed(name)  # which may have been while they were made
 
 
 def delete_topic(core: Core, topic: Topic) -> Work[None]:
@@ -201,7 +201,7 @@ def delete_topic(core: Core, topic: Topic) -> Work[None]:
     core.commit([RemoveTopicRecord(topic_id=topic.id)])
     core.cluster.changing_topics.add(topic.name)
     try:
-        yield from core.logs.delete(core.logs.take_out(topic.name, numbers))
+        yield from core.partitions.delete(core.partitions.take_out(topic.name, numbers))
     finally:
         core.cluster.changing_topics.discard(topic.name)
 

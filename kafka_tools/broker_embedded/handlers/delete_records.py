@@ -57,7 +57,7 @@ def _delete(call: Call, topic: str, number: int, offset: int) -> int:
     found = core.cluster.topic(topic)
     if found is not None and found.is_internal and number in found.partitions:
         raise refuse(error_codes.INVALID_TOPIC_EXCEPTION)
-    partition = core.logs.led(topic, number)
+    partition = core.partitions.led(topic, number)
     if partition.limits.needs_keys and not partition.log.config.delete:
         raise refuse(error_codes.POLICY_VIOLATION)
     wanted = partition.high_watermark if offset == HIGH_WATERMARK else offset
@@ -65,5 +65,5 @@ def _delete(call: Call, topic: str, number: int, offset: int) -> int:
         raise refuse(error_codes.OFFSET_OUT_OF_RANGE)
     if wanted > partition.log.log_start_offset:
         partition.log.delete_before(wanted)
-        core.logs.log_starts_changed(partition)
+        core.partitions.log_starts_changed(partition)
     return partition.log.log_start_offset

@@ -23,16 +23,15 @@ Result = DescribeLogDirsResponse.Result
 
 
 def handle(call: Call) -> DescribeLogDirsResponse:
-    logs = call.broker.logs
     wanted = call.request.topics
     names = None if wanted is None else {topic.topic: set(topic.partitions) for topic in wanted}
-    return DescribeLogDirsResponse(results=[_directory(call, path, names) for path in logs.dirs.paths])
+    return DescribeLogDirsResponse(results=[_directory(call, path, names) for path in call.broker.dirs.paths])
 
 
 def _directory(call: Call, path: str, names: dict[str, set[int]] | None) -> DescribeLogDirsResponse.Result:
     result = Result(log_dir=path)
     topics: dict[str, DescribeLogDirsResponse.Result.Topic] = {}
-    for partition in sorted(call.broker.logs, key=lambda partition: partition.id):
+    for partition in sorted(call.broker.partitions, key=lambda partition: partition.id):
         topic, number = partition.id
         if partition.log_dir != path or (names is not None and number not in names.get(topic, ())):
             continue

@@ -42,7 +42,7 @@ def _check_topic(call: Call, name: str) -> None:
 def _producers(
     call: Call, topic: str, number: int
 ) -> list[DescribeProducersResponse.TopicResponse.PartitionResponse.ProducerState]:
-    partition = call.broker.logs.led(topic, number)
+    partition = call.broker.partitions.led(topic, number)
     return [
         Answer.ProducerState(
             producer_id=producer_id,

@@ -16,7 +16,7 @@ from typing import Any
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.partitions.fetch_sessions import Asked, Context, Key
 from kafka_tools.broker_embedded.partitions.fetched_batches import NotConvertible, for_version
-from kafka_tools.broker_embedded.partitions.hosted import Partition
+from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.purgatory import LATER, Later, Parked
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.serving import failure
@@ -144,10 +144,10 @@ class _Fetch:
         return any(answer.error_code or answer.diverging_epoch.epoch != -1 for _, _, answer in self.answers)
 
     def watched(self) -> list[TopicPartition]:
-        logs = self.call.broker.logs
+        hosted = self.call.broker.partitions
         watched = []
         for key, _, _ in self.answers:
-            partition = logs.partition(key.topic, key.partition)
+            partition = hosted.get(key.topic, key.partition)
             if partition is not None:
                 self._baseline[partition.id] = partition.appended_bytes
                 watched.append(partition.id)
@@ -161,7 +161,7 @@ class _Fetch:
             return LATER
         if not self.enough(whole(self.read())) and not expired:
             for id in self._baseline:
-                partition = self.call.broker.logs.partition(*id)
+                partition = self.call.broker.partitions.get(*id)
                 self._baseline[id] = partition.appended_bytes if partition else 0
             return None
         return whole(self.respond())
@@ -176,9 +176,9 @@ class _Fetch:
 
     def _arrived(self) -> int:
         """Bytes appended to the watched partitions since they were read; a deleted one counts as enough."""
-        logs, total = self.call.broker.logs, 0
+        hosted, total = self.call.broker.partitions, 0
         for id, before in self._baseline.items():
-            partition = logs.partition(*id)
+            partition = hosted.get(*id)
             if partition is None:
                 return self.call.request.min_bytes  # type: ignore[no-any-return]
             total += partition.appended_bytes - before
@@ -216,7 +216,7 @@ class _Fetch:
                 raise refuse(error_codes.UNKNOWN_TOPIC_ID)
             if not call.allowed("READ", "TOPIC", key.topic):
                 raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
-            partition = call.broker.logs.led(key.topic, key.partition, wanted.current_leader_epoch)
+            partition = call.broker.partitions.led(key.topic, key.partition, wanted.current_leader_epoch)
             return self._read(partition, wanted, left, first)
         except BrokerError as error:
             return _error(key.partition, _known_code(error.code.code, call.version))

@@ -12,7 +12,7 @@ import logging
 from collections import Counter
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.partitions.hosted import Partition
+from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
@@ -91,7 +91,7 @@ def _find(
     wanted: ListOffsetsRequest.Topic.Partition,
     answer: ListOffsetsResponse.TopicResponse.PartitionResponse,
 ) -> None:
-    partition = call.broker.logs.led(topic, wanted.partition_index, wanted.current_leader_epoch)
+    partition = call.broker.partitions.led(topic, wanted.partition_index, wanted.current_leader_epoch)
     if call.version == 0:
         answer.old_style_offsets = _segment_offsets(partition, wanted.timestamp, wanted.max_num_offsets)
         return

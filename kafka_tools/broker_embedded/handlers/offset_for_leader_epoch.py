@@ -31,7 +31,7 @@ def handle(call: Call) -> Work[OffsetForLeaderEpochResponse]:
             try:
                 if not sees_all and not call.allowed("DESCRIBE", "TOPIC", topic.topic):
                     raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
-                partition = call.broker.logs.led(topic.topic, wanted.partition, wanted.current_leader_epoch)
+                partition = call.broker.partitions.led(topic.topic, wanted.partition, wanted.current_leader_epoch)
                 result.leader_epoch, result.end_offset = partition.log.epochs.end_offset(
                     wanted.leader_epoch, partition.log.log_end_offset
                 )

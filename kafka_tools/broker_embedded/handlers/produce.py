@@ -14,7 +14,7 @@ from uuid import UUID
 
 from kafka_tools.broker_embedded.call import NO_REPLY, Call, CloseConnection, NoReply
 from kafka_tools.broker_embedded.cluster.metadata import Topic
-from kafka_tools.broker_embedded.partitions.hosted import Partition
+from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.partitions.produced_batches import Refused, TooLong, is_long, take
 from kafka_tools.broker_embedded.refusals import text_of
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
@@ -140,11 +140,11 @@ def _append(
             return _error(data.index, error_codes.INVALID_REQUIRED_ACKS)
         if topic.is_internal and call.client_id != _MAY_WRITE_INTERNAL:
             return _error(data.index, error_codes.INVALID_TOPIC_EXCEPTION, f"{topic.name} is an internal topic.")
-        partition = core.logs.led(topic.name, data.index)
+        partition = core.partitions.led(topic.name, data.index)
         log_start_offset = partition.log.log_start_offset
         now_ms = core.clock.now_ms()
         buffer = yield from _taken(data.records, call.version, partition, now_ms)
-        partition = core.logs.led(topic.name, data.index)  # it may be another one by now
+        partition = core.partitions.led(topic.name, data.index)  # it may be another one by now
         if not buffer:
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
         appended = partition.log.append(

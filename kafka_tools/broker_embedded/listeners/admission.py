@@ -33,7 +33,7 @@ class Guest(Protocol):
     def close(self) -> None: ...
 
 
-class Doorkeeper:
+class Admission:
     """Lets connections in as ``ConnectionLimits`` allow: now, later or not at all."""
 
     def __init__(self, server: Server) -> None:

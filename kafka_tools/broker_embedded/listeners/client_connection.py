@@ -34,7 +34,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     """One accepted socket."""
 
     def __init__(self, server: Server, endpoint: Endpoint, *, was_let_in: bool = False) -> None:
-        """``was_let_in``: the doorkeeper has seen to it before the TLS handshake."""
+        """``was_let_in``: that it may come in was said before the TLS handshake."""
         self._server = server
         self._endpoint = endpoint
         self._was_let_in = was_let_in
@@ -90,7 +90,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._was_let_in:
             self.let_in()
         else:
-            self._server.doorkeeper.arrived(self)
+            self._server.admission.arrived(self)
 
     @property
     def listener(self) -> str:
@@ -150,7 +150,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._server.connections.discard(self)
         self._server.turns.left(self)
         if self._counted:
-            self._server.doorkeeper.left(self)
+            self._server.admission.left(self)
         self._received.clear()
         self._outgoing.clear()
         self._account_answers()

@@ -17,7 +17,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.listeners.accepting import Acceptor
-from kafka_tools.broker_embedded.listeners.admission import Doorkeeper
+from kafka_tools.broker_embedded.listeners.admission import Admission
 from kafka_tools.broker_embedded.listeners.client_connection import ClientConnection
 from kafka_tools.broker_embedded.listeners.endpoints import listen_failure
 from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory, RequestMemory
@@ -60,7 +60,7 @@ class TlsArrival(asyncio.Protocol):
         self._transport = transport
         self.ip = (transport.get_extra_info("peername") or ("",))[0]
         transport.pause_reading()  # the first bytes are for the handshake
-        self._server.doorkeeper.arrived(self)
+        self._server.admission.arrived(self)
 
     @property
     def is_open(self) -> bool:
@@ -84,7 +84,7 @@ class TlsArrival(asyncio.Protocol):
             secured = await self._secured(connection)
         finally:
             if secured is None:
-                self._server.doorkeeper.left(self)
+                self._server.admission.left(self)
                 self._transport.abort()
         if secured is not None:
             connection.connection_made(secured)
@@ -142,7 +142,7 @@ class Server:
         self._acceptors: list[Acceptor] = []
         self._alarm: asyncio.TimerHandle | None = None
         self._worker: ThreadPoolExecutor | None = None
-        self.doorkeeper = Doorkeeper(self)
+        self.admission = Admission(self)
 
     async def start(self) -> None:
         """Open every listener and tell the cluster its addresses. Raises ConfigError if one cannot be opened."""
@@ -191,7 +191,7 @@ class Server:
 
     def _config_changed(self) -> None:
         """After each changed config: limits now, key stores once the whole change is in."""
-        self.doorkeeper.admit_waiting()
+        self.admission.admit_waiting()
         if not self._settings_due:
             self._settings_due = True
             self.loop.call_soon(self._take_settings)

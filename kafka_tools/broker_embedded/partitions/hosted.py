@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs, remove_directory, retire_directory
-from kafka_tools.broker_embedded.partitions.produced_batches import Limits
+from kafka_tools.broker_embedded.partitions.partition import Partition, limits, log_config
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
 from kafka_tools.errors import CorruptIndex, LogError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from kafka_tools.broker_embedded.configs.store import View
     from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.partitions.produced_batches import Limits
 
 log = logging.getLogger(__name__)
 
@@ -36,42 +37,7 @@ _NEVER_MS = 2**63 - 1
 _METADATA_FILE = "partition.metadata"
 
 
-class Partition:
-    """A partition led here. ``appended_bytes`` counts what was ever appended since the start."""
-
-    __slots__ = ("appended_bytes", "id", "leader_epoch", "limits", "log", "log_dir", "topic_id")
-
-    def __init__(
-        self,
-        id: TopicPartition,
-        topic_id: uuid.UUID,
-        log: PartitionLog,
-        log_dir: str,
-        leader_epoch: int,
-        limits: Limits,
-    ) -> None:
-        self.id = id
-        self.topic_id = topic_id
-        self.log = log
-        self.log_dir = log_dir
-        self.leader_epoch = leader_epoch
-        self.appended_bytes = 0
-        self.limits = limits
-
-    @property
-    def high_watermark(self) -> int:
-        return self.log.log_end_offset
-
-    @property
-    def last_stable_offset(self) -> int:
-        return self.log.last_stable_offset
-
-    def end_for(self, isolation_level: int) -> int:
-        """The first offset a consumer may not read: 1 is read committed."""
-        return self.log.last_stable_offset if isolation_level == 1 else self.log.log_end_offset
-
-
-class Logs:
+class Partitions:
     """Every partition by topic and number; opens, makes, and deletes their logs."""
 
     def __init__(self, core: Core, dirs: DataDirs) -> None:
@@ -87,8 +53,8 @@ class Logs:
         self._behind: set[str] = set()
         """The directories whose checkpoints could not be written the last time."""
 
-    def partition(self, topic: str, partition: int) -> Partition | None:
-        return self._partitions.get((topic, partition))
+    def get(self, topic: str, number: int) -> Partition | None:
+        return self._partitions.get((topic, number))
 
     def led(self, topic: str, number: int, current_leader_epoch: int = -1) -> Partition:
         """The partition, if the client's idea of its leader epoch (-1: none) is right.
@@ -189,7 +155,7 @@ class Logs:
             )  # fmt: skip
         opened.epochs.begin(leader_epoch, opened.log_end_offset)
         self._load[log_dir] = self._load.get(log_dir, 0) + 1
-        self.add([Partition(id, topic.id, opened, log_dir, leader_epoch, _limits(configs))])
+        self.add([Partition(id, topic.id, opened, log_dir, leader_epoch, limits(configs))])
 
     def make(self, topic: str, topic_id: uuid.UUID, numbers: Iterable[int], configs: View) -> Work[list[Partition]]:
         """The directories and empty logs of new partitions, before the cluster has them: ``add`` or ``unmake`` follows.
@@ -223,7 +189,7 @@ class Logs:
         leader_epoch = info.leader_epoch if info is not None else 0
         opened.epochs.begin(leader_epoch, 0)
         self._load[log_dir] = self._load.get(log_dir, 0) + 1
-        return Partition(id, topic_id, opened, log_dir, leader_epoch, _limits(configs))
+        return Partition(id, topic_id, opened, log_dir, leader_epoch, limits(configs))
 
     def add(self, made: Iterable[Partition]) -> None:
         """Serve partitions that the cluster has."""
@@ -271,7 +237,7 @@ class Logs:
             if topic_name in (None, topic):
                 if topic not in taken:
                     configs = self._core.configs.topic(topic)
-                    taken[topic] = log_config(configs), _limits(configs)
+                    taken[topic] = log_config(configs), limits(configs)
                 partition.log.config, partition.limits = taken[topic]
 
     # Work on timers
@@ -380,25 +346,6 @@ class Logs:
         return unfinished | self.write_checkpoints() if clean else unfinished
 
 
-def log_config(configs: View) -> LogConfig:
-    """What a topic's configs mean for its logs."""
-    policy = configs.get("cleanup.policy")
-    assert isinstance(policy, list)
-    return LogConfig(
-        segment_bytes=configs.integer("segment.bytes"),
-        segment_ms=configs.integer("segment.ms"),
-        segment_jitter_ms=configs.integer("segment.jitter.ms"),
-        segment_index_bytes=configs.integer("segment.index.bytes"),
-        index_interval_bytes=configs.integer("index.interval.bytes"),
-        flush_messages=configs.integer("flush.messages"),
-        flush_ms=configs.integer("flush.ms"),
-        retention_ms=configs.integer("retention.ms"),
-        retention_bytes=configs.integer("retention.bytes"),
-        delete="delete" in policy,
-        preallocate=bool(configs.get("preallocate")),
-    )
-
-
 def _remove(paths: list[str]) -> Work[None]:
     for path in paths:
         remove_directory(path)
@@ -408,20 +355,6 @@ def _remove(paths: list[str]) -> Work[None]:
 def _removed(_: None, error: BaseException | None) -> None:
     if error is not None:
         log.error("files of deleted topics stay until the next start: %s", error)
-
-
-def _limits(configs: View) -> Limits:
-    policy = configs.get("cleanup.policy")
-    assert isinstance(policy, list)
-    return Limits(
-        max_batch_bytes=configs.integer("max.message.bytes"),
-        segment_bytes=configs.integer("segment.bytes"),
-        codec=str(configs.get("compression.type")),
-        log_append_time=configs.get("message.timestamp.type") == "LogAppendTime",
-        before_max_ms=configs.integer("message.timestamp.before.max.ms"),
-        after_max_ms=configs.integer("message.timestamp.after.max.ms"),
-        needs_keys="compact" in policy,
-    )
 
 
 def _is_log(path: str) -> bool:

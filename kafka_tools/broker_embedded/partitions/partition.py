@@ -1,0 +1,83 @@
+"""One partition led here: its log, its leader epoch, and what its topic's configs mean for both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.partitions.produced_batches import Limits
+from kafka_tools.storage.log import LogConfig, PartitionLog
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    import uuid
+
+    from kafka_tools.broker_embedded.configs.store import View
+
+
+class Partition:
+    """A partition led here. ``appended_bytes`` counts what was ever appended since the start."""
+
+    __slots__ = ("appended_bytes", "id", "leader_epoch", "limits", "log", "log_dir", "topic_id")
+
+    def __init__(
+        self,
+        id: TopicPartition,
+        topic_id: uuid.UUID,
+        log: PartitionLog,
+        log_dir: str,
+        leader_epoch: int,
+        limits: Limits,
+    ) -> None:
+        self.id = id
+        self.topic_id = topic_id
+        self.log = log
+        self.log_dir = log_dir
+        self.leader_epoch = leader_epoch
+        self.appended_bytes = 0
+        self.limits = limits
+
+    @property
+    def high_watermark(self) -> int:
+        return self.log.log_end_offset
+
+    @property
+    def last_stable_offset(self) -> int:
+        return self.log.last_stable_offset
+
+    def end_for(self, isolation_level: int) -> int:
+        """The first offset a consumer may not read: 1 is read committed."""
+        return self.log.last_stable_offset if isolation_level == 1 else self.log.log_end_offset
+
+
+def log_config(configs: View) -> LogConfig:
+    """What a topic's configs mean for its logs."""
+    policy = configs.get("cleanup.policy")
+    assert isinstance(policy, list)
+    return LogConfig(
+        segment_bytes=configs.integer("segment.bytes"),
+        segment_ms=configs.integer("segment.ms"),
+        segment_jitter_ms=configs.integer("segment.jitter.ms"),
+        segment_index_bytes=configs.integer("segment.index.bytes"),
+        index_interval_bytes=configs.integer("index.interval.bytes"),
+        flush_messages=configs.integer("flush.messages"),
+        flush_ms=configs.integer("flush.ms"),
+        retention_ms=configs.integer("retention.ms"),
+        retention_bytes=configs.integer("retention.bytes"),
+        delete="delete" in policy,
+        preallocate=bool(configs.get("preallocate")),
+    )
+
+
+def limits(configs: View) -> Limits:
+    """What a topic's configs ask of produced batches."""
+    policy = configs.get("cleanup.policy")
+    assert isinstance(policy, list)
+    return Limits(
+        max_batch_bytes=configs.integer("max.message.bytes"),
+        segment_bytes=configs.integer("segment.bytes"),
+        codec=str(configs.get("compression.type")),
+        log_append_time=configs.get("message.timestamp.type") == "LogAppendTime",
+        before_max_ms=configs.integer("message.timestamp.before.max.ms"),
+        after_max_ms=configs.integer("message.timestamp.after.max.ms"),
+        needs_keys="compact" in policy,
+    )
