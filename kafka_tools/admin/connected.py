@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kafka_tools.admin import driver
-from kafka_tools.admin.driver import Call
-from kafka_tools.admin.lookups import Cluster
+from kafka_tools.admin.driver import AdminCall
+from kafka_tools.admin.lookups import ClusterAccess
 from kafka_tools.admin.metadata import ClusterMetadata
 from kafka_tools.admin.outcomes import Outcomes
 from kafka_tools.clock import Clock, Deadline, SystemClock
@@ -53,7 +53,7 @@ class Connected:
         self._timeout_s = config.number("default.api.timeout.ms") / 1000 if timeout_s is None else timeout_s
         self._trace = trace
         self.warn = warn
-        self._cluster: Cluster | None = None
+        self._cluster: ClusterAccess | None = None
         self._whole = Deadline(self._clock, self._timeout_s) if one_deadline is True else one_deadline or None
 
     def __enter__(self) -> Self:
@@ -69,11 +69,11 @@ class Connected:
             self._cluster = None
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> ClusterAccess:
         """The connections and what is known of the cluster; made on first use."""
         if self._cluster is None:
             exchange = Exchange(self.config, clock=self._clock, trace=self._trace)
-            self._cluster = Cluster(exchange, ClusterMetadata(exchange))
+            self._cluster = ClusterAccess(exchange, ClusterMetadata(exchange))
         return self._cluster
 
     def deadline(self, timeout_s: float | None = None) -> Deadline:
@@ -83,11 +83,11 @@ class Connected:
         return Deadline(self._clock, self._timeout_s if timeout_s is None else timeout_s)
 
     def run(
-        self, call: Call[K, V], keys: Iterable[K], timeout_s: float | None = None, deadline: Deadline | None = None
+        self, call: AdminCall[K, V], keys: Iterable[K], timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[K, V]:
         """Run any call over keys."""
         return driver.run(call, keys, self.cluster, deadline or self.deadline(timeout_s))
 
-    def ask(self, call: Call[str, V], timeout_s: float | None = None, deadline: Deadline | None = None) -> V:
+    def ask(self, call: AdminCall[str, V], timeout_s: float | None = None, deadline: Deadline | None = None) -> V:
         """Run a call that has one answer; raises its error."""
         return driver.ask(call, self.cluster, deadline or self.deadline(timeout_s))

@@ -1,6 +1,6 @@
 """Runs a call over its keys: look up nodes, group, build, send to all nodes at once, interpret, try again.
 
-A ``Call`` knows one operation and no network; the driver knows the network and no operation. Everything ends at
+A ``AdminCall`` knows one operation and no network; the driver knows the network and no operation. Everything ends at
 one Deadline. What is tried again: keys whose error says so, keys of a node that could not be reached, keys whose
 leader, controller or coordinator has moved. A topic that nobody knows gets a short grace, because a broker may not
 have heard of it yet. Source of the scheme: Kafka's ``AdminApiDriver``; the rules of single errors are the calls'.
@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from kafka_tools.admin.lookups import Cluster, Lookup
+from kafka_tools.admin.lookups import ClusterAccess, Lookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import (
@@ -97,7 +97,7 @@ class Progress(Generic[K, V]):
         (self.again if error.code.retriable else self.failed)[key] = error
 
 
-class Call(ABC, Generic[K, V]):
+class AdminCall(ABC, Generic[K, V]):
     """One operation over keys. ``name`` stands in messages; ``lookup`` says to which node a key goes."""
 
     name = "call"
@@ -114,7 +114,7 @@ class Call(ABC, Generic[K, V]):
         """Put every key of the request into ``progress``."""
 
 
-def run(call: Call[K, V], keys: Iterable[K], cluster: Cluster, deadline: Deadline) -> Outcomes[K, V]:
+def run(call: AdminCall[K, V], keys: Iterable[K], cluster: ClusterAccess, deadline: Deadline) -> Outcomes[K, V]:
     """The outcome of every key, in order; keys that occur twice share one.
 
     Raises what concerns all keys alike: no bootstrap server, failed authentication, wrong settings.
@@ -126,13 +126,13 @@ ALL = "all"
 """The key of calls that have one answer."""
 
 
-def ask(call: Call[str, V], cluster: Cluster, deadline: Deadline) -> V:
+def ask(call: AdminCall[str, V], cluster: ClusterAccess, deadline: Deadline) -> V:
     """The value of a call that has one answer; raises its error."""
     return run(call, [ALL], cluster, deadline)[ALL].get()
 
 
 class _Run(Generic[K, V]):
-    def __init__(self, call: Call[K, V], keys: list[K], cluster: Cluster, deadline: Deadline) -> None:
+    def __init__(self, call: AdminCall[K, V], keys: list[K], cluster: ClusterAccess, deadline: Deadline) -> None:
         self._call = call
         self._keys = keys
         self._cluster = cluster

@@ -37,14 +37,14 @@ OFFLINE_GRACE_S = 3.0
 """How long a partition whose in-sync replicas are all gone is worth waiting for: somebody has to start a broker."""
 
 
-class Cluster(NamedTuple):
+class ClusterAccess(NamedTuple):
     """What a lookup works with."""
 
     exchange: Exchange
     metadata: ClusterMetadata
 
 
-class Found(Generic[K]):
+class FoundNodes(Generic[K]):
     """Keys with their nodes, keys that failed for good, and keys to try again with the reason."""
 
     def __init__(self) -> None:
@@ -66,32 +66,32 @@ class Lookup(Protocol[K]):
     def is_patient(self, key: K) -> bool:
         """Whether a node that cannot be reached is worth waiting for, since ``key`` may move to another one."""
 
-    def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]: ...
+    def find(self, cluster: ClusterAccess, keys: Sequence[K], deadline: Deadline) -> FoundNodes[K]: ...
 
 
-class AnyNode(Generic[K]):
+class AnyNodeLookup(Generic[K]):
     """Every key to whichever broker is at hand; with bootstrap controllers, to the active one (KIP-919)."""
 
     def is_patient(self, key: K) -> bool:
         return True
 
-    def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]:
+    def find(self, cluster: ClusterAccess, keys: Sequence[K], deadline: Deadline) -> FoundNodes[K]:
         if cluster.exchange.config.is_controllers:
-            return Controller[K]().find(cluster, keys, deadline)
-        found: Found[K] = Found()
+            return ControllerLookup[K]().find(cluster, keys, deadline)
+        found: FoundNodes[K] = FoundNodes()
         node = cluster.metadata.any_node(deadline)
         found.nodes = dict.fromkeys(keys, node)
         return found
 
 
-class Controller(Generic[K]):
+class ControllerLookup(Generic[K]):
     """Every key to the controller."""
 
     def is_patient(self, key: K) -> bool:
         return True
 
-    def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]:
-        found: Found[K] = Found()
+    def find(self, cluster: ClusterAccess, keys: Sequence[K], deadline: Deadline) -> FoundNodes[K]:
+        found: FoundNodes[K] = FoundNodes()
         node = cluster.metadata.controller(deadline)
         if node is None:
             found.later = dict.fromkeys(keys, ConnectFailed("the cluster has no controller at the moment"))
@@ -100,7 +100,7 @@ class Controller(Generic[K]):
         return found
 
 
-class GivenNode(Generic[K]):
+class GivenNodeLookup(Generic[K]):
     """Each key to the node whose id ``node_id`` names; None means any node."""
 
     def __init__(self, node_id: Callable[[K], int | None]) -> None:
@@ -109,8 +109,8 @@ class GivenNode(Generic[K]):
     def is_patient(self, key: K) -> bool:
         return self._node_id(key) is None
 
-    def find(self, cluster: Cluster, keys: Sequence[K], deadline: Deadline) -> Found[K]:
-        found: Found[K] = Found()
+    def find(self, cluster: ClusterAccess, keys: Sequence[K], deadline: Deadline) -> FoundNodes[K]:
+        found: FoundNodes[K] = FoundNodes()
         for key in keys:
             id = self._node_id(key)
             node = cluster.metadata.any_node(deadline) if id is None else cluster.metadata.node(id, deadline)
@@ -123,26 +123,28 @@ class GivenNode(Generic[K]):
         return found
 
 
-class Itself:
+class SameNodeLookup:
     """Keys that are nodes: each to itself."""
 
     def is_patient(self, key: Node) -> bool:
         return False
 
-    def find(self, cluster: Cluster, keys: Sequence[Node], deadline: Deadline) -> Found[Node]:
-        found: Found[Node] = Found()
+    def find(self, cluster: ClusterAccess, keys: Sequence[Node], deadline: Deadline) -> FoundNodes[Node]:
+        found: FoundNodes[Node] = FoundNodes()
         found.nodes = {node: node for node in keys}
         return found
 
 
-class PartitionLeader:
+class LeaderLookup:
     """Each partition to its leader, by one Metadata request for all of their topics."""
 
     def is_patient(self, key: TopicPartition) -> bool:
         return True
 
-    def find(self, cluster: Cluster, keys: Sequence[TopicPartition], deadline: Deadline) -> Found[TopicPartition]:
-        found: Found[TopicPartition] = Found()
+    def find(
+        self, cluster: ClusterAccess, keys: Sequence[TopicPartition], deadline: Deadline
+    ) -> FoundNodes[TopicPartition]:
+        found: FoundNodes[TopicPartition] = FoundNodes()
         topics = {item.name: item for item in _topics(cluster, {key.topic for key in keys}, deadline)}
         live = {node.id: node for node in cluster.metadata.nodes(deadline)}
         for key in keys:
@@ -163,7 +165,7 @@ class PartitionLeader:
         return found
 
     @staticmethod
-    def _place(key: TopicPartition, topic: Any, live: dict[int, Node], found: Found[TopicPartition]) -> None:
+    def _place(key: TopicPartition, topic: Any, live: dict[int, Node], found: FoundNodes[TopicPartition]) -> None:
         partition = next((item for item in topic.partitions if item.partition_index == key.partition), None)
         if partition is None:
             count = len(topic.partitions)
@@ -181,7 +183,7 @@ class PartitionLeader:
             found.nodes[key] = live[partition.leader_id]
 
 
-class Coordinator:
+class CoordinatorLookup:
     """Each group, transactional id or share partition key to its coordinator (FindCoordinator)."""
 
     def is_patient(self, key: str) -> bool:
@@ -190,10 +192,10 @@ class Coordinator:
     def __init__(self, key_type: int = CoordinatorType.GROUP) -> None:
         self._key_type = key_type
 
-    def find(self, cluster: Cluster, keys: Sequence[str], deadline: Deadline) -> Found[str]:
+    def find(self, cluster: ClusterAccess, keys: Sequence[str], deadline: Deadline) -> FoundNodes[str]:
         from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 
-        found: Found[str] = Found()
+        found: FoundNodes[str] = FoundNodes()
         for key in keys:
             if key is None:  # callers without types, and files with a hole in them
                 text = "The given group id 'null' cannot be represented in a request."
@@ -224,7 +226,7 @@ class Coordinator:
         self._look_for_offline(cluster, found, deadline)
         return found
 
-    def _look_for_offline(self, cluster: Cluster, found: Found[str], deadline: Deadline) -> None:
+    def _look_for_offline(self, cluster: ClusterAccess, found: FoundNodes[str], deadline: Deadline) -> None:
         """Of keys without a coordinator: whether the partition that holds their state is offline.
 
         Brokers only say that there is none, also while the topic of the state is being created.
@@ -244,7 +246,7 @@ class Coordinator:
             if offline is not None:
                 found.wait_for(key, broker_error(error_codes.COORDINATOR_NOT_AVAILABLE, offline), OFFLINE_GRACE_S)
 
-    def _place(self, key: str, item: Any, found: Found[str]) -> None:
+    def _place(self, key: str, item: Any, found: FoundNodes[str]) -> None:
         if item.error_code == error_codes.NONE:
             found.nodes[key] = Node(item.node_id, item.host, item.port)
             return
@@ -254,7 +256,7 @@ class Coordinator:
         (found.later if retriable else found.failed)[key] = error
 
 
-def _topics(cluster: Cluster, names: Iterable[str], deadline: Deadline) -> list[Any]:
+def _topics(cluster: ClusterAccess, names: Iterable[str], deadline: Deadline) -> list[Any]:
     """What a broker knows of these topics, from one Metadata request."""
     Topic = MetadataRequest.RequestTopic
     request = MetadataRequest(topics=[Topic(name=name) for name in sorted(names)], allow_auto_topic_creation=False)
@@ -288,6 +290,6 @@ def _named(code: int, key: TopicPartition) -> KafkaToolsError:
     return broker_error(code, f"{key}: {error_codes.error(code).text}")
 
 
-def versions_of(cluster: Cluster, deadline: Deadline) -> NodeVersions:
+def versions_of(cluster: ClusterAccess, deadline: Deadline) -> NodeVersions:
     """What the node at hand speaks, for calls that choose between APIs."""
     return cluster.exchange.node_versions(cluster.metadata.any_node(deadline), deadline)

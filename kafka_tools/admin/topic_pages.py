@@ -14,14 +14,14 @@ from kafka_tools.admin.calls.topics import (
     take_topic,
 )
 from kafka_tools.admin.driver import Progress
-from kafka_tools.admin.lookups import Cluster
+from kafka_tools.admin.lookups import ClusterAccess
 from kafka_tools.admin.outcomes import Outcome
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import WireError
 
 
 def describe_by_pages(
-    names: Sequence[str], page_size: int, cluster: Cluster, deadline: Deadline
+    names: Sequence[str], page_size: int, cluster: ClusterAccess, deadline: Deadline
 ) -> dict[TopicKey, Outcome[TopicDescription]]:
     """Name -> outcome for the names that brokers answered for good; the others are left to Metadata."""
     partitions: dict[str, list[PartitionDescription]] = {}

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kafka_tools.values import TopicPartition
 
 
-class Member(NamedTuple):
+class SubscribedMember(NamedTuple):
     """A group member as the assignor sees it. ``instance_id`` is the static identity (KIP-345) or None."""
 
     member_id: str
@@ -26,10 +26,10 @@ class Member(NamedTuple):
 Assignment = dict[str, list[TopicPartition]]
 """Member id -> its partitions, in the order in which they were given."""
 
-Assignor = Callable[[Sequence[Member], Mapping[str, int]], Assignment]
+Assignor = Callable[[Sequence[SubscribedMember], Mapping[str, int]], Assignment]
 
 
-def range_assignor(members: Sequence[Member], partition_counts: Mapping[str, int]) -> Assignment:
+def range_assignor(members: Sequence[SubscribedMember], partition_counts: Mapping[str, int]) -> Assignment:
     """Per topic, consecutive ranges: the first members get one more where it does not divide evenly.
 
     ``partition_counts``: topic -> number of partitions; topics without a row do not exist and are skipped.
@@ -47,7 +47,7 @@ def range_assignor(members: Sequence[Member], partition_counts: Mapping[str, int
     return assignment
 
 
-def round_robin_assignor(members: Sequence[Member], partition_counts: Mapping[str, int]) -> Assignment:
+def round_robin_assignor(members: Sequence[SubscribedMember], partition_counts: Mapping[str, int]) -> Assignment:
     """All partitions of all topics dealt out one by one, skipping members that do not subscribe to the topic."""
     assignment: Assignment = {member.member_id: [] for member in members}
     if not members:
@@ -66,19 +66,19 @@ ASSIGNORS: dict[str, Assignor] = {"range": range_assignor, "roundrobin": round_r
 class _Dealer:
     """Goes round the members; a member that does not want a topic loses its turn."""
 
-    def __init__(self, ordered: Sequence[Member]) -> None:
-        self._turns: Iterator[Member] = cycle(ordered)
+    def __init__(self, ordered: Sequence[SubscribedMember]) -> None:
+        self._turns: Iterator[SubscribedMember] = cycle(ordered)
 
     def next_subscriber(self, topic: str) -> str:
         # Every topic asked for comes from some member's subscription, so this ends within one round.
         return next(member.member_id for member in self._turns if topic in member.topics)
 
 
-def _in_order(members: Sequence[Member]) -> list[Member]:
+def _in_order(members: Sequence[SubscribedMember]) -> list[SubscribedMember]:
     return sorted(members, key=cmp_to_key(_compare))
 
 
-def _compare(left: Member, right: Member) -> int:
+def _compare(left: SubscribedMember, right: SubscribedMember) -> int:
     """Static members first, by instance id; then the others by member id."""
     if left.instance_id is not None and right.instance_id is not None:
         return _order(left.instance_id, right.instance_id)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.clients.calls import Calls
-from kafka_tools.clients.membership import NO_GENERATION, Membership
+from kafka_tools.clients.membership import NO_GENERATION, ConsumerMembership
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clock import Clock
 from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError
@@ -59,7 +59,7 @@ class GroupClient:
         assert settings.group_id
         self.group_id = settings.group_id
         self.coordinator: Node | None = None
-        self.membership: Membership | None = None
+        self.membership: ConsumerMembership | None = None
         self.failure: KafkaToolsError | None = None
         """Why the last look-up or request failed, for messages when time runs out."""
         self._settings = settings

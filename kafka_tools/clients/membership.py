@@ -12,7 +12,7 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, TypeVar
 
-from kafka_tools.clients.assignors import ASSIGNORS, Member
+from kafka_tools.clients.assignors import ASSIGNORS, SubscribedMember
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import BrokerError, DecodeError, KafkaToolsError
 from kafka_tools.net.rights import with_right
@@ -44,7 +44,7 @@ class State(enum.Enum):
     STABLE = "stable"
 
 
-class Membership:
+class ConsumerMembership:
     """One member. Times are monotonic seconds, passed in.
 
     After each answer look at ``state``, ``coordinator_lost`` (find it anew) and ``take_assignment()``.
@@ -63,7 +63,7 @@ class Membership:
         self.group_topics: tuple[str, ...] = ()
         """Leader only: every topic that some member subscribes to; the leader watches their partition counts."""
         self.is_leader = False
-        self._members: list[Member] = []
+        self._members: list[SubscribedMember] = []
         self._protocol = ""
         self._in_flight = False
         self._retry_at_s = 0.0
@@ -258,14 +258,14 @@ class Membership:
             self.group_topics = tuple(sorted({topic for member in self._members for topic in member.topics}))
             self.state = State.ASSIGNING
 
-    def _member(self, row: JoinGroupResponse.ResponseMember) -> Member:
+    def _member(self, row: JoinGroupResponse.ResponseMember) -> SubscribedMember:
         try:
             subscription = _decode(ConsumerProtocolSubscription, row.metadata)
         except DecodeError as error:
             raise KafkaToolsError(
                 f"group '{self.group_id}': the subscription of member '{row.member_id}' cannot be read: {error}"
             ) from error
-        return Member(row.member_id, row.group_instance_id, tuple(subscription.topics))
+        return SubscribedMember(row.member_id, row.group_instance_id, tuple(subscription.topics))
 
     def _on_sync(self, response: SyncGroupResponse, now_s: float) -> None:
         code = response.error_code

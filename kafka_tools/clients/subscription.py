@@ -13,7 +13,7 @@ from kafka_tools.clients.auto_commit import AutoCommit
 from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.fetcher import Fetcher
 from kafka_tools.clients.group import GroupClient
-from kafka_tools.clients.membership import Membership, State
+from kafka_tools.clients.membership import ConsumerMembership, State
 from kafka_tools.clients.metadata import ClusterMetadata
 from kafka_tools.clients.positions import EARLIEST, Positions
 from kafka_tools.clients.settings import ConsumerSettings
@@ -66,7 +66,7 @@ class Subscription:
         self._on_assigned, self._on_revoked = on_assigned, on_revoked
         if self._group is not None:
             if self._group.membership is None:
-                self._group.membership = Membership(self._settings)
+                self._group.membership = ConsumerMembership(self._settings)
             if self._pattern is None:
                 self._group.membership.subscribe(self.topics)
 
@@ -141,7 +141,7 @@ class Subscription:
         for topic_partition in late:
             self._positions.assigned(topic_partition, "read").request_reset(EARLIEST)
 
-    def _watch_subscription(self, membership: Membership) -> None:
+    def _watch_subscription(self, membership: ConsumerMembership) -> None:
         """Tell the group about other topics; as its leader, about other partition counts."""
         if self._pattern is not None and self._metadata.is_known:
             membership.subscribe(self.topics)
@@ -178,7 +178,7 @@ class Subscription:
             self._on_revoked(partitions)
         self._positions.replace((), keep=False)
 
-    def _assign_group(self, membership: Membership) -> None:
+    def _assign_group(self, membership: ConsumerMembership) -> None:
         """The leader's part, once the partition counts of all members' topics are known."""
         missing = [topic for topic in membership.group_topics if topic not in self._metadata.topics]
         if missing and self._pattern is None:

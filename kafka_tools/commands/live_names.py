@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from kafka_tools.commands.options import Connection
+    from kafka_tools.commands.options import ConnectionOptions
 
 TIMEOUT_MS = 700
 """How long TAB may wait for a cluster."""
@@ -31,12 +31,14 @@ def group_names(context: click.Context, _option: click.Parameter, incomplete: st
         return _matching((listing.group_id for listing in admin.list_groups()), incomplete)
 
 
-def _connection(context: click.Context) -> Connection:
-    from kafka_tools.commands.options import Connection
+def _connection(context: click.Context) -> ConnectionOptions:
+    from kafka_tools.commands.options import ConnectionOptions
 
     given = context.params
     properties = dict(given.get("command_property") or ())
-    return Connection(given.get("bootstrap_server"), None, given.get("command_config"), properties, TIMEOUT_MS, False)
+    return ConnectionOptions(
+        given.get("bootstrap_server"), None, given.get("command_config"), properties, TIMEOUT_MS, False
+    )
 
 
 def _matching(names: Iterable[str], incomplete: str) -> list[CompletionItem]:

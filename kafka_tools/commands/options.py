@@ -127,7 +127,7 @@ class Command(click.Command):
         return None
 
 
-class Group(Command, click.Group):
+class CommandGroup(Command, click.Group):
     """A command with subcommands (``kafka-cluster cluster-id``)."""
 
     command_class = Command
@@ -205,7 +205,7 @@ def addresses(text: str) -> str:
     return text
 
 
-class Connection:
+class ConnectionOptions:
     """Where and how a command connects: the connection options of one call, loaded only when it does connect."""
 
     def __init__(
@@ -298,7 +298,7 @@ class Connection:
 
 
 def connection_options(*, controllers: bool = False, short: bool = False) -> Callable[[Any], Any]:
-    """Add the connection options; the command's function gets them as one ``connection: Connection``.
+    """Add the connection options; the command's function gets them as one ``connection: ConnectionOptions``.
 
     ``controllers``: also ``--bootstrap-controller``, for commands whose requests a KRaft controller answers.
     ``short``: also ``-C``, ``-c`` and ``--config``, which only kafka-cluster has.
@@ -306,7 +306,7 @@ def connection_options(*, controllers: bool = False, short: bool = False) -> Cal
 
     def decorate(function: Any) -> Any:
         def fold(*arguments: Any, **values: Any) -> Any:
-            connection = Connection(
+            connection = ConnectionOptions(
                 values.pop("bootstrap_server"),
                 values.pop("bootstrap_controller", None),
                 values.pop("command_config"),

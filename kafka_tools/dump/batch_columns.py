@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kafka_tools.dump.byte_rows import Rows, cells_at
+from kafka_tools.dump.byte_rows import ByteRows, cells_at
 from kafka_tools.protocol.enums import (
     CODEC_BITS,
     CODECS,
@@ -48,7 +48,7 @@ def batch_lines(views: Sequence[BatchView], crcs_ok: Sequence[bool]) -> Sequence
     for at in np.flatnonzero((field["last_delta"] < 0) | (base_sequence < NO_SEQUENCE)).tolist():
         last_sequence[at] = views[at].last_sequence  # damaged
 
-    rows = Rows(len(views))
+    rows = ByteRows(len(views))
     for name, column in (
         (b"baseOffset: ", field["base_offset"]),
         (b" lastOffset: ", field["base_offset"] + field["last_delta"]),
@@ -87,7 +87,7 @@ def batch_lines(views: Sequence[BatchView], crcs_ok: Sequence[bool]) -> Sequence
     return rows.cut(range(len(views) + 1))
 
 
-def _boolean(rows: Rows, name: bytes, flags: Any) -> None:
+def _boolean(rows: ByteRows, name: bytes, flags: Any) -> None:
     rows.constant(name)
     rows.constant(b"true", flags)
     rows.constant(b"false", ~flags)

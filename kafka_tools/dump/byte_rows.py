@@ -41,7 +41,7 @@ class _Spans(NamedTuple):
     size: Column
 
 
-class Rows:
+class ByteRows:
     """Lines that grow to the right. ``where`` (one per row) leaves a part out of the other lines."""
 
     def __init__(self, count: int) -> None:

@@ -120,7 +120,7 @@ def _field(decode: FieldDecoder, data: bytes, offset: int, what: str) -> str:
 # Internal topics
 
 
-class Coordinator:
+class CoordinatorDecoder:
     """Records of an internal topic: a type before the key, a version before the value. A null value is <DELETE>."""
 
     def __init__(self, keys: Mapping[int, type[Stored]], values: Mapping[int, type[Stored]]) -> None:
@@ -165,7 +165,7 @@ class Coordinator:
         return found
 
 
-class Offsets(Coordinator):
+class OffsetsDecoder(CoordinatorDecoder):
     """``__consumer_offsets``. Nearly all of its records are plain commits: ``offset_columns`` shows many at once."""
 
 
@@ -254,7 +254,7 @@ def offsets() -> Decoder:
     from kafka_tools.protocol.stored import consumer_group, group_metadata, offset_commit, share_group, streams_group
 
     modules = (offset_commit, group_metadata, consumer_group, share_group, streams_group)
-    return Offsets(
+    return OffsetsDecoder(
         {number: cls for module in modules for number, cls in module.KEYS.items()},
         {number: cls for module in modules for number, cls in module.VALUES.items()},
     )
@@ -264,14 +264,14 @@ def transaction_log() -> Decoder:
     """``__transaction_state``."""
     from kafka_tools.protocol.stored import transaction_log as stored
 
-    return Coordinator(stored.KEYS, stored.VALUES)
+    return CoordinatorDecoder(stored.KEYS, stored.VALUES)
 
 
 def share_group_state() -> Decoder:
     """``__share_group_state``."""
     from kafka_tools.protocol.stored import share_state
 
-    return Coordinator(share_state.KEYS, share_state.VALUES)
+    return CoordinatorDecoder(share_state.KEYS, share_state.VALUES)
 
 
 _FRAME_VERSION = 1

@@ -16,10 +16,10 @@ from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEntry
-from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState
+from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry
 
 if TYPE_CHECKING:
-    from kafka_tools.dump.text_columns import Window
+    from kafka_tools.dump.text_columns import TextWindow
 
 
 class Sink(Protocol):
@@ -77,7 +77,7 @@ class Ending(Protocol):
 
     def window(
         self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
-    ) -> Window | None:
+    ) -> TextWindow | None:
         """Many batches at once, as many as can be; of each is given whether its CRC fits, and what is wrong with it."""
 
     def invalid_tail(self, name: str, size_bytes: int) -> None:
@@ -98,7 +98,7 @@ class Ending(Protocol):
 
     def aborted_transaction(self, entry: AbortedTransaction) -> None: ...
 
-    def producer(self, entry: ProducerState) -> None: ...
+    def producer(self, entry: ProducerStateEntry) -> None: ...
 
     def leader_epoch(self, entry: LeaderEpoch) -> None: ...
 
@@ -161,7 +161,7 @@ class TextEnding:
 
     def window(
         self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
-    ) -> Window | None:
+    ) -> TextWindow | None:
         from kafka_tools.dump import text_columns  # numpy: 100 ms
 
         return text_columns.window(views, crcs_ok, self._decoder, self._skip_metadata)
@@ -187,7 +187,7 @@ class TextEnding:
     def aborted_transaction(self, entry: AbortedTransaction) -> None:
         self._write(text.aborted_transaction(entry))
 
-    def producer(self, entry: ProducerState) -> None:
+    def producer(self, entry: ProducerStateEntry) -> None:
         self._write(text.producer(entry))
 
     def leader_epoch(self, entry: LeaderEpoch) -> None:

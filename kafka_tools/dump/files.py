@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kafka_tools.dump import index_remarks
 from kafka_tools.dump.endings import DumpedFile, Ending
-from kafka_tools.dump.selection import Selection
+from kafka_tools.dump.selection import DumpSelection
 from kafka_tools.dump.walk import LogWalk
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
 from kafka_tools.storage import indexes, names
@@ -49,10 +49,10 @@ class DumpOptions(NamedTuple):
     index_sanity_check: bool = False
     max_message_bytes: int = MAX_MESSAGE_BYTES
     max_bytes: int = ALL_BYTES
-    selection: Selection | None = None
+    selection: DumpSelection | None = None
 
 
-class Notes:
+class FileNotes:
     """Findings, and gaps per file (pairs of offsets): the first few thousand; ``unlisted`` counts the others.
 
     ``damage`` says whether there was any, listed or not.
@@ -83,7 +83,7 @@ class Notes:
         for previous, offset in self.gaps.get(path, {}).items():
             yield Finding(path, "offset-gap", f"offset {previous} is followed by {offset}", None, offset)
 
-    def add(self, other: Notes) -> None:
+    def add(self, other: FileNotes) -> None:
         """Take over what another dump noticed."""
         for finding in other.findings:
             self.note(finding)
@@ -97,10 +97,10 @@ class Notes:
 class Dump:
     """One run over several files. ``walk`` is the log that is being read, or was read last."""
 
-    def __init__(self, options: DumpOptions, ending: Ending, notes: Notes | None = None) -> None:
+    def __init__(self, options: DumpOptions, ending: Ending, notes: FileNotes | None = None) -> None:
         self.options = options
         self.ending = ending
-        self.notes = notes if notes is not None else Notes()
+        self.notes = notes if notes is not None else FileNotes()
         self.walk: LogWalk | None = None
         self._problem: Finding | None = None
         """What is wrong with a file's name, to be told behind the file itself."""
@@ -286,9 +286,9 @@ class Dump:
             self.note(Finding(path, "orphan-file", "there is no log of this segment to compare with"))
             return nullcontext()
 
-    def _offset_lookup(self, path: str, base_offset: int) -> index_remarks.OffsetLookup | None:
+    def _offset_lookup(self, path: str, base_offset: int) -> index_remarks.OffsetIndexSearch | None:
         try:
-            return index_remarks.OffsetLookup(index_remarks.sibling(path, names.INDEX), base_offset)
+            return index_remarks.OffsetIndexSearch(index_remarks.sibling(path, names.INDEX), base_offset)
         except FileNotFoundError:
             if self.ending.strict:
                 raise
@@ -380,7 +380,7 @@ def check_start(segment: Segment, start: int) -> None:
 def start_of(segment: Segment, offset: int) -> int:
     """Where to begin looking for ``offset``, by the offset index beside the log if there is one and it is right."""
     try:
-        position = index_remarks.OffsetLookup(
+        position = index_remarks.OffsetIndexSearch(
             index_remarks.sibling(segment.path, names.INDEX), segment.base_offset
         ).position(offset)
         if not 0 < position < segment.size_bytes:

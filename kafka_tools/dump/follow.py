@@ -12,7 +12,7 @@ from collections.abc import Callable
 from kafka_tools.clock import Clock
 from kafka_tools.dump.endings import DumpedFile, Sink
 from kafka_tools.dump.files import Dump
-from kafka_tools.dump.run import Outcome, Reading
+from kafka_tools.dump.run import FileOutcome, Reading
 from kafka_tools.dump.walk import LogWalk
 from kafka_tools.storage import names
 from kafka_tools.storage.findings import Finding
@@ -43,7 +43,7 @@ class Follower:
         self._while_waiting = while_waiting
         self._stopped = False
 
-    def run(self, readings: list[Reading]) -> Outcome:
+    def run(self, readings: list[Reading]) -> FileOutcome:
         """Show the logs and what comes after, until ``stop`` or the end of what was asked for; how far that was."""
         for reading in readings[:-1]:
             if not self._stopped:
@@ -62,7 +62,7 @@ class Follower:
         if self._dump.walk is not None:
             self._dump.walk.ended = True
 
-    def _follow(self, reading: Reading) -> tuple[Outcome, str | None]:
+    def _follow(self, reading: Reading) -> tuple[FileOutcome, str | None]:
         """Show one log until it is over; the segment after it, None if there is nothing more to do."""
         path = reading.path
         name = os.path.basename(path)
@@ -84,7 +84,7 @@ class Follower:
                 following = None
                 walk.finish()
             self._output.flush()
-            return Outcome(path, position=walk.position, next_offset=walk.next_offset), following
+            return FileOutcome(path, position=walk.position, next_offset=walk.next_offset), following
 
     def _read_on(self, segment: Segment, walk: LogWalk) -> None:
         known = segment.size_bytes

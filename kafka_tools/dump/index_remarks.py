@@ -135,7 +135,7 @@ def index_mismatch(segment: Segment, index_path: str, entry: OffsetEntry, last_o
     return Finding(index_path, kind, text, entry.position, entry.offset)
 
 
-class OffsetLookup:
+class OffsetIndexSearch:
     """An offset index as Kafka searches it."""
 
     def __init__(self, path: str, base_offset: int) -> None:
@@ -182,7 +182,7 @@ class OffsetLookup:
 class TimeEntries:
     """Compares the entries of a time index, one after the other, with the log."""
 
-    def __init__(self, segment: Segment, path: str, lookup: OffsetLookup) -> None:
+    def __init__(self, segment: Segment, path: str, lookup: OffsetIndexSearch) -> None:
         self._segment = segment
         self._path = path
         self._lookup = lookup

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from kafka_tools.dump.ranges import Position
+from kafka_tools.dump.ranges import StartPosition
 from kafka_tools.errors import InputError
 from kafka_tools.storage import names
 from kafka_tools.storage.layout import PartitionFiles, partition_files, walk
@@ -79,7 +79,7 @@ def whole_partition(directory: str) -> list[str]:
     return found
 
 
-def begin_at(paths: list[str], position: Position) -> list[tuple[str, int]]:
+def begin_at(paths: list[str], position: StartPosition) -> list[tuple[str, int]]:
     """(path, first byte) of what is left to read from ``position`` on. Raises InputError."""
     logs = [path for path in paths if path.endswith(names.LOG)]
     if not logs:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kafka_tools.dump import json_lines
-from kafka_tools.dump.byte_rows import Rows
-from kafka_tools.dump.decoders import Offsets
+from kafka_tools.dump.byte_rows import ByteRows
+from kafka_tools.dump.decoders import OffsetsDecoder
 from kafka_tools.dump.json_contents import CoordinatorContents, control
 from kafka_tools.dump.json_lines import Contents, Field, PlainContents
 from kafka_tools.dump.offset_columns import OffsetCommits
-from kafka_tools.dump.text_columns import Window, assemble, flags, headers, records
+from kafka_tools.dump.text_columns import TextWindow, assemble, flags, headers, records
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.columns import RecordColumns
 
@@ -28,7 +28,7 @@ def window(
     contents: Contents | None,
     field: Field,
     skip_record_metadata: bool,
-) -> Window | None:
+) -> TextWindow | None:
     """The lines of the first of ``views`` with a line per record, None where the scalar way is needed.
 
     ``batch_lines`` gives what is said of the first few batches themselves. ``contents`` None: sizes only.
@@ -37,8 +37,8 @@ def window(
     if skip_record_metadata and contents is None and in_control is not None:
         return None
 
-    def lines(part: RecordColumns) -> Rows:
-        rows = Rows(part.record_count)
+    def lines(part: RecordColumns) -> ByteRows:
+        rows = ByteRows(part.record_count)
         ordinary = None if in_control is None else ~in_control[part.batch]
         shown = ordinary if skip_record_metadata else None  # control records are nothing but metadata
         rows.constant(b'{"type":"record","offset":', shown)
@@ -61,7 +61,7 @@ def window(
     return assemble(views, batch_lines, lines)
 
 
-def _metadata(rows: Rows, part: RecordColumns) -> None:
+def _metadata(rows: ByteRows, part: RecordColumns) -> None:
     rows.constant(b',"timestamp_ms":')
     rows.number(part.timestamp)
     rows.constant(b',"key_size":')
@@ -73,7 +73,7 @@ def _metadata(rows: Rows, part: RecordColumns) -> None:
     rows.constant(b",")
 
 
-def _headers(rows: Rows, part: RecordColumns, field: Field | None, ordinary: Mask | None) -> None:
+def _headers(rows: ByteRows, part: RecordColumns, field: Field | None, ordinary: Mask | None) -> None:
     """Names and values, or only names: without a field, and of control records."""
     if not part.header_count.any():
         rows.constant(
@@ -89,14 +89,14 @@ def _headers(rows: Rows, part: RecordColumns, field: Field | None, ordinary: Mas
     ])  # fmt: skip
 
 
-def _contents(rows: Rows, part: RecordColumns, contents: Contents, ordinary: Mask | None) -> None:
+def _contents(rows: ByteRows, part: RecordColumns, contents: Contents, ordinary: Mask | None) -> None:
     if isinstance(contents, PlainContents) and contents.field is not json_lines.as_base64:
         _member(rows, part, "key", contents.field, ordinary)
         rows.constant(b",", ordinary)
         _member(rows, part, "value", contents.field, ordinary)
         return
     others = ordinary
-    if isinstance(contents, CoordinatorContents) and isinstance(contents.decoder, Offsets):
+    if isinstance(contents, CoordinatorContents) and isinstance(contents.decoder, OffsetsDecoder):
         commits = OffsetCommits(part, ordinary)
         rows.constant(b'"key":', commits.plain)
         commits.add_keys(rows)
@@ -110,7 +110,7 @@ def _contents(rows: Rows, part: RecordColumns, contents: Contents, ordinary: Mas
     ])  # fmt: skip
 
 
-def _member(rows: Rows, part: RecordColumns, name: str, field: Field, ordinary: Mask | None) -> None:
+def _member(rows: ByteRows, part: RecordColumns, name: str, field: Field, ordinary: Mask | None) -> None:
     """``"key":...`` or ``"value":...`` of every record."""
     start, size = (part.key_start, part.key_size) if name == "key" else (part.value_start, part.value_size)
     ends = start + np.maximum(size, 0)

@@ -12,10 +12,10 @@ from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEntry
-from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState
+from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry
 
 if TYPE_CHECKING:
-    from kafka_tools.dump.text_columns import Window
+    from kafka_tools.dump.text_columns import TextWindow
 
 
 class JsonEnding:
@@ -67,7 +67,7 @@ class JsonEnding:
 
     def window(
         self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
-    ) -> Window | None:
+    ) -> TextWindow | None:
         from kafka_tools.dump import json_columns  # numpy: 100 ms
 
         def batch_lines(count: int) -> list[bytes]:
@@ -102,7 +102,7 @@ class JsonEnding:
     def aborted_transaction(self, entry: AbortedTransaction) -> None:
         self._write(json_lines.aborted_transaction_line(entry))
 
-    def producer(self, entry: ProducerState) -> None:
+    def producer(self, entry: ProducerStateEntry) -> None:
         self._write(json_lines.producer_line(entry))
 
     def leader_epoch(self, entry: LeaderEpoch) -> None:

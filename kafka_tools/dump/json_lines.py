@@ -19,7 +19,7 @@ from kafka_tools.records.record import Headers, Record
 from kafka_tools.records.text import java_text
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEntry
-from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState
+from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry
 
 BYTES_AS = ("auto", "text", "base64")
 """How keys, values and header values are shown: as text where they are UTF-8 and base64 where not; always as text
@@ -165,7 +165,7 @@ def aborted_transaction_line(entry: AbortedTransaction) -> str:
     )
 
 
-def producer_line(entry: ProducerState) -> str:
+def producer_line(entry: ProducerStateEntry) -> str:
     """A producer of a snapshot; sequences and offsets are null for one without a batch."""
     batch = entry.has_batch
     return (

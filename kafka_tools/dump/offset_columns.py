@@ -14,7 +14,7 @@ import numpy as np
 from kafka_tools.dump.byte_rows import cells_at
 
 if TYPE_CHECKING:
-    from kafka_tools.dump.byte_rows import Cells, Column, Mask, Rows
+    from kafka_tools.dump.byte_rows import ByteRows, Cells, Column, Mask
     from kafka_tools.records.columns import RecordColumns
 
 # Key: type (2 bytes), length of the group's name (2), name, length of the topic's name (2), name, partition (4).
@@ -84,7 +84,7 @@ class OffsetCommits:
         found: Mask = np.all(fine | (np.arange(width) >= size.reshape(-1, 1)), axis=1)
         return found
 
-    def add_keys(self, rows: Rows) -> None:
+    def add_keys(self, rows: ByteRows) -> None:
         """``{"type":"1","data":{"group":...}}``."""
         rows.constant(b'{"type":"1","data":{"group":"', self.plain)
         rows.span(self._arena, self._group, self._group_size, self.plain)
@@ -94,7 +94,7 @@ class OffsetCommits:
         rows.number(self._numbers(">i4", self._topic + self._topic_size), self.plain)
         rows.constant(b"}}", self.plain)
 
-    def add_values(self, rows: Rows) -> None:
+    def add_values(self, rows: ByteRows) -> None:
         """``{"version":"4","data":{"offset":...}}``."""
         is_v3 = self.plain & ~self._is_v4
         rows.constant(b'{"version":"3","data":{"offset":', is_v3)

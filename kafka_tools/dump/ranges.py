@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EXAMPLES = "2024-05-01T10:00:00Z:2024-05-01T10:05:00Z, 1714557600000:, 2h: or :now"
 
 
-class Position(NamedTuple):
+class StartPosition(NamedTuple):
     """Where to begin: a byte of the log file whose name starts with ``base_offset`` (None: of the only one)."""
 
     base_offset: int | None
@@ -54,7 +54,7 @@ def _offset(part: str, text: str) -> int | None:
     return int(part)
 
 
-def position(text: str) -> Position:
+def position(text: str) -> StartPosition:
     """``BYTES`` or ``BASE_OFFSET:BYTES``. Raises UsageError."""
     base, colon, byte = text.strip().rpartition(":")
     for part in (base, byte) if colon else (byte,):
@@ -63,7 +63,7 @@ def position(text: str) -> Position:
                 f"--from-position: '{text}' is no position",
                 hint="write a byte of the log, or the segment's base offset and a byte: 4096, 5000:4096",
             )
-    return Position(int(base) if colon else None, int(byte))
+    return StartPosition(int(base) if colon else None, int(byte))
 
 
 def time_range(text: str, now_ms: int) -> tuple[int | None, int | None]:

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 from kafka_tools.dump.files import ALL_BYTES, MAX_MESSAGE_BYTES, DumpOptions, java_split
 from kafka_tools.dump.inputs import begin_at, files_of, whole_partition
 from kafka_tools.dump.ranges import offset_range, position, time_range
-from kafka_tools.dump.run import Reading, Run
+from kafka_tools.dump.run import DumpRun, Reading
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.dump.decoders import Decoder
     from kafka_tools.dump.endings import Ending, Sink
     from kafka_tools.dump.json_lines import Contents
-    from kafka_tools.dump.selection import Selection
+    from kafka_tools.dump.selection import DumpSelection
 
 STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class DumpRequest:
     """The options of kafka-dump-log under their own names; ``form`` None is Kafka's text."""
 
     files: str | None = None
@@ -105,7 +105,7 @@ class Request:
             raise UsageError("--follow takes one log, or --partition-dir")
         return readings
 
-    def run(self) -> Run:
+    def run(self) -> DumpRun:
         """How the files are read and shown. Raises UsageError and what a decoder that cannot be made raises."""
         decoder = self._decoder() if self.contents and (self.form is None or self.key) else None
         options = DumpOptions(
@@ -115,7 +115,7 @@ class Request:
             self.max_bytes,
             self._selection(decoder if self.internal or self.key_decoder_class else None),
         )
-        return Run(options, lambda sink: self._ending(sink, decoder), strict=self.strict)
+        return DumpRun(options, lambda sink: self._ending(sink, decoder), strict=self.strict)
 
     def _ending(self, sink: Sink, decoder: Decoder | None) -> Ending:
         if self.summary:
@@ -154,14 +154,14 @@ class Request:
         key, value = (name or STRING_DECODER for name in (self.key_decoder_class, self.value_decoder_class))
         return json_contents.plain(decoders.field_decoder(key), decoders.field_decoder(value), field)
 
-    def _selection(self, decoder: Decoder | None) -> Selection | None:
+    def _selection(self, decoder: Decoder | None) -> DumpSelection | None:
         """What --offsets, --time and --key ask for. ``decoder`` None: keys are compared as text."""
         if self.offsets is None and self.times is None and self.key is None:
             return None
         from kafka_tools.clock import SystemClock
-        from kafka_tools.dump.selection import Selection, decoded_key, key_pattern
+        from kafka_tools.dump.selection import DumpSelection, decoded_key, key_pattern
 
         offsets = offset_range(self.offsets) if self.offsets is not None else (None, None)
         times = time_range(self.times, SystemClock().now_ms()) if self.times is not None else (None, None)
         key = key_pattern(self.key) if self.key is not None else None
-        return Selection(*offsets, *times, key, decoded_key(decoder) if decoder is not None else None)
+        return DumpSelection(*offsets, *times, key, decoded_key(decoder) if decoder is not None else None)

@@ -1,6 +1,6 @@
 """One run of kafka-dump-log over its files: each file in order, what went wrong, how far it was read.
 
-Knows what to read and how to show it, no options. ``Run.one`` is what a worker process does for one file.
+Knows what to read and how to show it, no options. ``DumpRun.one`` is what a worker process does for one file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.dump.endings import Ending, Sink
-from kafka_tools.dump.files import Dump, DumpOptions, Notes
+from kafka_tools.dump.files import Dump, DumpOptions, FileNotes
 from kafka_tools.errors import CorruptBatch, KafkaToolsError, OutputError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Reading(NamedTuple):
     start: int = 0
 
 
-class Outcome(NamedTuple):
+class FileOutcome(NamedTuple):
     """What became of one file."""
 
     path: str
@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
     summary: FileSum | None = None
 
 
-class Run:
+class DumpRun:
     """What is the same for every file: how things are shown, what is read. ``walk_position`` is for a progress bar."""
 
     def __init__(self, options: DumpOptions, make_ending: Callable[[Sink], Ending], *, strict: bool) -> None:
@@ -67,7 +67,7 @@ class Run:
         if large and ending.deep and ending.at_once:
             import kafka_tools.dump.text_columns  # noqa: F401
 
-    def one(self, reading: Reading, sink: Sink, notes: Notes) -> Outcome:
+    def one(self, reading: Reading, sink: Sink, notes: FileNotes) -> FileOutcome:
         """Dump one file. What keeps it from being read is in the outcome, for a strict run too."""
         ending = self.make_ending(sink)
         dump = self._dump = Dump(self.options, ending, notes)
@@ -84,8 +84,8 @@ class Run:
         summary = take() if take is not None else None
         walk = dump.walk
         if walk is None:
-            return Outcome(reading.path, unknown, failure, hint, summary=summary)
-        return Outcome(reading.path, unknown, failure, hint, walk.position, walk.next_offset, summary)
+            return FileOutcome(reading.path, unknown, failure, hint, summary=summary)
+        return FileOutcome(reading.path, unknown, failure, hint, walk.position, walk.next_offset, summary)
 
 
 def _line(error: KafkaToolsError) -> str:

@@ -22,7 +22,7 @@ OUT, PART, IN, BEYOND = range(4)
 """No record of a batch is wanted; it has to be opened to know; all are; none, and none can be in what follows."""
 
 
-class Selection(NamedTuple):
+class DumpSelection(NamedTuple):
     """Ranges are half open: from the first up to, and without, the second; None is no bound. Times in ms."""
 
     from_offset: int | None = None

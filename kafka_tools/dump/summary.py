@@ -17,10 +17,10 @@ from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEntry
-from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState
+from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry
 
 if TYPE_CHECKING:
-    from kafka_tools.dump.text_columns import Window
+    from kafka_tools.dump.text_columns import TextWindow
 
 
 class FileSum:
@@ -115,7 +115,7 @@ class SummaryEnding:
 
     def window(
         self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
-    ) -> Window | None:
+    ) -> TextWindow | None:
         return None
 
     def invalid_tail(self, name: str, size_bytes: int) -> None:
@@ -140,7 +140,7 @@ class SummaryEnding:
     def aborted_transaction(self, entry: AbortedTransaction) -> None:
         self._file.entries += 1
 
-    def producer(self, entry: ProducerState) -> None:
+    def producer(self, entry: ProducerStateEntry) -> None:
         self._file.entries += 1
 
     def leader_epoch(self, entry: LeaderEpoch) -> None:

@@ -12,7 +12,7 @@ from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Headers, Record
 from kafka_tools.storage.indexes import AbortedTransaction
-from kafka_tools.storage.snapshots import ProducerState
+from kafka_tools.storage.snapshots import ProducerStateEntry
 
 _BOOLEANS = ("false", "true")
 
@@ -74,7 +74,7 @@ def aborted_transaction(entry: AbortedTransaction) -> str:
     )
 
 
-def producer(entry: ProducerState) -> str:
+def producer(entry: ProducerStateEntry) -> str:
     """A producer of a snapshot; one without a batch has no sequences."""
     start = entry.transaction_start
     line = (

@@ -17,8 +17,8 @@ import numpy as np
 
 from kafka_tools.dump import text
 from kafka_tools.dump.batch_columns import batch_lines
-from kafka_tools.dump.byte_rows import Rows
-from kafka_tools.dump.decoders import Decoder, Offsets, control, is_plain_text
+from kafka_tools.dump.byte_rows import ByteRows
+from kafka_tools.dump.decoders import Decoder, OffsetsDecoder, control, is_plain_text
 from kafka_tools.dump.offset_columns import OffsetCommits
 from kafka_tools.errors import LogError
 from kafka_tools.protocol.enums import TIMESTAMP_TYPES
@@ -44,7 +44,7 @@ _APPEND_TIME = f" {TIMESTAMP_TYPES[1]}: ".encode()
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 
 
-class Window:
+class TextWindow:
     """The lines of the first ``batch_count`` of some batches, and the offsets of their records as they are stored."""
 
     def __init__(self, parts: list[bytes], offsets: Column, batch_count: int) -> None:
@@ -68,7 +68,7 @@ class Window:
         return int(self._offsets[-1]) if self._offsets.size else None
 
 
-Contents = Callable[[Rows, RecordColumns, "Mask | None"], None]
+Contents = Callable[[ByteRows, RecordColumns, "Mask | None"], None]
 """Adds what is in some records to their lines; the mask leaves out those of control batches."""
 
 
@@ -88,7 +88,7 @@ def _arena() -> memoryview:
 
 def window(
     views: Sequence[BatchView], crcs_ok: Sequence[bool], decoder: Decoder | None, skip_record_metadata: bool
-) -> Window | None:
+) -> TextWindow | None:
     """The lines of the first of ``views`` with a line per record, None where the scalar way is needed.
 
     The views are of one buffer. ``crcs_ok`` says of each whether its CRC fits. ``decoder`` None: no contents.
@@ -97,7 +97,7 @@ def window(
         contents: Contents | None = None
     elif is_plain_text(decoder):
         contents = partial(_plain_contents, prefix=b"| " if skip_record_metadata else b" ")
-    elif isinstance(decoder, Offsets):
+    elif isinstance(decoder, OffsetsDecoder):
         contents = partial(_offsets_contents, decoder, prefix="| " if skip_record_metadata else " ")
     else:
         contents = partial(_decoded_contents, decoder, prefix="| " if skip_record_metadata else " ")
@@ -105,8 +105,8 @@ def window(
     in_control = flags(views, lambda view: view.is_control)
     append_time = flags(views, lambda view: view.timestamp_type == 1)
 
-    def lines(part: RecordColumns) -> Rows:
-        rows = Rows(part.record_count)
+    def lines(part: RecordColumns) -> ByteRows:
+        rows = ByteRows(part.record_count)
         ordinary = None if in_control is None else ~in_control[part.batch]
         if not skip_record_metadata:
             _metadata(rows, part, None if append_time is None else append_time[part.batch])
@@ -123,8 +123,8 @@ def window(
 def assemble(
     views: Sequence[BatchView],
     batch_lines: Callable[[int], Sequence[bytes | memoryview]],
-    lines: Callable[[RecordColumns], Rows],
-) -> Window | None:
+    lines: Callable[[RecordColumns], ByteRows],
+) -> TextWindow | None:
     """The lines of batches (``batch_lines`` gives those of the first few), with the ``lines`` of their records."""
     found = decode(views, _arena())
     if found is None:
@@ -143,7 +143,7 @@ def assemble(
             done = begun
     except (LogError, IndexError, ValueError):
         return None
-    return Window([*slabs, b"".join(heads[done:])], found.offset, found.batch_count)
+    return TextWindow([*slabs, b"".join(heads[done:])], found.offset, found.batch_count)
 
 
 def _valid(data: bytes) -> bytes:
@@ -162,7 +162,7 @@ def flags(views: Sequence[BatchView], of: Callable[[BatchView], bool]) -> Mask |
     return np.array(found, np.bool_) if any(found) else None
 
 
-def _metadata(rows: Rows, part: RecordColumns, append_time: Mask | None) -> None:
+def _metadata(rows: ByteRows, part: RecordColumns, append_time: Mask | None) -> None:
     """``| offset: ... headerKeys: [...]``."""
     rows.constant(b"| offset: ")
     rows.number(part.offset)
@@ -197,7 +197,7 @@ def headers(part: RecordColumns) -> Iterator[Headers]:
         yield read_headers(bytes(arena[at:end]), 0, end - at)[0] if count else ()
 
 
-def _plain_contents(rows: Rows, part: RecordColumns, where: Mask | None, *, prefix: bytes) -> None:
+def _plain_contents(rows: ByteRows, part: RecordColumns, where: Mask | None, *, prefix: bytes) -> None:
     """`` key: ... payload: ...``; ``prefix`` stands before the first of the two."""
     has_key, has_value = part.key_size >= 0, part.value_size >= 0
     if where is not None:
@@ -210,7 +210,9 @@ def _plain_contents(rows: Rows, part: RecordColumns, where: Mask | None, *, pref
     rows.span(part.arena, part.value_start, part.value_size, has_value)
 
 
-def _decoded_contents(decoder: Decoder, rows: Rows, part: RecordColumns, where: Mask | None, *, prefix: str) -> None:
+def _decoded_contents(
+    decoder: Decoder, rows: ByteRows, part: RecordColumns, where: Mask | None, *, prefix: str
+) -> None:
     """What a decoder says, record by record."""
     rows.texts([
         "" if record is None else text.contents(*decoder(record.offset, record.key, record.value), prefix)
@@ -218,7 +220,9 @@ def _decoded_contents(decoder: Decoder, rows: Rows, part: RecordColumns, where: 
     ])  # fmt: skip
 
 
-def _offsets_contents(decoder: Decoder, rows: Rows, part: RecordColumns, where: Mask | None, *, prefix: str) -> None:
+def _offsets_contents(
+    decoder: Decoder, rows: ByteRows, part: RecordColumns, where: Mask | None, *, prefix: str
+) -> None:
     """Plain commits from columns, other records one by one."""
     commits = OffsetCommits(part, where)
     rows.constant(f"{prefix}key: ".encode(), commits.plain)

@@ -11,7 +11,7 @@ from itertools import chain, takewhile
 from typing import Protocol
 
 from kafka_tools.dump.endings import Ending
-from kafka_tools.dump.selection import BEYOND, IN, OUT, PART, Selection
+from kafka_tools.dump.selection import BEYOND, IN, OUT, PART, DumpSelection
 from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
@@ -40,7 +40,7 @@ class LogWalk:
     """A log that is read. ``position`` is the byte after the last batch seen, ``next_offset`` the offset after it."""
 
     def __init__(
-        self, segment: Segment, name: str, ending: Ending, notes: Notes, selection: Selection | None, start: int = 0
+        self, segment: Segment, name: str, ending: Ending, notes: Notes, selection: DumpSelection | None, start: int = 0
     ) -> None:
         self.segment = segment
         self.position = start

@@ -22,7 +22,7 @@ MASK = "***"
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 
 
-class Credentials(NamedTuple):
+class SaslCredentials(NamedTuple):
     """A login. ``token_auth``: user and password are the id and HMAC of a delegation token."""
 
     username: str
@@ -30,7 +30,7 @@ class Credentials(NamedTuple):
     token_auth: bool = False
 
     def __repr__(self) -> str:
-        return f"Credentials(username={self.username!r}, password={MASK})"
+        return f"SaslCredentials(username={self.username!r}, password={MASK})"
 
 
 class ClientConfig:
@@ -142,7 +142,7 @@ class ClientConfig:
             )
         return self.bootstrap
 
-    def credentials(self) -> Credentials:
+    def credentials(self) -> SaslCredentials:
         """User and password of ``sasl.jaas.config``; ConfigError, without any value, when they are not there."""
         text = self["sasl.jaas.config"]
         if not text.strip():
@@ -161,7 +161,7 @@ class ClientConfig:
             hint = "declare the provider with config.providers and config.providers.<name>.class"
             raise ConfigError("sasl.jaas.config: the password holds a ${...} that no provider replaces", hint=hint)
         token_auth = options.get("tokenauth", "false").lower() == "true"
-        return Credentials(options["username"], options["password"], token_auth)
+        return SaslCredentials(options["username"], options["password"], token_auth)
 
     def oauth_options(self) -> dict[str, str]:
         """The options of the OAUTHBEARER login module; ConfigError when there is no such module."""

@@ -146,7 +146,7 @@ class Pending:
         return type(self.request).__name__.removesuffix("Request") if self.request is not None else "request"
 
 
-class Connection:
+class NodeConnection:
     """See the module. ``queue`` holds requests that wait for the connection to be ready, and not throttled."""
 
     def __init__(

@@ -20,7 +20,7 @@ from kafka_tools.errors import (
     KafkaToolsError,
 )
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.connection import Build, Connection, NodeVersions, Pending
+from kafka_tools.net.connection import Build, NodeConnection, NodeVersions, Pending
 from kafka_tools.net.pool import MAX_WAIT_S, ConnectionPool
 from kafka_tools.net.session import VersionRange
 from kafka_tools.protocol.schema import Request
@@ -145,7 +145,7 @@ class Exchange:
         """The same as an object that picks versions."""
         return self.connected(node, deadline).versions
 
-    def connected(self, node: Node, deadline: Deadline) -> Connection:
+    def connected(self, node: Node, deadline: Deadline) -> NodeConnection:
         """A connection to ``node`` that is ready. Raises as ``call``."""
         connection = self._pool.connection(node)
         while not connection.ready:
@@ -181,7 +181,7 @@ class Exchange:
 
     def _first_to_answer(self, nodes: list[Node], deadline: Deadline) -> Node:
         waiting = list(nodes)
-        started: dict[Node, Connection] = {}
+        started: dict[Node, NodeConnection] = {}
         failures: dict[Node, KafkaToolsError] = {}
         next_start_s = self.clock.monotonic_s()
         while True:
@@ -217,7 +217,7 @@ class Exchange:
             raise error
         return error
 
-    def _check(self, deadline: Deadline, connection: Connection) -> None:
+    def _check(self, deadline: Deadline, connection: NodeConnection) -> None:
         if deadline.expired:
             raise DeadlineExceeded(
                 f"timed out after {deadline.timeout_s:g} s connecting to {connection.node} (stage: {connection.stage})",

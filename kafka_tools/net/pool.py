@@ -22,7 +22,7 @@ from kafka_tools.errors import (
     NetworkError,
 )
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.connection import ClosedAtFirstRequest, Connection, Pending
+from kafka_tools.net.connection import ClosedAtFirstRequest, NodeConnection, Pending
 from kafka_tools.net.session import ClientSession, SaslExchange
 from kafka_tools.values import Node
 
@@ -57,10 +57,10 @@ class ConnectionPool:
         self._trace = trace
         self._rng = rng
         self._selector = selectors.DefaultSelector()
-        self._connections: dict[Key, Connection] = {}
-        self._registered: dict[Connection, int] = {}
+        self._connections: dict[Key, NodeConnection] = {}
+        self._registered: dict[NodeConnection, int] = {}
         self._backoffs: dict[Key, _Backoff] = {}
-        self._postponed: dict[Key, tuple[float, Connection]] = {}
+        self._postponed: dict[Key, tuple[float, NodeConnection]] = {}
         self._unanswered: set[tuple[str, int]] = set()
         """Addresses that took a request and did not answer it, until they answer another."""
         self._answering: set[tuple[str, int]] = set()
@@ -79,7 +79,7 @@ class ConnectionPool:
         """Whether ``node`` left the last request unanswered: another one is worth a try first."""
         return (node.host, node.port) in self._unanswered
 
-    def abandon(self, connection: Connection) -> None:
+    def abandon(self, connection: NodeConnection) -> None:
         """Close a connection that turned out not to be needed."""
         self._drop(self._key_of(connection), Disconnected("not needed"), count=False)
 
@@ -94,7 +94,7 @@ class ConnectionPool:
             self._drop(key, Disconnected("the client was closed"), count=False)
         self._selector.close()
 
-    def connection(self, node: Node, channel: str = "") -> Connection:
+    def connection(self, node: Node, channel: str = "") -> NodeConnection:
         """The connection to a node, opened if there is none that can be used. Raises what prevents that at once."""
         key = _key(node, channel)
         connection = self._connections.get(key)
@@ -102,7 +102,7 @@ class ConnectionPool:
             connection = None
         return connection if connection is not None else self._open(key, node)
 
-    def _is_fresh(self, key: Key, connection: Connection) -> bool:
+    def _is_fresh(self, key: Key, connection: NodeConnection) -> bool:
         """Whether an idle connection can be used; else it is dropped. Brokers close idle ones without a word."""
         now_s = self.clock.monotonic_s()
         max_idle_ms = self.config.number("connections.max.idle.ms")
@@ -117,8 +117,8 @@ class ConnectionPool:
         self._drop(key, Disconnected(f"connection to {connection.node} was idle"), count=False)
         return False
 
-    def _open(self, key: Key, node: Node) -> Connection:
-        connection = Connection(
+    def _open(self, key: Key, node: Node) -> NodeConnection:
+        connection = NodeConnection(
             node,
             ClientSession(
                 client_id=self.config.client_id,
@@ -140,7 +140,7 @@ class ConnectionPool:
             self._begin(key, connection)
         return connection
 
-    def _begin(self, key: Key, connection: Connection) -> None:
+    def _begin(self, key: Key, connection: NodeConnection) -> None:
         try:
             if self.config.uses_tls:
                 self._tls()  # settings that cannot work are found before anything is sent
@@ -195,7 +195,7 @@ class ConnectionPool:
         first, most = (self.config.number(f"socket.connection.setup.timeout.{name}") for name in ("ms", "max.ms"))
         return min(first * (1 << min(failures, 30)), max(first, most)) / 1000
 
-    def _with_advice(self, connection: Connection, error: KafkaToolsError) -> KafkaToolsError:
+    def _with_advice(self, connection: NodeConnection, error: KafkaToolsError) -> KafkaToolsError:
         """Say it when a bootstrap server works and the address that a broker advertises does not."""
         node, bootstrap = connection.node, self.reached
         reached = connection.session.versions is not None
@@ -279,7 +279,7 @@ class ConnectionPool:
             self._advance(key.data, bool(mask & selectors.EVENT_READ), bool(mask & selectors.EVENT_WRITE))
         self._run_timers()
 
-    def _advance(self, connection: Connection, readable: bool, writable: bool) -> None:
+    def _advance(self, connection: NodeConnection, readable: bool, writable: bool) -> None:
         if connection not in self._registered:
             return  # dropped while this turn handled another connection
         before = connection.transport
@@ -325,7 +325,7 @@ class ConnectionPool:
                 self._watch(connection)
             self._expire(key, connection, now_s)
 
-    def _expire(self, key: Key, connection: Connection, now_s: float) -> None:
+    def _expire(self, key: Key, connection: NodeConnection, now_s: float) -> None:
         """End requests whose time is over. One in flight takes its connection with it: the answer may still come."""
         sent = {id(item.context) for item in connection.session.in_flight}
         for pending in connection.waiting():
@@ -340,7 +340,7 @@ class ConnectionPool:
             self._drop(key, Disconnected(f"{connection.node} did not answer in time", node=str(connection.node)))
             return
 
-    def _watch(self, connection: Connection) -> None:
+    def _watch(self, connection: NodeConnection) -> None:
         """Keep the selector's interest in step with what the connection waits for."""
         if connection.transport is None:
             return
@@ -352,12 +352,12 @@ class ConnectionPool:
             self._selector.modify(connection.transport, events, connection)
         self._registered[connection] = events
 
-    def _forget_socket(self, connection: Connection, transport: Any) -> None:
+    def _forget_socket(self, connection: NodeConnection, transport: Any) -> None:
         """Take a socket that the connection has given up out of the selector."""
         if connection.transport is not transport and self._registered.pop(connection, None) is not None:
             self._selector.unregister(transport)
 
-    def _key_of(self, connection: Connection) -> Key:
+    def _key_of(self, connection: NodeConnection) -> Key:
         return next((key for key, value in self._connections.items() if value is connection), ("", 0, ""))
 
 
@@ -380,7 +380,7 @@ def _cancelled(error: KafkaToolsError, correlation_id: int, pending: Pending) ->
     return type(error)(text, node=error.node, hint=error.hint)
 
 
-def _too_late(pending: Pending, connection: Connection) -> NetworkError:
+def _too_late(pending: Pending, connection: NodeConnection) -> NetworkError:
     node = str(connection.node)
     if pending.deadline.expired:
         what = (

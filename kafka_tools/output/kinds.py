@@ -18,7 +18,7 @@ def _itself(row: Row) -> list[Row]:
     return [row]
 
 
-class Kind(NamedTuple):
+class RowKind(NamedTuple):
     """How rows of a kind are shown line by line.
 
     ``table``: the useful columns. ``wide``: all of them, which are also those of CSV and TSV. ``name``: a template of
@@ -32,9 +32,9 @@ class Kind(NamedTuple):
     lines: Callable[[Row], list[Row]] = _itself
 
 
-def _kind(table: str, name: str, *, more: str = "", lines: Callable[[Row], list[Row]] = _itself) -> Kind:
+def _kind(table: str, name: str, *, more: str = "", lines: Callable[[Row], list[Row]] = _itself) -> RowKind:
     """A kind whose wide form has the columns of ``more`` behind those of the table."""
-    return Kind(tuple(table.split()), tuple(f"{table} {more}".split()), name, lines)
+    return RowKind(tuple(table.split()), tuple(f"{table} {more}".split()), name, lines)
 
 
 def _each(member: str) -> Callable[[Row], list[Row]]:
@@ -80,10 +80,10 @@ def _config_lines(row: Row) -> list[Row]:
 _ACL = "resource_type resource_name pattern_type principal host operation permission"
 _PARTITION = "{topic}:{partition}"
 
-KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, RowKind] = {
     # kafka-topics
     "topic-names": _kind("topic", "{topic}"),
-    "topics": Kind(
+    "topics": RowKind(
         ("topic", "partition", "leader", "replicas", "isr", "elr", "last_known_elr"),
         (
             "topic", "topic_id", "partition_count", "replication_factor", "configs", "partition", "leader", "replicas",

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeVar, cast
 
 from kafka_tools.errors import DecodeError, EncodeError, TooManyElements, UnsupportedVersion, WireError
-from kafka_tools.protocol.codec_source import Malformed, Run, Source, TooMany, decoder_source, encoder_source
+from kafka_tools.protocol.codec_source import FieldRun, Malformed, Source, TooMany, decoder_source, encoder_source
 from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint, write_unsigned_varint
 from kafka_tools.protocol.schema import Field, Message, Stored, Struct
 
@@ -24,7 +24,7 @@ M = TypeVar("M", bound=Message)
 S = TypeVar("S", bound=Struct)
 
 _FILE_PREFIX = "<codec "
-_LINES: dict[str, dict[int, str | Run]] = {}
+_LINES: dict[str, dict[int, str | FieldRun]] = {}
 """Per generated source: line number -> field path, with ``{i}`` where an array index belongs."""
 
 _FAULTS = (_struct.error, IndexError, ValueError, Malformed, AttributeError, TypeError, OverflowError)
@@ -241,7 +241,7 @@ def _raise_located(fault: Exception, kind: type[WireError], cls: type[Message], 
             position = local.get("pos", position)
             end = local.get("end", end)
             place = lines.get(traceback.tb_lineno, "")
-            if isinstance(place, Run):
+            if isinstance(place, FieldRun):
                 name, before = place.field_at(end - (position or 0))
                 path.append(name)
                 position = (position or 0) + before

@@ -34,7 +34,7 @@ class TooMany(Malformed):
     """More elements than whoever decodes wants to hold at once."""
 
 
-class Run(tuple[tuple[str, int], ...]):
+class FieldRun(tuple[tuple[str, int], ...]):
     """The (field, size) pairs that one unpack reads; tells which of them did not fit."""
 
     __slots__ = ()
@@ -53,13 +53,13 @@ class Source:
     """Lines with field paths, the constants they use, and the nested structs they call."""
 
     def __init__(self, text_errors: str = "strict", *, counted: bool = False) -> None:
-        self.lines: list[tuple[str, str | Run]] = []
+        self.lines: list[tuple[str, str | FieldRun]] = []
         self.text_errors = text_errors
         self.counted = counted
         self.scope: dict[str, Any] = {}
         self.nested: dict[str, type[Struct]] = {}
 
-    def add(self, indent: int, text: str, path: str | Run = "") -> None:
+    def add(self, indent: int, text: str, path: str | FieldRun = "") -> None:
         self.lines.append(("    " * indent + text, path))
 
     def constant(self, prefix: str, value: Any) -> str:
@@ -284,7 +284,7 @@ def _flush_unpack(source: Source, run: list[Field]) -> None:
     layout = struct.Struct(">" + "".join(FIXED[f.kind][0] for f in run))
     unpack = source.constant("unpack", layout.unpack_from)
     targets = ", ".join(f"m.{f.name}" for f in run) + ("," if len(run) == 1 else "")
-    source.add(1, f"{targets} = {unpack}(buf, pos)", Run((f.name, FIXED[f.kind][1]) for f in run))
+    source.add(1, f"{targets} = {unpack}(buf, pos)", FieldRun((f.name, FIXED[f.kind][1]) for f in run))
     source.add(1, f"pos += {layout.size}")
     for field in run:
         if field.kind == "uuid":

@@ -25,7 +25,7 @@ from kafka_tools.spark.damage import ERROR, KINDS, SOUND
 from kafka_tools.spark.headers import PREFIX_BYTES, Headers
 from kafka_tools.spark.interval import within
 from kafka_tools.spark.rows import NEWEST_MS, OLDEST_MS, Column
-from kafka_tools.spark.scan import Row, Run, scan_range
+from kafka_tools.spark.scan import HeaderRun, Row, scan_range
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ def record_batches(range_: Range, options: ReadOptions, interval: tuple[int, int
     schema = schema_of(options.columns)
     parts = scan_range(range_, check_crc=options.check_crc, count_legacy=options.count_legacy)
     for part in parts if interval is None else within(parts, range_, interval):
-        if isinstance(part, Run):
+        if isinstance(part, HeaderRun):
             run = _chosen(part, options.selection)
             if len(run.codes):
                 yield _from_run(range_, run, schema)
@@ -79,7 +79,7 @@ def record_batches(range_: Range, options: ReadOptions, interval: tuple[int, int
                 yield from_rows(rows, schema)
 
 
-def _chosen(run: Run, selection: Selection) -> Run:
+def _chosen(run: HeaderRun, selection: Selection) -> HeaderRun:
     """The batches of a run that are wanted, and all that are damaged."""
     if not selection.chooses_rows:
         return run
@@ -88,7 +88,7 @@ def _chosen(run: Run, selection: Selection) -> Run:
     wanted = selection.batches(base, last, _wide(run.headers, "max_timestamp")) | (run.codes != SOUND)
     headers, crc_ok = run.headers, run.headers.crc_ok
     chosen = Headers(headers.positions[wanted], headers.fields[wanted], None if crc_ok is None else crc_ok[wanted])
-    return Run(chosen, run.codes[wanted])
+    return HeaderRun(chosen, run.codes[wanted])
 
 
 def _is_chosen(row: Row, selection: Selection) -> bool:
@@ -101,12 +101,12 @@ def _is_chosen(row: Row, selection: Selection) -> bool:
     return bool(selection.batches(*(np.array([value], np.int64) for value in values))[0])
 
 
-def is_behind(run: Run, selection: Selection) -> bool:
+def is_behind(run: HeaderRun, selection: Selection) -> bool:
     """Whether everything from this run on is beyond the offsets wanted."""
     return selection.max_offset is not None and int(run.headers.fields["base_offset"][-1]) > selection.max_offset
 
 
-def _from_run(range_: Range, run: Run, schema: Any) -> Any:
+def _from_run(range_: Range, run: HeaderRun, schema: Any) -> Any:
     count = len(run.codes)
     arrays = []
     for field in schema:

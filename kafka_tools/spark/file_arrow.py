@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_tools.errors import InputError
 from kafka_tools.spark.arrow import from_rows, schema_of
-from kafka_tools.spark.files import Entry, is_remote, list_store
+from kafka_tools.spark.files import ListedFile, is_remote, list_store
 from kafka_tools.spark.plan import is_partition
 from kafka_tools.spark.rows import spark_time
 from kafka_tools.storage import names
@@ -85,18 +85,18 @@ def _directories(log_dir: str, options: ReadOptions) -> Iterator[Directory]:
             yield log_dir, path, False
 
 
-def _entries(directory: str) -> Iterator[Entry]:
+def _entries(directory: str) -> Iterator[ListedFile]:
     with os.scandir(directory) as found:
         for entry in sorted(found, key=lambda entry: entry.name):
             try:
                 if entry.is_file():
                     status = entry.stat()
-                    yield Entry(entry.path, status.st_size, status.st_mtime_ns // 1_000_000)
+                    yield ListedFile(entry.path, status.st_size, status.st_mtime_ns // 1_000_000)
             except FileNotFoundError:
                 continue  # removed since the directory was listed
 
 
-def _last_segments(entries: list[Entry]) -> set[str]:
+def _last_segments(entries: list[ListedFile]) -> set[str]:
     """The log with the highest base offset of each directory: names sort as their offsets."""
     last: dict[str, str] = {}
     for entry in entries:
@@ -107,7 +107,7 @@ def _last_segments(entries: list[Entry]) -> set[str]:
     return set(last.values())
 
 
-def _row(log_dir: str, entry: Entry, last: set[str], itself: bool) -> dict[str, Any]:
+def _row(log_dir: str, entry: ListedFile, last: set[str], itself: bool) -> dict[str, Any]:
     """A file's row; ``itself``: the log directory is a partition's."""
     folder, name = posixpath.split(entry.path)
     directory = (

@@ -25,7 +25,7 @@ _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
 _SAME_AS_S3 = ("s3a", "s3n")
 
 
-class Entry(NamedTuple):
+class ListedFile(NamedTuple):
     """A file that was listed. ``modified_ms``: since the epoch, None where the store does not tell."""
 
     path: str
@@ -224,20 +224,20 @@ def read_whole(path: str, limit_bytes: int) -> bytes:
         return file.read(0, file.size_bytes)
 
 
-def list_store(directory: str) -> Iterator[Entry]:
+def list_store(directory: str) -> Iterator[ListedFile]:
     """All files below a directory of a store, sorted by path. FileNotFoundError, OSError."""
     for entry, is_file in _listed(directory, recursive=True):
         if is_file:
             yield entry
 
 
-def list_directory(directory: str) -> tuple[list[Entry], list[str]]:
+def list_directory(directory: str) -> tuple[list[ListedFile], list[str]]:
     """(files, directories) directly in a directory of a store, sorted by path. FileNotFoundError, OSError."""
     found = list(_listed(directory, recursive=False))
     return [entry for entry, is_file in found if is_file], [entry.path for entry, is_file in found if not is_file]
 
 
-def _listed(directory: str, *, recursive: bool) -> Iterator[tuple[Entry, bool]]:
+def _listed(directory: str, *, recursive: bool) -> Iterator[tuple[ListedFile, bool]]:
     """(what is there, whether it is a file)."""
     from pyarrow import fs
 
@@ -246,7 +246,7 @@ def _listed(directory: str, *, recursive: bool) -> Iterator[tuple[Entry, bool]]:
     found = system.get_file_info(fs.FileSelector(key, recursive=recursive))
     for info in sorted(found, key=lambda info: info.path):
         modified_ms = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
-        yield Entry(prefix + info.path, int(info.size or 0), modified_ms), bool(info.is_file)
+        yield ListedFile(prefix + info.path, int(info.size or 0), modified_ms), bool(info.is_file)
 
 
 def _info(path: str) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.spark.damage import SOUND
 from kafka_tools.spark.headers import Headers
-from kafka_tools.spark.scan import Row, Run
+from kafka_tools.spark.scan import HeaderRun, Row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 _NONE_YET = 2**63 - 1
 
 
-def within(parts: Iterable[Run | list[Row]], range_: Range, interval: tuple[int, int]) -> Iterator[Run | list[Row]]:
+def within(
+    parts: Iterable[HeaderRun | list[Row]], range_: Range, interval: tuple[int, int]
+) -> Iterator[HeaderRun | list[Row]]:
     """What of the parts of a range is in ``[first, end)`` by offset.
 
     A file that vanished has no rows: retention took what a stream did not read in time. KafkaToolsError for one that
     cannot be read, so that the stream does not go on without it.
     """
     first, end = interval
-    waiting: list[Run | list[Row]] = []
+    waiting: list[HeaderRun | list[Row]] = []
     before = first - 1
     for part in parts:
         for piece, decided_by in _pieces(part):
@@ -51,9 +53,9 @@ def within(parts: Iterable[Run | list[Row]], range_: Range, interval: tuple[int,
         yield from waiting  # the next range begins with a sound batch
 
 
-def _pieces(part: Run | list[Row]) -> Iterator[tuple[Run | list[Row], tuple[int, int] | None]]:
+def _pieces(part: HeaderRun | list[Row]) -> Iterator[tuple[HeaderRun | list[Row], tuple[int, int] | None]]:
     """(piece of a part, last offsets of its first and last sound batch), None for damage that nothing follows in it."""
-    if isinstance(part, Run):
+    if isinstance(part, HeaderRun):
         sound = np.flatnonzero(part.codes == SOUND)
         decided = int(sound[-1]) + 1 if len(sound) else 0
         if decided:
@@ -71,9 +73,9 @@ def _pieces(part: Run | list[Row]) -> Iterator[tuple[Run | list[Row], tuple[int,
             yield [row], None
 
 
-def _chosen(piece: Run | list[Row], first: int, end: int) -> Run | list[Row] | None:
+def _chosen(piece: HeaderRun | list[Row], first: int, end: int) -> HeaderRun | list[Row] | None:
     """What of a piece is in the interval; damaged batches go with the next sound one."""
-    if isinstance(piece, Run):
+    if isinstance(piece, HeaderRun):
         last = np.where(piece.codes == SOUND, _last_offsets(piece), _NONE_YET)
         deciding = np.minimum.accumulate(last[::-1])[::-1]
         at = np.flatnonzero((deciding >= first) & (deciding < end))
@@ -81,15 +83,15 @@ def _chosen(piece: Run | list[Row], first: int, end: int) -> Run | list[Row] | N
     return piece if first <= piece[0]["last_offset"] < end else None
 
 
-def _last_offsets(run: Run) -> NDArray[np.int64]:
+def _last_offsets(run: HeaderRun) -> NDArray[np.int64]:
     fields = run.headers.fields
     return fields["base_offset"].astype(np.int64) + fields["last_offset_delta"]  # type: ignore[no-any-return]
 
 
-def _cut(run: Run, at: NDArray[np.int64]) -> Run:
+def _cut(run: HeaderRun, at: NDArray[np.int64]) -> HeaderRun:
     if len(at) == len(run.codes):
         return run
     headers, crc_ok = run.headers, run.headers.crc_ok
-    return Run(
+    return HeaderRun(
         Headers(headers.positions[at], headers.fields[at], None if crc_ok is None else crc_ok[at]), run.codes[at]
     )

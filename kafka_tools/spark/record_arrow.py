@@ -27,7 +27,7 @@ from kafka_tools.spark.damage import ERROR, KINDS, SOUND
 from kafka_tools.spark.files import File
 from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.interval import within
-from kafka_tools.spark.scan import Row, Run, event, open_range, scan_file
+from kafka_tools.spark.scan import HeaderRun, Row, event, open_range, scan_file
 from kafka_tools.spark.xxh64 import PADDING_BYTES, xxh64_spans
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ def record_batches(range_: Range, options: ReadOptions, interval: tuple[int, int
     reader = _Reader(range_, options, interval)
     file = open_range(range_)
     if not isinstance(file, File):
-        parts: Iterator[Run | list[Row]] = iter([[file]])
+        parts: Iterator[HeaderRun | list[Row]] = iter([[file]])
         for part in parts if interval is None else within(parts, range_, interval):
-            assert not isinstance(part, Run)
+            assert not isinstance(part, HeaderRun)
             yield reader.rows(part)
         return
     with file:
@@ -88,7 +88,7 @@ class _Reader:
             window_bytes=WINDOW_BYTES,
         )
         for part in parts if self.interval is None else within(parts, self.range, self.interval):
-            if isinstance(part, Run):
+            if isinstance(part, HeaderRun):
                 yield from self._of_run(file, part)
                 if is_behind(part, self.options.selection):
                     return
@@ -96,7 +96,7 @@ class _Reader:
                 for row in part:
                     yield from self._of_row(file, row)
 
-    def _of_run(self, file: File, run: Run) -> Iterator[Any]:
+    def _of_run(self, file: File, run: HeaderRun) -> Iterator[Any]:
         """Damage and records in the order of the file: stretches of readable batches between damaged ones."""
         fields, positions = run.headers.fields, run.headers.positions
         base = fields["base_offset"].astype(np.int64)

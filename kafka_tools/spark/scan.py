@@ -37,14 +37,14 @@ Row = dict[str, Any]
 """Values by the names of ``rows.BATCH_COLUMNS``; what is absent is null."""
 
 
-class Run(NamedTuple):
+class HeaderRun(NamedTuple):
     """Headers of consecutive magic 2 batches, and for each what is wrong with it (``damage.judge``)."""
 
     headers: headers.Headers
     codes: NDArray[np.int8]
 
 
-def scan_range(range_: Range, *, check_crc: bool, count_legacy: bool) -> Iterator[Run | list[Row]]:
+def scan_range(range_: Range, *, check_crc: bool, count_legacy: bool) -> Iterator[HeaderRun | list[Row]]:
     """What lies in a range, in order; no run or list is longer than two ROWS_PER_PART.
 
     ``count_legacy``: open compressed batches of magic 0 and 1 for their count and first offset.
@@ -79,7 +79,7 @@ def scan_file(
     count_legacy: bool,
     rows_per_part: int = ROWS_PER_PART,
     window_bytes: int = headers.WINDOW_BYTES,
-) -> Iterator[Run | list[Row]]:
+) -> Iterator[HeaderRun | list[Row]]:
     """What lies in a range of an open file, as ``scan_range`` tells it; read ``window_bytes`` at a time."""
     yield from _Scan(range_, file, check_crc, count_legacy, rows_per_part, window_bytes).parts()
 
@@ -143,7 +143,7 @@ class _Scan:
         self.last_offset: int | None = None
         self.origin = origin(range_)
 
-    def parts(self) -> Iterator[Run | list[Row]]:
+    def parts(self) -> Iterator[HeaderRun | list[Row]]:
         try:
             while self.position < self.range.end:
                 yield from self._sound_batches()
@@ -160,7 +160,7 @@ class _Scan:
     ) -> Row:
         return event(self.range, kind, how_bad, text, position, size_bytes)
 
-    def _sound_batches(self) -> Iterator[Run | list[Row]]:
+    def _sound_batches(self) -> Iterator[HeaderRun | list[Row]]:
         runs: list[headers.Headers] = []
         count = 0
         end, how = self.range.end, {"check_crc": self.check_crc}
@@ -200,11 +200,11 @@ class _Scan:
         with FileSegment(self.file, self.range.base_offset) as segment:
             return segment.hidden_in(BatchView(segment.read(position, headers.HEADER_BYTES), 0, position))
 
-    def _judged(self, run: headers.Headers) -> Run:
+    def _judged(self, run: headers.Headers) -> HeaderRun:
         codes = judge(run, self.last_offset, self.range.base_offset)
         last = run.fields[-1]
         self.last_offset = int(last["base_offset"]) + int(last["last_offset_delta"])
-        return Run(run, codes)
+        return HeaderRun(run, codes)
 
     def _what_is_there(self) -> Iterator[list[Row]]:
         """Rows from the position on, up to the next magic 2 batch or the end of the range."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from kafka_tools.protocol.enums import CLUSTER_METADATA
-from kafka_tools.spark.files import Entry, list_directory, open_file
+from kafka_tools.spark.files import ListedFile, list_directory, open_file
 from kafka_tools.storage import names
 
 LARGEST_BYTES = 1024 * 1024 * 1024
@@ -63,7 +63,7 @@ def partition_copy(directory: str, walked_bytes: int, small_bytes: int) -> Itera
         yield copy
 
 
-def _fetch_all(entries: Iterable[Entry], folder: str) -> None:
+def _fetch_all(entries: Iterable[ListedFile], folder: str) -> None:
     for entry in entries:
         if entry.size_bytes > LARGEST_BYTES:
             _by_size(entry, folder)
@@ -71,7 +71,7 @@ def _fetch_all(entries: Iterable[Entry], folder: str) -> None:
             _fetch(entry, folder)
 
 
-def _fetch(entry: Entry, folder: str) -> None:
+def _fetch(entry: ListedFile, folder: str) -> None:
     path = os.path.join(folder, posixpath.basename(entry.path))
     try:
         with open_file(entry.path) as file, open(path, "wb") as copy:
@@ -86,13 +86,13 @@ def _fetch(entry: Entry, folder: str) -> None:
     _date(path, entry)
 
 
-def _by_size(entry: Entry, folder: str) -> None:
+def _by_size(entry: ListedFile, folder: str) -> None:
     path = os.path.join(folder, posixpath.basename(entry.path))
     with open(path, "wb") as copy:
         copy.truncate(entry.size_bytes)
     _date(path, entry)
 
 
-def _date(path: str, entry: Entry) -> None:
+def _date(path: str, entry: ListedFile) -> None:
     if entry.modified_ms is not None:
         os.utime(path, (entry.modified_ms / 1000, entry.modified_ms / 1000))

@@ -19,7 +19,7 @@ from kafka_tools.spark.files import File, read_whole
 from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.options import LATEST, ReadOptions
 from kafka_tools.spark.plan import Range, cut, pack, partitions, position_of, segments_of, with_next
-from kafka_tools.spark.scan import Run, open_range, scan_file
+from kafka_tools.spark.scan import HeaderRun, open_range, scan_file
 from kafka_tools.spark.source import Work, read_work
 from kafka_tools.storage.names import PARTITION_METADATA
 
@@ -144,7 +144,7 @@ def _sound_batches(segment: Range) -> Iterator[tuple[int, int]]:
         return
     with file:
         for part in scan_file(segment, file, check_crc=True, count_legacy=False, rows_per_part=1):
-            if isinstance(part, Run):
+            if isinstance(part, HeaderRun):
                 sound = part.codes == SOUND
                 fields = part.headers.fields[sound]
                 last = fields["base_offset"].astype(np.int64) + fields["last_offset_delta"]

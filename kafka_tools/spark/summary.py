@@ -17,7 +17,7 @@ from kafka_tools.protocol.enums import CODEC_BITS, CODECS, CONTROL_BIT, DELETE_H
 from kafka_tools.spark.damage import ERROR, INFO, KINDS, SOUND
 from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.index_check import Batches, Indexes, check_indexes, read_indexes
-from kafka_tools.spark.scan import Row, Run, scan_range
+from kafka_tools.spark.scan import HeaderRun, Row, scan_range
 
 if TYPE_CHECKING:
     from kafka_tools.spark.plan import Range
@@ -63,7 +63,7 @@ class Edge(NamedTuple):
     last_offset: int
 
 
-class Codec:
+class CodecTotals:
     """Batches, records and bytes of one codec."""
 
     __slots__ = ("batches", "records", "size_bytes")
@@ -100,7 +100,7 @@ class Summary:
         self.last_offset: int | None = None
         self.first_timestamp_ms: int | None = None
         self.last_timestamp_ms: int | None = None
-        self.codecs: dict[str, Codec] = {}
+        self.codecs: dict[str, CodecTotals] = {}
         self.finding_counts: Counter[tuple[str, str]] = Counter()
         self.findings: list[AuditFinding] = []
         self.edges: list[Edge] = []
@@ -115,7 +115,7 @@ class Summary:
         self._see_offsets(other.first_offset, other.last_offset)
         self._see_times(other.first_timestamp_ms, other.last_timestamp_ms)
         for name, codec in other.codecs.items():
-            self.codecs.setdefault(name, Codec()).add(codec.batches, codec.records, codec.size_bytes)
+            self.codecs.setdefault(name, CodecTotals()).add(codec.batches, codec.records, codec.size_bytes)
         self.finding_counts += other.finding_counts
         self.findings = _bounded(self.findings + other.findings)
         self.edges += other.edges
@@ -127,7 +127,7 @@ class Summary:
         if self.finding_counts[finding.severity, finding.kind] <= FINDINGS_KEPT:
             self.findings.append(finding)
 
-    def add_run(self, run: Run, file: str) -> None:
+    def add_run(self, run: HeaderRun, file: str) -> None:
         """Count a run of magic 2 batches."""
         headers, codes = run
         count = len(codes)
@@ -167,12 +167,12 @@ class Summary:
         self.records += records
         first = row.get("base_offset")
         self._see_offsets(row["last_offset"] if first is None else first, row["last_offset"])
-        self.codecs.setdefault(row["codec"], Codec()).add(1, records, row["size_bytes"])
+        self.codecs.setdefault(row["codec"], CodecTotals()).add(1, records, row["size_bytes"])
         time_ms = row.get("max_timestamp_ms")
         if time_ms is not None and time_ms != -1:
             self._see_times(time_ms, time_ms)
 
-    def _find_in_run(self, run: Run, file: str) -> None:
+    def _find_in_run(self, run: HeaderRun, file: str) -> None:
         for at in np.flatnonzero(run.codes != SOUND):
             kind, text = KINDS[run.codes[at]]
             fields = run.headers.fields[at]
@@ -195,7 +195,7 @@ class Summary:
         for number in np.unique(ids):
             chosen = ids == number
             totals = int(chosen.sum()), int(records[chosen].sum()), int(sizes[chosen].sum())
-            self.codecs.setdefault(CODECS[number], Codec()).add(*totals)
+            self.codecs.setdefault(CODECS[number], CodecTotals()).add(*totals)
 
     def _see_offsets(self, first: int | None, last: int | None) -> None:
         self.first_offset = _least(self.first_offset, first)
@@ -212,7 +212,7 @@ def summarise(range_: Range) -> Summary:
     seen = Seen()
     indexes = indexes_before(range_, summary)
     for part in scan_range(range_, check_crc=True, count_legacy=True):
-        if isinstance(part, Run):
+        if isinstance(part, HeaderRun):
             summary.add_run(part, range_.file)
             seen.add_run(part)
         else:
@@ -258,7 +258,7 @@ class Seen:
         self.lost = False
         """Whether a broker took the file away, or a part of it, before all was read."""
 
-    def add_run(self, run: Run) -> None:
+    def add_run(self, run: HeaderRun) -> None:
         fields = run.headers.fields
         first = fields["base_offset"].astype(np.int64)
         last = first + fields["last_offset_delta"]

@@ -18,7 +18,7 @@ from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.live import Identity, identity
 from kafka_tools.storage.producer_state import MOST_OPEN, OpenTransactions
 from kafka_tools.storage.segment_check import read_file
-from kafka_tools.storage.snapshots import LeaderEpoch, ProducerState, read_leader_epochs, read_producers
+from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry, read_leader_epochs, read_producers
 
 
 class LeaderEpochCheck:
@@ -171,7 +171,7 @@ class ProducerSnapshotCheck:
         for producer, start in unlisted.items():
             yield finding(f"lacks producer {producer}, whose transaction from {start} on is open at {offset}", start)
 
-    def _contradiction(self, state: ProducerState) -> str | None:
+    def _contradiction(self, state: ProducerStateEntry) -> str | None:
         last = self._last.get(state.producer_id)
         if last is not None:
             if last.last_offset > state.last_offset:

@@ -24,7 +24,7 @@ from kafka_tools.storage.producer_state import (
     ProducerEntry,
     ProducerStates,
 )
-from kafka_tools.storage.snapshots import ProducerState, read_producers, write_producer_snapshot
+from kafka_tools.storage.snapshots import ProducerStateEntry, read_producers, write_producer_snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ def write_snapshot(log: PartitionLog, offset: int) -> None:
             os.remove(other)
 
 
-def _state(producer_id: int, entry: ProducerEntry) -> ProducerState:
+def _state(producer_id: int, entry: ProducerEntry) -> ProducerStateEntry:
     last = entry.batches[-1] if entry.batches else KnownBatch(-1, -1, -1, -1, -1)
-    return ProducerState(
+    return ProducerStateEntry(
         producer_id,
         entry.epoch,
         entry.coordinator_epoch,

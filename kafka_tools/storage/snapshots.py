@@ -29,7 +29,7 @@ _PIECE_BYTES = _ENTRY.size * 16384
 _METADATA_BYTES = 4096
 
 
-class ProducerState(NamedTuple):
+class ProducerStateEntry(NamedTuple):
     """A producer in a snapshot. ``last_sequence`` is -1 for one without a batch; times are in milliseconds.
 
     ``transaction_start`` is the first offset of its open transaction, None without one.
@@ -62,7 +62,7 @@ class LeaderEpoch(NamedTuple):
     start_offset: int
 
 
-def read_producers(path: str) -> Iterator[ProducerState]:
+def read_producers(path: str) -> Iterator[ProducerStateEntry]:
     """The producers of a ``.snapshot`` file, in its order, one by one: the file is read in pieces, twice.
 
     Raises OSError, or CorruptIndex in Kafka's words before the first producer comes.
@@ -100,18 +100,18 @@ def read_producers(path: str) -> Iterator[ProducerState]:
             for row in _ENTRY.iter_unpack(data[: len(data) - len(data) % _ENTRY.size]):
                 producer_id, epoch, last_sequence, last_offset, delta, timestamp, coordinator_epoch, start = row
                 transaction_start = None if start < 0 else start
-                yield ProducerState(
+                yield ProducerStateEntry(
                     producer_id, epoch, coordinator_epoch, last_sequence, last_offset, delta, timestamp,
                     transaction_start,
                 )  # fmt: skip
 
 
-def read_producer_snapshot(path: str) -> list[ProducerState]:
+def read_producer_snapshot(path: str) -> list[ProducerStateEntry]:
     """All producers of a ``.snapshot`` file, in its order. Raises OSError, or CorruptIndex in Kafka's words."""
     return list(read_producers(path))
 
 
-def pack_producer_snapshot(states: Iterable[ProducerState]) -> bytes:
+def pack_producer_snapshot(states: Iterable[ProducerStateEntry]) -> bytes:
     """The bytes of a ``.snapshot`` file as Kafka writes it: version, CRC, count, producers."""
     entries = [
         _ENTRY.pack(
@@ -130,7 +130,7 @@ def pack_producer_snapshot(states: Iterable[ProducerState]) -> bytes:
     return SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body
 
 
-def write_producer_snapshot(path: str, states: Iterable[ProducerState], *, sync: bool = True) -> None:
+def write_producer_snapshot(path: str, states: Iterable[ProducerStateEntry], *, sync: bool = True) -> None:
     """Replace a ``.snapshot`` file. Raises OSError."""
     replace_file(path, pack_producer_snapshot(states), sync=sync)
 

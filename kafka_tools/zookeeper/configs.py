@@ -32,7 +32,7 @@ _ATTEMPTS = 20
 """How often a change is tried when others write the same node at the same moment."""
 
 
-class Node(NamedTuple):
+class ConfigNode(NamedTuple):
     """What a node holds, and the version that a conditional write names."""
 
     data: bytes
@@ -50,7 +50,7 @@ class Changed(Exception):
 class Store(Protocol):
     """What is needed of ZooKeeper; ``store.ZooKeeperStore`` has it, and a dict in tests. All raise StoreError."""
 
-    def get(self, path: str) -> Node | None:
+    def get(self, path: str) -> ConfigNode | None:
         """A node, None if there is none."""
 
     def children(self, path: str) -> list[str]:

@@ -95,7 +95,7 @@ def decode_configs(data: bytes | None, path: str) -> dict[str, str]:
     return dict(configs)
 
 
-class Endpoint(NamedTuple):
+class BrokerEndpoint(NamedTuple):
     """An address at which a broker listens, with the protocol of that listener ("PLAINTEXT", "SASL_SSL")."""
 
     protocol: str
@@ -112,7 +112,7 @@ class Registration(NamedTuple):
 
     broker: str
     version: int = 0
-    endpoints: tuple[Endpoint, ...] = ()
+    endpoints: tuple[BrokerEndpoint, ...] = ()
 
 
 def decode_registration(broker: str, data: bytes) -> Registration:
@@ -126,7 +126,7 @@ def decode_registration(broker: str, data: bytes) -> Registration:
         for text in document.get("endpoints") or []:
             listener, _, address = text.partition("://")
             host, _, port = address.rpartition(":")
-            endpoints.append(Endpoint(str(protocols.get(listener, listener)), host.strip("[]"), int(port)))
+            endpoints.append(BrokerEndpoint(str(protocols.get(listener, listener)), host.strip("[]"), int(port)))
         return Registration(broker, int(document["version"]), tuple(endpoints))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Registration(broker)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from kafka_tools.errors import ConfigError, StoreError
-from kafka_tools.zookeeper.configs import Changed, Node, SessionLost
+from kafka_tools.zookeeper.configs import Changed, ConfigNode, SessionLost
 from kafka_tools.zookeeper.nodes import CONFIG_ROOT, SENSITIVE
 
 TIMEOUT_S = 30.0
@@ -67,7 +67,7 @@ class ZooKeeperStore:
         with _one_line(self._settings, path):
             return self._client.exists(self._chroot + path) is not None
 
-    def get(self, path: str) -> Node | None:
+    def get(self, path: str) -> ConfigNode | None:
         from kazoo.exceptions import NoNodeError
 
         with _one_line(self._settings, path):
@@ -75,7 +75,7 @@ class ZooKeeperStore:
                 data, stat = self._client.get(self._chroot + path)
             except NoNodeError:
                 return None
-        return Node(data, stat.version)
+        return ConfigNode(data, stat.version)
 
     def children(self, path: str) -> list[str]:
         from kazoo.exceptions import NoNodeError

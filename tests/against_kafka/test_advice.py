@@ -21,7 +21,7 @@ from kafka_tools.spark.findings.kinds import KINDS
 from kafka_tools.storage import checkpoints, findings, indexes, names
 from kafka_tools.storage.check import check_log_dir, check_partition
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.snapshots import ProducerState, read_producers, write_producer_snapshot
+from kafka_tools.storage.snapshots import ProducerStateEntry, read_producers, write_producer_snapshot
 from kafka_tools.values import TopicPartition
 from tests.against_kafka.harness import RealKafka, Setup
 from tests.against_kafka.test_advice_actions import command
@@ -170,7 +170,7 @@ def read_all(kafka: RealKafka, partition: TopicPartition) -> Read:
     return Read(read[0], read[1], [None if each is None else each.offset for each in found])
 
 
-def producers(directory: Path) -> list[ProducerState]:
+def producers(directory: Path) -> list[ProducerStateEntry]:
     """What the broker knew of the producers when it stopped."""
     return sorted(read_producers(str(last(directory, ".snapshot"))))
 
@@ -274,7 +274,7 @@ def test_what_findings_advise_mends_it(kafka: RealKafka, tmp_path: Path) -> None
     abort_as_advised(kafka, node, expected, expected_producers)
 
 
-def abort_as_advised(kafka: RealKafka, node: int, before: Read, known: list[ProducerState]) -> None:
+def abort_as_advised(kafka: RealKafka, node: int, before: Read, known: list[ProducerStateEntry]) -> None:
     """The transaction that is open at the end of each partition is found, and aborted in the first one."""
     main = "org.apache.kafka.tools.TransactionsCommand"
     assert all(word in (KINDS["hanging-transaction"].advice or "") for word in ("find-hanging", "--start-offset"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.errors import AuthenticationFailed
-from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer, Token, TokenRefused
+from kafka_tools.net.sasl.oauthbearer import BearerToken, OAuthBearerServer, TokenRefused
 from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator, make_token
 
 NOW_S = 1_700_000_000
@@ -22,14 +22,14 @@ def token(**claims: Any) -> str:
     return ".".join((*encoded, ""))
 
 
-def judged(text: str, **options: str) -> Token:
+def judged(text: str, **options: str) -> BearerToken:
     named = {f"unsecuredValidator{name}": value for name, value in options.items()}
     return UnsecuredValidator(named).validate(text, NOW_S * 1000)
 
 
 @pytest.mark.req("OA-14")
 def test_a_token_is_a_principal_a_scope_and_its_times() -> None:
-    assert judged(token(scope=[" read ", "", "  ", "write"])) == Token(
+    assert judged(token(scope=[" read ", "", "  ", "write"])) == BearerToken(
         "alice", frozenset({"read", "write"}), (NOW_S + 60) * 1000, NOW_S * 1000
     )
     bare = judged(token(iat=None))
@@ -82,7 +82,7 @@ def test_only_a_scope_that_is_too_small_is_told_apart() -> None:
 
 @pytest.mark.req("OA-11")
 def test_trouble_of_the_broker_is_not_the_tokens_fault() -> None:
-    def validate(_: str) -> Token:
+    def validate(_: str) -> BearerToken:
         raise OSError(5, "Input/output error")
 
     text = "Authentication could not be performed due to an internal error on the server: Input/output error"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.clients.assignors import ASSIGNORS, Assignment, Member, range_assignor, round_robin_assignor
+from kafka_tools.clients.assignors import ASSIGNORS, Assignment, SubscribedMember, range_assignor, round_robin_assignor
 
 
-def member(name: str, *topics: str, instance: str | None = None) -> Member:
-    return Member(name, instance, topics)
+def member(name: str, *topics: str, instance: str | None = None) -> SubscribedMember:
+    return SubscribedMember(name, instance, topics)
 
 
 def shown(assignment: Assignment) -> dict[str, list[str]]:

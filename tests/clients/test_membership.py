@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.clients.membership import Membership, State
+from kafka_tools.clients.membership import ConsumerMembership, State
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import BrokerError, KafkaToolsError
 from kafka_tools.protocol import error_codes
@@ -20,8 +20,8 @@ from kafka_tools.values import TopicPartition
 SETTINGS = ConsumerSettings(group_id="g")
 
 
-def member(**settings: Any) -> Membership:
-    membership = Membership(SETTINGS._replace(**settings))
+def member(**settings: Any) -> ConsumerMembership:
+    membership = ConsumerMembership(SETTINGS._replace(**settings))
     membership.subscribe(["t"])
     return membership
 
@@ -49,7 +49,7 @@ def joined(*others: str, leader: str = "me", generation: int = 1, protocol: str 
     )
 
 
-def settle(membership: Membership, now_s: float = 0.0) -> None:
+def settle(membership: ConsumerMembership, now_s: float = 0.0) -> None:
     """Through join and sync as a follower with partition t-0."""
     assert isinstance(membership.next_request(now_s), JoinGroupRequest)
     membership.on_response(joined(leader="other"), now_s)

@@ -6,13 +6,13 @@ import pytest
 
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.clock import ManualClock
-from kafka_tools.commands.options import Connection
+from kafka_tools.commands.options import ConnectionOptions
 from kafka_tools.errors import ConfigError, UsageError
 
 
-def connection(server: str | None = "127.0.0.1:9092", **changes: object) -> Connection:
+def connection(server: str | None = "127.0.0.1:9092", **changes: object) -> ConnectionOptions:
     given = {"bootstrap_controller": None, "command_config": None, "properties": {}, "timeout_ms": 5000, "trace": False}
-    return Connection(server, **{**given, **changes})  # type: ignore[arg-type]
+    return ConnectionOptions(server, **{**given, **changes})  # type: ignore[arg-type]
 
 
 @pytest.mark.req("CFG-3", "CFG-5")

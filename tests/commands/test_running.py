@@ -11,7 +11,15 @@ import pytest
 
 from kafka_tools import __version__
 from kafka_tools.commands import running
-from kafka_tools.commands.options import Command, Connection, Group, connection_options, one_of, option, output_options
+from kafka_tools.commands.options import (
+    Command,
+    CommandGroup,
+    ConnectionOptions,
+    connection_options,
+    one_of,
+    option,
+    output_options,
+)
 from kafka_tools.errors import InputError, KafkaToolsError, NetworkError, UsageError
 
 FAILURE: list[BaseException] = []
@@ -25,7 +33,7 @@ FAILURE: list[BaseException] = []
 @connection_options(controllers=True)
 @output_options("topic-names")
 @click.pass_context
-def sample(context: click.Context, connection: Connection, output_format: str | None, **given: object) -> None:
+def sample(context: click.Context, connection: ConnectionOptions, output_format: str | None, **given: object) -> None:
     """Do something."""
     if FAILURE:
         raise FAILURE[0]
@@ -189,10 +197,10 @@ def test_a_closed_standard_stream_is_no_traceback(closed: str, stdout: str, stde
 
 def test_nowhere_to_connect_is_a_usage_error_and_two_places_too() -> None:
     with pytest.raises(UsageError, match="--bootstrap-server is required"):
-        Connection(None, None, None, {}, 1000, False).check()
+        ConnectionOptions(None, None, None, {}, 1000, False).check()
     with pytest.raises(UsageError, match="exclude each other"):
-        Connection("a:1", "b:1", None, {}, 1000, False).check()
-    Connection(None, None, None, {"bootstrap.servers": "a:1"}, 1000, False).check()
+        ConnectionOptions("a:1", "b:1", None, {}, 1000, False).check()
+    ConnectionOptions(None, None, None, {"bootstrap.servers": "a:1"}, 1000, False).check()
 
 
 def test_exactly_one_action_is_asked_for(capsys) -> None:
@@ -212,7 +220,7 @@ def test_exactly_one_action_is_asked_for(capsys) -> None:
 
 
 def test_a_group_without_a_subcommand_is_a_usage_error(capsys) -> None:
-    @click.group(name="kafka-group", cls=Group, no_args_is_help=False)
+    @click.group(name="kafka-group", cls=CommandGroup, no_args_is_help=False)
     def command() -> None:
         """Several."""
 

@@ -12,7 +12,7 @@ import pytest
 
 from kafka_tools.commands.logs.dump_log import PROGRAM
 from kafka_tools.dump import walk
-from kafka_tools.dump.ranges import Position, offset_range, position, time_range
+from kafka_tools.dump.ranges import StartPosition, offset_range, position, time_range
 from kafka_tools.errors import UsageError
 from kafka_tools.records.crc32c import crc32c
 from tests.corpus.golden import files
@@ -82,7 +82,7 @@ def test_a_time_without_a_zone_is_refused_with_the_reason() -> None:
 
 
 def test_positions() -> None:
-    assert (position("4096"), position("5000:4096")) == (Position(None, 4096), Position(5000, 4096))
+    assert (position("4096"), position("5000:4096")) == (StartPosition(None, 4096), StartPosition(5000, 4096))
     for text in ("", "x", "1:2:3", "-1", ":5"):
         with pytest.raises(UsageError, match="--from-position"):
             position(text)

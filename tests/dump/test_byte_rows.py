@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.dump.byte_rows import WIDEST, Rows
+from kafka_tools.dump.byte_rows import WIDEST, ByteRows
 
 INT64 = st.integers(-(2**63) + 1, 2**63 - 1)
 TEXTS = st.text(max_size=6)
@@ -38,7 +38,7 @@ def test_lines_are_those_of_joined_strings(
     sizes = np.array([-1 if span is None else len(span) for span in spans])
     starts = np.cumsum(np.maximum(sizes, 0)) - np.maximum(sizes, 0)
 
-    lines = Rows(len(rows))
+    lines = ByteRows(len(rows))
     lines.constant(b"| ")
     lines.number(np.array(numbers, np.int64), where)
     lines.constant(b" of ", where)
@@ -59,7 +59,7 @@ def test_lines_are_those_of_joined_strings(
 def test_numbers_of_every_width(least: int, most: int) -> None:
     rng = np.random.default_rng(1)
     numbers = np.append(rng.integers(least, most, 300), [least, most])
-    lines = Rows(len(numbers))
+    lines = ByteRows(len(numbers))
     lines.number(numbers)
     lines.constant(b"\n")
     (text,) = lines.cut([0, len(numbers)])
@@ -68,6 +68,6 @@ def test_numbers_of_every_width(least: int, most: int) -> None:
 
 
 def test_lines_of_nothing_but_the_same_words() -> None:
-    lines = Rows(3)
+    lines = ByteRows(3)
     lines.constant(b"ab\n")
     assert [bytes(piece) for piece in lines.cut([0, 1, 3])] == [b"ab\n", b"ab\nab\n"]

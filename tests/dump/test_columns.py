@@ -17,7 +17,7 @@ from kafka_tools.dump.json_ending import JsonEnding
 from kafka_tools.dump.json_lines import FIELDS
 from kafka_tools.dump.offset_columns import OffsetCommits
 from kafka_tools.dump.text import batch_end, batch_start
-from kafka_tools.dump.text_columns import Window
+from kafka_tools.dump.text_columns import TextWindow
 from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.enums import CODECS
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
@@ -79,11 +79,11 @@ def text_ending(decoder: Decoder | None, skip: bool = False) -> TextEnding:
     return TextEnding(Lines(), decoder, deep=True, skip_metadata=skip)
 
 
-def at_once(ending: Ending, views: Sequence[BatchView]) -> Window | None:
+def at_once(ending: Ending, views: Sequence[BatchView]) -> TextWindow | None:
     return ending.window(views, [view.crc_ok() for view in views], [()] * len(views))
 
 
-def shown(window: Window | None) -> str:
+def shown(window: TextWindow | None) -> str:
     assert window is not None
     return b"".join(window.parts).decode()
 

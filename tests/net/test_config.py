@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kafka_tools.errors import ConfigError
-from kafka_tools.net.config import ClientConfig, Credentials
+from kafka_tools.net.config import ClientConfig, SaslCredentials
 
 SCRAM_LINE = (
     'org.apache.kafka.common.security.scram.ScramLoginModule required username="alice" password="s3cr3t;=\\"x";'
@@ -73,7 +73,7 @@ def test_wrong_values_are_named(key, value, message):
 
 
 def test_credentials_come_from_the_jaas_line():
-    assert sasl().credentials() == Credentials("alice", 's3cr3t;="x', False)
+    assert sasl().credentials() == SaslCredentials("alice", 's3cr3t;="x', False)
 
 
 def test_delegation_token_login_is_recognised():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kafka_tools.clock import ManualClock, SystemClock
 from kafka_tools.errors import AuthenticationFailed, ConfigError, KafkaToolsError
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.sasl.oauth_refresh import Window, refresh_at_ms
+from kafka_tools.net.sasl.oauth_refresh import RefreshWindow, refresh_at_ms
 from kafka_tools.net.sasl.oauth_tokens import Tokens
 
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
@@ -167,12 +167,12 @@ def test_there_is_one_source_of_tokens() -> None:
 
 @pytest.mark.req("OA-34")
 def test_settings_of_the_renewal_have_kafka_s_defaults_and_bounds() -> None:
-    assert Window.of(config("helper")) == Window(0.8, 0.05, 60, 300)
+    assert RefreshWindow.of(config("helper")) == RefreshWindow(0.8, 0.05, 60, 300)
     prefix = "sasl__login__refresh__"
     names = ("window__factor", "window__jitter", "min__period__seconds", "buffer__seconds")
     for values in (("0.5", "0", "0", "0"), ("1.0", "0.25", "900", "3600")):
         given_values = {prefix + name: value for name, value in zip(names, values, strict=True)}
-        assert Window.of(config("helper", **given_values)) == Window(*map(float, values))
+        assert RefreshWindow.of(config("helper", **given_values)) == RefreshWindow(*map(float, values))
     outside = zip(names * 2, ("0.49", "-0.1", "-1", "-1", "1.1", "0.26", "901", "3601"), strict=True)
     for name, value in (*outside, (names[0], "nan"), (names[0], "x")):
         with pytest.raises(ConfigError, match=(prefix + name).replace("__", r"\.")):
@@ -198,12 +198,12 @@ def test_the_buffer_s_setting_has_its_real_name() -> None:
     ],
 )
 def test_the_moment_of_renewal(start_s: int, expires_s: int, now_s: int, luck: float, expected_s: float) -> None:
-    found = refresh_at_ms(start_s * 1000, expires_s * 1000, now_s * 1000, Window(), luck)
+    found = refresh_at_ms(start_s * 1000, expires_s * 1000, now_s * 1000, RefreshWindow(), luck)
     assert found == expected_s * 1000
 
 
 @given(st.integers(0, 10**7), st.integers(0, 10**7), st.floats(0, 1))
 def test_a_token_is_always_renewed_before_its_end(life_ms: int, used_ms: int, luck: float) -> None:
     now_ms = min(used_ms, life_ms)
-    found = refresh_at_ms(0, life_ms, now_ms, Window(), luck)
+    found = refresh_at_ms(0, life_ms, now_ms, RefreshWindow(), luck)
     assert found <= life_ms

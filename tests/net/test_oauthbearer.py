@@ -9,7 +9,7 @@ from kafka_tools.clock import ManualClock
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.sasl.oauth_tokens import Tokens
-from kafka_tools.net.sasl.oauthbearer import OAuthBearerClient, OAuthBearerServer, Token, TokenRefused
+from kafka_tools.net.sasl.oauthbearer import BearerToken, OAuthBearerClient, OAuthBearerServer, TokenRefused
 from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator, list_of, make_token, read_token
 
 NOW_MS = 1_700_000_000_000
@@ -47,7 +47,7 @@ def test_a_right_token_logs_in():
     assert client.done
     assert server.done
     assert server.username == "alice"
-    assert server.token == Token("alice", frozenset(), NOW_MS + 60_000, NOW_MS)
+    assert server.token == BearerToken("alice", frozenset(), NOW_MS + 60_000, NOW_MS)
 
 
 @pytest.mark.req("OA-4", "OA-10")

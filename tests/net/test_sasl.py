@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kafka_tools import scram_math
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.net.sasl.plain import PlainClient, PlainServer
-from kafka_tools.net.sasl.scram import Login, ScramClient, ScramServer
+from kafka_tools.net.sasl.scram import ScramClient, ScramLogin, ScramServer
 
 CLIENT_NONCE, SERVER_NONCE = "rOprNGfwEbeRWgbNEkqO", "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
 SALT = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
@@ -64,7 +64,7 @@ def test_token_login_sends_the_extension_and_reaches_the_lookup():
     server = ScramServer("SCRAM-SHA-256", seen.append)
     with pytest.raises(AuthenticationFailed, match=r"Invalid user credentials"):
         server.step(ScramClient("SCRAM-SHA-256", "token-id", "hmac", token_auth=True).step(None))
-    assert seen == [Login("token-id", True)]
+    assert seen == [ScramLogin("token-id", True)]
     assert server.token_auth
 
 

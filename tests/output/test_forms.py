@@ -29,8 +29,8 @@ NESTED = Rows("nested", [{"topic": "t", "partitions": [{"at": 0}, {"at": 1}]}, {
 def sample_kinds() -> Iterator[None]:
     registered = kinds.KINDS
     assert isinstance(registered, dict)
-    registered["samples"] = kinds.Kind(("name", "size_bytes"), ("name", "size_bytes", "ids", "more"), "{name}")
-    registered["nested"] = kinds.Kind(("topic", "at"), ("topic", "at"), "{topic}", kinds._each("partitions"))
+    registered["samples"] = kinds.RowKind(("name", "size_bytes"), ("name", "size_bytes", "ids", "more"), "{name}")
+    registered["nested"] = kinds.RowKind(("topic", "at"), ("topic", "at"), "{topic}", kinds._each("partitions"))
     yield
     del registered["samples"], registered["nested"]
 

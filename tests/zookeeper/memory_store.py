@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kafka_tools.zookeeper.configs import Changed, Node
+from kafka_tools.zookeeper.configs import Changed, ConfigNode
 
 
 class MemoryStore:
     """``nodes``: path -> [data, version]. ``meanwhile`` is called before each write, as somebody else would write."""
 
     def __init__(self) -> None:
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, ConfigNode] = {}
         self.meanwhile: Callable[[], None] = lambda: None
         self._sequence = 0
 
     def put(self, path: str, data: bytes) -> None:
         before = self.nodes.get(path)
-        self.nodes[path] = Node(data, before.version + 1 if before else 0)
+        self.nodes[path] = ConfigNode(data, before.version + 1 if before else 0)
 
-    def get(self, path: str) -> Node | None:
+    def get(self, path: str) -> ConfigNode | None:
         return self.nodes.get(path)
 
     def children(self, path: str) -> list[str]:
@@ -27,7 +27,7 @@ class MemoryStore:
         return sorted(below)
 
     def ensure(self, path: str) -> None:
-        self.nodes.setdefault(path, Node(b"", 0))
+        self.nodes.setdefault(path, ConfigNode(b"", 0))
 
     def write_and_notify(self, path: str, data: bytes, version: int | None, prefix: str, change: bytes) -> None:
         self.meanwhile()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kafka_tools.admin.driver import ALL, Call, Progress
-from kafka_tools.admin.lookups import AnyNode
+from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.lookups import AnyNodeLookup
 from kafka_tools.admin.outcomes import Outcome
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError
@@ -85,13 +85,13 @@ def _binding(resource: Any, acl: Any) -> AclBinding:
     )
 
 
-class DescribeAcls(Call[str, list[AclBinding]]):
+class DescribeAcls(AdminCall[str, list[AclBinding]]):
     """Entries that match a filter, in a stable order."""
 
     name = "describe ACLs"
 
     def __init__(self, pattern: AclFilter) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._pattern = pattern
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -110,13 +110,13 @@ class DescribeAcls(Call[str, list[AclBinding]]):
         progress.completed[ALL] = sorted(found)
 
 
-class CreateAcls(Call[AclBinding, None]):
+class CreateAcls(AdminCall[AclBinding, None]):
     """Entries to add; one that is there already is no error."""
 
     name = "create ACLs"
 
     def __init__(self) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
 
     def build(self, keys: list[AclBinding], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
@@ -150,13 +150,13 @@ class CreateAcls(Call[AclBinding, None]):
 Deleted = list[tuple[AclBinding, Outcome[None]]]
 
 
-class DeleteAcls(Call[AclFilter, Deleted]):
+class DeleteAcls(AdminCall[AclFilter, Deleted]):
     """Filter -> the entries that matched, each deleted or with its own error."""
 
     name = "delete ACLs"
 
     def __init__(self) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
 
     def build(self, keys: list[AclFilter], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kafka_tools.admin.calls.permissions import operations_of
-from kafka_tools.admin.driver import ALL, Call, Progress
-from kafka_tools.admin.lookups import AnyNode, Itself
+from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.lookups import AnyNodeLookup, SameNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import ConnectFailed
 from kafka_tools.net.broker_errors import error_of
@@ -33,7 +33,7 @@ class ClusterDescription(NamedTuple):
     """What the principal may do with the cluster, by ACL operation; None unless asked for (2.3)."""
 
 
-class DescribeCluster(Call[str, ClusterDescription]):
+class DescribeCluster(AdminCall[str, ClusterDescription]):
     """By DescribeCluster (2.8), else by Metadata."""
 
     name = "describe cluster"
@@ -47,7 +47,7 @@ class DescribeCluster(Call[str, ClusterDescription]):
         needs_nodes: bool = False,
     ) -> None:
         """``needs_nodes``: an answer without any node, as of a cluster that starts, is asked for again."""
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._controllers = controllers
         self._fenced = include_fenced_brokers
         self._operations = include_authorized_operations
@@ -98,13 +98,13 @@ class DescribeCluster(Call[str, ClusterDescription]):
         )
 
 
-class ApiVersions(Call[Node, dict[int, VersionRange]]):
+class ApiVersions(AdminCall[Node, dict[int, VersionRange]]):
     """Node -> API key -> (oldest, newest)."""
 
     name = "API versions"
 
     def __init__(self) -> None:
-        self.lookup = Itself()
+        self.lookup = SameNodeLookup()
 
     def build(self, keys: list[Node], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools import __version__

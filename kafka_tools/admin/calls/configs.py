@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kafka_tools.admin.driver import ALL, Call, KeysRefused, Progress
-from kafka_tools.admin.lookups import AnyNode, Controller, GivenNode, Lookup
+from kafka_tools.admin.driver import ALL, AdminCall, KeysRefused, Progress
+from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup, GivenNodeLookup, Lookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError, KafkaToolsError, UnsupportedVersion
 from kafka_tools.net.broker_errors import broker_error, error_of
@@ -103,7 +103,7 @@ def _owner(resource: ConfigResource) -> int | None:
 
 def owner_lookup(to_controllers: bool) -> Lookup[ConfigResource]:
     """Brokers' own settings to the broker; with bootstrap controllers everything to the active controller."""
-    return Controller() if to_controllers else GivenNode(_owner)
+    return ControllerLookup() if to_controllers else GivenNodeLookup(_owner)
 
 
 def _refuse_unknown_types(keys: list[ConfigResource], versions: NodeVersions) -> None:
@@ -135,7 +135,7 @@ def _refuse_unknown_types(keys: list[ConfigResource], versions: NodeVersions) ->
         raise KeysRefused(errors)
 
 
-class DescribeConfigs(Call[ConfigResource, list[ConfigEntry]]):
+class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry]]):
     """Resource -> its settings, by name. ``names`` limits them per resource (None: all)."""
 
     name = "describe configs"
@@ -210,7 +210,7 @@ def _entry(config: Any, version: int, resource: ConfigResource) -> ConfigEntry:
 _OWN_SOURCE = {"topic": TOPIC_CONFIG, "broker": STATIC_CONFIG}
 
 
-class IncrementalAlterConfigs(Call[ConfigResource, None]):
+class IncrementalAlterConfigs(AdminCall[ConfigResource, None]):
     """Resource -> changes, all of them or none (2.3 and later)."""
 
     name = "alter configs"
@@ -274,7 +274,7 @@ def operation_id(change: ConfigChange) -> int:
     return found
 
 
-class ReplaceConfigs(Call[ConfigResource, None]):
+class ReplaceConfigs(AdminCall[ConfigResource, None]):
     """Resource -> its whole configuration: what is not named returns to its default (AlterConfigs)."""
 
     name = "replace configs"
@@ -389,13 +389,13 @@ def _items(text: str | None) -> list[str]:
     return [item.strip() for item in (text or "").split(",") if item.strip()]
 
 
-class ListConfigResources(Call[str, list[ConfigResource]]):
+class ListConfigResources(AdminCall[str, list[ConfigResource]]):
     """Resources that have a configuration of their own (4.1; before that client metrics only, from 3.7)."""
 
     name = "list config resources"
 
     def __init__(self, types: Sequence[str]) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._types = types
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafka_tools.admin.calls.records import by_topic
-from kafka_tools.admin.driver import ALL, Call, Progress
-from kafka_tools.admin.lookups import Controller
+from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.lookups import ControllerLookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error, error_of
@@ -21,7 +21,7 @@ PREFERRED, UNCLEAN = ElectionType.PREFERRED, ElectionType.UNCLEAN
 Elected = Outcomes[TopicPartition, None]
 
 
-class ElectLeaders(Call[str, Elected]):
+class ElectLeaders(AdminCall[str, Elected]):
     """An outcome per partition; of all partitions (None) only those are told that an election changed or failed.
 
     One call for all partitions: the controller holds them together.
@@ -30,7 +30,7 @@ class ElectLeaders(Call[str, Elected]):
     name = "elect leaders"
 
     def __init__(self, kind: int, partitions: Sequence[TopicPartition] | None) -> None:
-        self.lookup = Controller()
+        self.lookup = ControllerLookup()
         self._kind = kind
         self._partitions = partitions
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kafka_tools.admin.driver import ALL, Call, Progress
-from kafka_tools.admin.lookups import AnyNode, Controller, GivenNode, Lookup
+from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup, GivenNodeLookup, Lookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, error_of
@@ -36,13 +36,13 @@ class FeatureUpdate(NamedTuple):
     kind: int = UPGRADE
 
 
-class DescribeFeatures(Call[str, Features]):
+class DescribeFeatures(AdminCall[str, Features]):
     """What one node tells (ApiVersions v3, Kafka 2.4); of a given node or of any."""
 
     name = "describe features"
 
     def __init__(self, node_id: int | None = None) -> None:
-        self.lookup: Lookup[str] = AnyNode() if node_id is None else GivenNode(lambda _: node_id)
+        self.lookup: Lookup[str] = AnyNodeLookup() if node_id is None else GivenNodeLookup(lambda _: node_id)
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools import __version__
@@ -62,13 +62,13 @@ class DescribeFeatures(Call[str, Features]):
         progress.take(ALL, response.error_code, None, features)
 
 
-class UpdateFeatures(Call[str, None]):
+class UpdateFeatures(AdminCall[str, None]):
     """Feature -> new level, all of them or none since v2 of the request (4.0)."""
 
     name = "update features"
 
     def __init__(self, updates: Mapping[str, FeatureUpdate], validate_only: bool) -> None:
-        self.lookup = Controller()
+        self.lookup = ControllerLookup()
         self._updates = updates
         self._validate_only = validate_only
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.admin.calls.permissions import operations_of
-from kafka_tools.admin.driver import Call, Progress
-from kafka_tools.admin.lookups import Coordinator, Itself
+from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.lookups import CoordinatorLookup, SameNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import WireError
 from kafka_tools.net.broker_errors import broker_error, error_of
@@ -76,13 +76,13 @@ class GroupDescription(NamedTuple):
         return self.protocol_type == ""
 
 
-class ListGroups(Call[Node, list[GroupListing]]):
+class ListGroups(AdminCall[Node, list[GroupListing]]):
     """Node -> the groups it coordinates, limited to states, types and protocol types if any are given."""
 
     name = "list groups"
 
     def __init__(self, states: Sequence[str], types: Sequence[str], protocol_types: Sequence[str] = ()) -> None:
-        self.lookup = Itself()
+        self.lookup = SameNodeLookup()
         self._states = states
         self._types = types
         self._protocol_types = protocol_types
@@ -122,13 +122,13 @@ class ListGroups(Call[Node, list[GroupListing]]):
                 progress.refuse(key, error)
 
 
-class DescribeClassicGroups(Call[str, GroupDescription]):
+class DescribeClassicGroups(AdminCall[str, GroupDescription]):
     """Group -> description, by DescribeGroups."""
 
     name = "describe groups"
 
     def __init__(self, include_authorized_operations: bool = False) -> None:
-        self.lookup = Coordinator()
+        self.lookup = CoordinatorLookup()
         self._operations = include_authorized_operations
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -197,13 +197,13 @@ def decode_assignment(data: bytes) -> tuple[TopicPartition, ...]:
     )
 
 
-class DescribeConsumerGroups(Call[str, GroupDescription]):
+class DescribeConsumerGroups(AdminCall[str, GroupDescription]):
     """Group -> description, by ConsumerGroupDescribe (KIP-848)."""
 
     name = "describe consumer groups"
 
     def __init__(self, include_authorized_operations: bool = False) -> None:
-        self.lookup = Coordinator()
+        self.lookup = CoordinatorLookup()
         self._operations = include_authorized_operations
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -262,13 +262,13 @@ def partitions_of(assignment: Any) -> tuple[TopicPartition, ...]:
     )
 
 
-class DeleteGroups(Call[str, None]):
+class DeleteGroups(AdminCall[str, None]):
     """Groups that have no members any more (1.1)."""
 
     name = "delete groups"
 
     def __init__(self) -> None:
-        self.lookup = Coordinator()
+        self.lookup = CoordinatorLookup()
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest

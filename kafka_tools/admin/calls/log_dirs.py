@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
-from kafka_tools.admin.driver import Call, Progress
-from kafka_tools.admin.lookups import GivenNode
+from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.lookups import GivenNodeLookup
 from kafka_tools.admin.outcomes import Outcome
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error, error_of
@@ -50,13 +50,13 @@ class LogDirDescription(NamedTuple):
 LogDirs = dict[str, Outcome[LogDirDescription]]
 
 
-class DescribeLogDirs(Call[int, LogDirs]):
+class DescribeLogDirs(AdminCall[int, LogDirs]):
     """Broker id -> path -> the directory, or its error; limited to some topics' partitions if given."""
 
     name = "describe log dirs"
 
     def __init__(self, partitions: Sequence[TopicPartition] | None) -> None:
-        self.lookup = GivenNode(_same)
+        self.lookup = GivenNodeLookup(_same)
         self._partitions = partitions
 
     def build(self, keys: list[int], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -116,13 +116,13 @@ class ReplicaLogDirs(NamedTuple):
     future_lag: int | None
 
 
-class DescribeReplicaLogDirs(Call[ReplicaPlace, ReplicaLogDirs]):
+class DescribeReplicaLogDirs(AdminCall[ReplicaPlace, ReplicaLogDirs]):
     """Replica -> its directories, from its broker's answer to DescribeLogDirs."""
 
     name = "describe replica log dirs"
 
     def __init__(self) -> None:
-        self.lookup = GivenNode(_broker_of)
+        self.lookup = GivenNodeLookup(_broker_of)
 
     def build(self, keys: list[ReplicaPlace], versions: NodeVersions, deadline: Deadline) -> Request:
         partitions = [key.topic_partition for key in keys]
@@ -165,13 +165,13 @@ class DescribeReplicaLogDirs(Call[ReplicaPlace, ReplicaLogDirs]):
             progress.completed[key] = found
 
 
-class AlterReplicaLogDirs(Call[ReplicaPlace, None]):
+class AlterReplicaLogDirs(AdminCall[ReplicaPlace, None]):
     """Replica -> the absolute path of the log directory of its broker that it shall move to."""
 
     name = "alter replica log dirs"
 
     def __init__(self, paths: Mapping[ReplicaPlace, str]) -> None:
-        self.lookup = GivenNode(_broker_of)
+        self.lookup = GivenNodeLookup(_broker_of)
         self._paths = paths
 
     def build(self, keys: list[ReplicaPlace], versions: NodeVersions, deadline: Deadline) -> Request:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafka_tools.admin.driver import Call, Progress
-from kafka_tools.admin.lookups import Coordinator
+from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.lookups import CoordinatorLookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import error_of
@@ -39,13 +39,13 @@ def everyone(group: GroupDescription) -> list[MemberIdentity]:
     ]
 
 
-class RemoveMembers(Call[str, Outcomes[MemberIdentity, None]]):
+class RemoveMembers(AdminCall[str, Outcomes[MemberIdentity, None]]):
     """An outcome per member of one group. Several at once, and static ones, need Kafka 2.4."""
 
     name = "remove members from a group"
 
     def __init__(self, group_id: str, members: Sequence[MemberIdentity], reason: str) -> None:
-        self.lookup = Coordinator()
+        self.lookup = CoordinatorLookup()
         self._group_id = group_id
         self._members = members
         self._reason = reason

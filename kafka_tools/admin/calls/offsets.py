@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
-from kafka_tools.admin.driver import Call, KeysRefused, Progress
-from kafka_tools.admin.lookups import Coordinator, PartitionLeader
+from kafka_tools.admin.driver import AdminCall, KeysRefused, Progress
+from kafka_tools.admin.lookups import CoordinatorLookup, LeaderLookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import KafkaToolsError
@@ -49,13 +49,13 @@ class CommittedOffset(NamedTuple):
     leader_epoch: int | None = None
 
 
-class ListOffsets(Call[TopicPartition, ListedOffset]):
+class ListOffsets(AdminCall[TopicPartition, ListedOffset]):
     """Partition -> timestamp in ms, or one of the constants above."""
 
     name = "list offsets"
 
     def __init__(self, specs: Mapping[TopicPartition, int], isolation_level: int) -> None:
-        self.lookup = PartitionLeader()
+        self.lookup = LeaderLookup()
         self._specs = specs
         self._isolation_level = isolation_level
 
@@ -102,13 +102,13 @@ class ListOffsets(Call[TopicPartition, ListedOffset]):
 GroupOffsets = Outcomes[TopicPartition, "CommittedOffset | None"]
 
 
-class FetchGroupOffsets(Call[str, GroupOffsets]):
+class FetchGroupOffsets(AdminCall[str, GroupOffsets]):
     """Group -> partitions (None: all it has committed); the value is an outcome per partition, None for no offset."""
 
     name = "list group offsets"
 
     def __init__(self, wanted: Mapping[str, Sequence[TopicPartition] | None], require_stable: bool) -> None:
-        self.lookup = Coordinator()
+        self.lookup = CoordinatorLookup()
         self._wanted = wanted
         self._require_stable = require_stable
         self.per_request = 0
@@ -174,13 +174,13 @@ def _committed(item: Any) -> CommittedOffset | None:
     return CommittedOffset(item.committed_offset, item.metadata or "", epoch)
 
 
-class CommitGroupOffsets(Call[str, Outcomes[TopicPartition, None]]):
+class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None]]):
     """Commit for a group that has no members; the value is an outcome per partition."""
 
     name = "alter group offsets"
 
     def __init__(self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]) -> None:
-        self.lookup = Coordinator()
+        self.lookup = CoordinatorLookup()
         self._group_id = group_id
         self._offsets = offsets
 
@@ -216,13 +216,13 @@ class CommitGroupOffsets(Call[str, Outcomes[TopicPartition, None]]):
         take_partitions(self._group_id, self._offsets, response.topics, node, progress)
 
 
-class DeleteGroupOffsets(Call[str, Outcomes[TopicPartition, None]]):
+class DeleteGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None]]):
     """Forget what a group committed for some partitions (2.4); the value is an outcome per partition."""
 
     name = "delete group offsets"
 
     def __init__(self, group_id: str, partitions: Sequence[TopicPartition]) -> None:
-        self.lookup = Coordinator()
+        self.lookup = CoordinatorLookup()
         self._group_id = group_id
         self._partitions = partitions
 

@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kafka_tools.admin.driver import ALL, Call, Progress
-from kafka_tools.admin.lookups import AnyNode, Controller
+from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
@@ -46,13 +46,13 @@ class QuorumDescription(NamedTuple):
     nodes: dict[int, tuple[QuorumEndpoint, ...]]
 
 
-class DescribeQuorum(Call[str, QuorumDescription]):
+class DescribeQuorum(AdminCall[str, QuorumDescription]):
     """KRaft clusters only (3.3)."""
 
     name = "describe the metadata quorum"
 
     def __init__(self) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumRequest
@@ -101,7 +101,7 @@ def _endpoints(nodes: Sequence[Any]) -> dict[int, tuple[QuorumEndpoint, ...]]:
     }
 
 
-class AddVoter(Call[str, None]):
+class AddVoter(AdminCall[str, None]):
     """Make a controller a voter (3.9)."""
 
     name = "add a voter"
@@ -109,7 +109,7 @@ class AddVoter(Call[str, None]):
     def __init__(
         self, voter_id: int, directory_id: uuid.UUID, endpoints: Sequence[QuorumEndpoint], cluster_id: str | None
     ) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._voter_id = voter_id
         self._directory_id = directory_id
         self._endpoints = endpoints
@@ -134,13 +134,13 @@ class AddVoter(Call[str, None]):
         progress.settle(ALL, response.error_code, response.error_message, None)
 
 
-class RemoveVoter(Call[str, None]):
+class RemoveVoter(AdminCall[str, None]):
     """Make a voter an observer (3.9)."""
 
     name = "remove a voter"
 
     def __init__(self, voter_id: int, directory_id: uuid.UUID, cluster_id: str | None) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._voter_id = voter_id
         self._directory_id = directory_id
         self._cluster_id = cluster_id
@@ -156,14 +156,14 @@ class RemoveVoter(Call[str, None]):
     interpret = AddVoter.interpret
 
 
-class UnregisterBroker(Call[int, None]):
+class UnregisterBroker(AdminCall[int, None]):
     """Broker id -> forgotten by the cluster; for brokers that are gone for good (KRaft)."""
 
     name = "unregister broker"
     per_request = 1
 
     def __init__(self) -> None:
-        self.lookup = Controller()
+        self.lookup = ControllerLookup()
 
     def build(self, keys: list[int], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.unregister_broker import UnregisterBrokerRequest

@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kafka_tools.admin.driver import ALL, Call, Progress
-from kafka_tools.admin.lookups import AnyNode, Controller
+from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError
 from kafka_tools.net.broker_errors import error_of
@@ -77,13 +77,13 @@ def entity_text(entity: QuotaEntity) -> str:
     return ", ".join(f"{kind} {'(default)' if name is None else name}" for kind, name in entity)
 
 
-class DescribeClientQuotas(Call[str, Quotas]):
+class DescribeClientQuotas(AdminCall[str, Quotas]):
     """Every entity that the filter matches, with the quotas set on it."""
 
     name = "describe client quotas"
 
     def __init__(self, components: Sequence[QuotaFilter], strict: bool) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._components = components
         self._strict = strict
 
@@ -112,13 +112,13 @@ class DescribeClientQuotas(Call[str, Quotas]):
         progress.completed[ALL] = dict(sorted(quotas.items(), key=lambda pair: _sort_key(pair[0])))
 
 
-class AlterClientQuotas(Call[QuotaEntity, None]):
+class AlterClientQuotas(AdminCall[QuotaEntity, None]):
     """Entity -> quota -> new value; None or NaN removes it, quotas not named stay."""
 
     name = "alter client quotas"
 
     def __init__(self, changes: Mapping[QuotaEntity, Mapping[str, float | None]], validate_only: bool) -> None:
-        self.lookup = Controller()
+        self.lookup = ControllerLookup()
         self._changes = changes
         self._validate_only = validate_only
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
-from kafka_tools.admin.driver import ALL, Call, Progress
-from kafka_tools.admin.lookups import Controller
+from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.lookups import ControllerLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
@@ -26,7 +26,7 @@ class Reassignment(NamedTuple):
     removing: tuple[int, ...]
 
 
-class AlterReassignments(Call[TopicPartition, None]):
+class AlterReassignments(AdminCall[TopicPartition, None]):
     """Partition -> its new replicas, the preferred leader first; None cancels a running reassignment."""
 
     name = "alter partition reassignments"
@@ -34,7 +34,7 @@ class AlterReassignments(Call[TopicPartition, None]):
     def __init__(
         self, wanted: Mapping[TopicPartition, Sequence[int] | None], allow_replication_factor_change: bool
     ) -> None:
-        self.lookup = Controller()
+        self.lookup = ControllerLookup()
         self._wanted = wanted
         self._allow_change = allow_replication_factor_change
 
@@ -78,13 +78,13 @@ class AlterReassignments(Call[TopicPartition, None]):
                 progress.settle(key, item.error_code, item.error_message, None)
 
 
-class ListReassignments(Call[str, dict[TopicPartition, Reassignment]]):
+class ListReassignments(AdminCall[str, dict[TopicPartition, Reassignment]]):
     """The reassignments that are running, of some partitions or (None) of all."""
 
     name = "list partition reassignments"
 
     def __init__(self, partitions: Sequence[TopicPartition] | None) -> None:
-        self.lookup = Controller()
+        self.lookup = ControllerLookup()
         self._partitions = partitions
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:

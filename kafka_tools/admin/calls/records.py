@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kafka_tools.admin.driver import Call, Progress
-from kafka_tools.admin.lookups import PartitionLeader
+from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.lookups import LeaderLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol.schema import Request
@@ -24,13 +24,13 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     return topics
 
 
-class DeleteRecords(Call[TopicPartition, int]):
+class DeleteRecords(AdminCall[TopicPartition, int]):
     """Partition -> offset before which everything goes; the value is the log start offset afterwards."""
 
     name = "delete records"
 
     def __init__(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self.lookup = PartitionLeader()
+        self.lookup = LeaderLookup()
         self._offsets = offsets
 
     def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools import scram_math
-from kafka_tools.admin.driver import ALL, Call, Progress
-from kafka_tools.admin.lookups import AnyNode, Controller
+from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
 from kafka_tools.admin.outcomes import Outcome, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError
@@ -54,13 +54,13 @@ ScramChange = ScramUpsertion | ScramDeletion
 Described = dict[str, Outcome[list[ScramCredentialInfo]]]
 
 
-class DescribeScram(Call[str, Described]):
+class DescribeScram(AdminCall[str, Described]):
     """User -> outcome with that user's credentials; ``users`` None means everybody who has one."""
 
     name = "describe SCRAM credentials"
 
     def __init__(self, users: Sequence[str] | None) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._users = users
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -94,13 +94,13 @@ def _mechanism_name(type_id: int) -> str:
     return found.name if found is not None else f"UNKNOWN_MECHANISM_{type_id}"
 
 
-class AlterScram(Call[str, None]):
+class AlterScram(AdminCall[str, None]):
     """User -> changes, all of them or none. KRaft controllers take one change per user and request."""
 
     name = "alter SCRAM credentials"
 
     def __init__(self, changes: Mapping[str, Sequence[ScramChange]]) -> None:
-        self.lookup = Controller()
+        self.lookup = ControllerLookup()
         self._changes = changes
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from kafka_tools.admin.calls.groups import GroupDescription, MemberDescription, not_found, partitions_of
 from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.calls.records import by_topic
-from kafka_tools.admin.driver import Call, Progress
-from kafka_tools.admin.lookups import Coordinator
+from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.lookups import CoordinatorLookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import error_of
@@ -29,13 +29,13 @@ class ShareOffset(NamedTuple):
     lag: int | None
 
 
-class DescribeShareGroups(Call[str, GroupDescription]):
+class DescribeShareGroups(AdminCall[str, GroupDescription]):
     """Group -> description."""
 
     name = "describe share groups"
 
     def __init__(self, include_authorized_operations: bool = False) -> None:
-        self.lookup = Coordinator()
+        self.lookup = CoordinatorLookup()
         self._operations = include_authorized_operations
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -85,13 +85,13 @@ class DescribeShareGroups(Call[str, GroupDescription]):
 ShareOffsets = Outcomes[TopicPartition, "ShareOffset | None"]
 
 
-class DescribeShareOffsets(Call[str, ShareOffsets]):
+class DescribeShareOffsets(AdminCall[str, ShareOffsets]):
     """Group -> partitions (None: all it shares); the value is an outcome per partition, None for no offset yet."""
 
     name = "list share group offsets"
 
     def __init__(self, wanted: Mapping[str, Sequence[TopicPartition] | None]) -> None:
-        self.lookup = Coordinator()
+        self.lookup = CoordinatorLookup()
         self._wanted = wanted
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -137,13 +137,13 @@ def _offset(item: Any) -> ShareOffset | None:
     return ShareOffset(item.start_offset, epoch, item.lag if item.lag >= 0 else None)
 
 
-class AlterShareOffsets(Call[str, Outcomes[TopicPartition, None]]):
+class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None]]):
     """Start sharing from other offsets; the group must have no members. An outcome per partition."""
 
     name = "alter share group offsets"
 
     def __init__(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
-        self.lookup = Coordinator()
+        self.lookup = CoordinatorLookup()
         self._group_id = group_id
         self._offsets = offsets
 
@@ -185,13 +185,13 @@ class AlterShareOffsets(Call[str, Outcomes[TopicPartition, None]]):
         progress.completed[self._group_id] = answered(self._offsets, found, node)
 
 
-class DeleteShareOffsets(Call[str, Outcomes[str, None]]):
+class DeleteShareOffsets(AdminCall[str, Outcomes[str, None]]):
     """Forget where a group shares some topics; an outcome per topic."""
 
     name = "delete share group offsets"
 
     def __init__(self, group_id: str, topics: Sequence[str]) -> None:
-        self.lookup = Coordinator()
+        self.lookup = CoordinatorLookup()
         self._group_id = group_id
         self._topics = topics
 

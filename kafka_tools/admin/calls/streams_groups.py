@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from kafka_tools.admin.calls.groups import not_found
 from kafka_tools.admin.calls.permissions import operations_of
-from kafka_tools.admin.driver import Call, Progress
-from kafka_tools.admin.lookups import Coordinator
+from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.lookups import CoordinatorLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
@@ -82,13 +82,13 @@ class StreamsGroupDescription(NamedTuple):
     authorized_operations: tuple[str, ...] | None
 
 
-class DescribeStreamsGroups(Call[str, StreamsGroupDescription]):
+class DescribeStreamsGroups(AdminCall[str, StreamsGroupDescription]):
     """Group -> description (4.1)."""
 
     name = "describe streams groups"
 
     def __init__(self, include_authorized_operations: bool = False) -> None:
-        self.lookup = Coordinator()
+        self.lookup = CoordinatorLookup()
         self._operations = include_authorized_operations
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:

@@ -6,8 +6,8 @@ import base64
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kafka_tools.admin.driver import ALL, Call, Progress
-from kafka_tools.admin.lookups import AnyNode
+from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.lookups import AnyNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError
 from kafka_tools.net.broker_errors import error_of
@@ -68,13 +68,13 @@ def parse_hmac(text: str) -> bytes:
         raise InputError("the HMAC is no base64 text") from None
 
 
-class CreateToken(Call[str, DelegationToken]):
+class CreateToken(AdminCall[str, DelegationToken]):
     """A new token for the one who asks, or for ``owner`` (3.3)."""
 
     name = "create delegation token"
 
     def __init__(self, renewers: Sequence[Principal], owner: Principal | None, max_lifetime_ms: int) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._renewers = tuple(renewers)
         self._owner = owner
         self._max_lifetime_ms = max_lifetime_ms
@@ -111,13 +111,13 @@ class CreateToken(Call[str, DelegationToken]):
         progress.settle(ALL, response.error_code, None, token)
 
 
-class RenewToken(Call[str, int]):
+class RenewToken(AdminCall[str, int]):
     """The new expiry, in ms since the epoch."""
 
     name = "renew delegation token"
 
     def __init__(self, hmac: bytes, period_ms: int) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._hmac = hmac
         self._period_ms = period_ms
 
@@ -130,13 +130,13 @@ class RenewToken(Call[str, int]):
         progress.settle(ALL, response.error_code, None, response.expiry_timestamp_ms)
 
 
-class ExpireToken(Call[str, int]):
+class ExpireToken(AdminCall[str, int]):
     """The new expiry, in ms since the epoch; AT_ONCE ends the token."""
 
     name = "expire delegation token"
 
     def __init__(self, hmac: bytes, period_ms: int) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._hmac = hmac
         self._period_ms = period_ms
 
@@ -148,13 +148,13 @@ class ExpireToken(Call[str, int]):
     interpret = RenewToken.interpret
 
 
-class DescribeTokens(Call[str, list[DelegationToken]]):
+class DescribeTokens(AdminCall[str, list[DelegationToken]]):
     """Tokens of some owners; None means all that the principal may see, an empty list is no owner at all."""
 
     name = "describe delegation tokens"
 
     def __init__(self, owners: Sequence[Principal] | None) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._owners = owners
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.admin.calls.permissions import operations_of
-from kafka_tools.admin.driver import ALL, Call, KeysRefused, Progress
-from kafka_tools.admin.lookups import AnyNode, Controller
+from kafka_tools.admin.driver import ALL, AdminCall, KeysRefused, Progress
+from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError, UnsupportedVersion
 from kafka_tools.net.broker_errors import broker_error, error_of
@@ -87,13 +87,13 @@ class NewPartitions(NamedTuple):
     assignment: Sequence[Sequence[int]] | None = None
 
 
-class ListTopics(Call[str, list[TopicListing]]):
+class ListTopics(AdminCall[str, list[TopicListing]]):
     """Every topic the principal may see."""
 
     name = "list topics"
 
     def __init__(self, include_internal: bool) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._include_internal = include_internal
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -110,13 +110,13 @@ class ListTopics(Call[str, list[TopicListing]]):
         progress.take(ALL, response.error_code, None, sorted(topics, key=lambda topic: topic.name))
 
 
-class DescribeTopics(Call[TopicKey, TopicDescription]):
+class DescribeTopics(AdminCall[TopicKey, TopicDescription]):
     """Topics by name or id, from Metadata."""
 
     name = "describe topics"
 
     def __init__(self, include_authorized_operations: bool = False) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._operations = include_authorized_operations
 
     def build(self, keys: list[TopicKey], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -148,13 +148,13 @@ class DescribeTopics(Call[TopicKey, TopicDescription]):
                 progress.failed[key] = broker_error(error_codes.UNKNOWN_TOPIC_OR_PARTITION, not_found(key))
 
 
-class DescribeTopicPage(Call[str, Any]):
+class DescribeTopicPage(AdminCall[str, Any]):
     """One page of DescribeTopicPartitions; the value is the response."""
 
     name = "describe topics"
 
     def __init__(self, names: Sequence[str], cursor: Any, page_size: int) -> None:
-        self.lookup = AnyNode()
+        self.lookup = AnyNodeLookup()
         self._names = names
         self._cursor = cursor
         self._page_size = page_size
@@ -238,7 +238,7 @@ def by_name(topics: Sequence[NewTopic]) -> dict[str, NewTopic]:
     return named
 
 
-class CreateTopics(Call[str, CreatedTopic]):
+class CreateTopics(AdminCall[str, CreatedTopic]):
     """Topics by name."""
 
     name = "create topics"
@@ -246,7 +246,7 @@ class CreateTopics(Call[str, CreatedTopic]):
     def __init__(
         self, topics: Mapping[str, NewTopic], validate_only: bool, retry_on_quota_violation: bool = True
     ) -> None:
-        self.lookup = Controller()
+        self.lookup = ControllerLookup()
         self._topics = topics
         self._validate_only = validate_only
         self._retry_quota = retry_on_quota_violation
@@ -300,13 +300,13 @@ def _creatable(topic: NewTopic) -> Any:
     )
 
 
-class DeleteTopics(Call[TopicKey, None]):
+class DeleteTopics(AdminCall[TopicKey, None]):
     """Topics by name or id (2.8)."""
 
     name = "delete topics"
 
     def __init__(self, retry_on_quota_violation: bool = True) -> None:
-        self.lookup = Controller()
+        self.lookup = ControllerLookup()
         self._retry_quota = retry_on_quota_violation
 
     def build(self, keys: list[TopicKey], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -333,7 +333,7 @@ class DeleteTopics(Call[TopicKey, None]):
             progress.settle(key, item.error_code, text, None, self._retry_quota)
 
 
-class CreatePartitions(Call[str, None]):
+class CreatePartitions(AdminCall[str, None]):
     """Topics that shall have more partitions."""
 
     name = "create partitions"
@@ -341,7 +341,7 @@ class CreatePartitions(Call[str, None]):
     def __init__(
         self, wanted: Mapping[str, NewPartitions], validate_only: bool, retry_on_quota_violation: bool = True
     ) -> None:
-        self.lookup = Controller()
+        self.lookup = ControllerLookup()
         self._wanted = wanted
         self._validate_only = validate_only
         self._retry_quota = retry_on_quota_violation

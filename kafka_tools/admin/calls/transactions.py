@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
-from kafka_tools.admin.driver import Call, KeysRefused, Progress
-from kafka_tools.admin.lookups import Coordinator, GivenNode, Itself, Lookup, PartitionLeader
+from kafka_tools.admin.driver import AdminCall, KeysRefused, Progress
+from kafka_tools.admin.lookups import CoordinatorLookup, GivenNodeLookup, LeaderLookup, Lookup, SameNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.connection import NodeVersions
@@ -56,7 +56,7 @@ class AbortSpec(NamedTuple):
     coordinator_epoch: int
 
 
-class ListTransactions(Call[Node, list[TransactionListing]]):
+class ListTransactions(AdminCall[Node, list[TransactionListing]]):
     """Node -> the transactional ids it coordinates; durations in ms, pattern a regular expression (4.1)."""
 
     name = "list transactions"
@@ -64,7 +64,7 @@ class ListTransactions(Call[Node, list[TransactionListing]]):
     def __init__(
         self, states: Sequence[str], producer_ids: Sequence[int], longer_than_ms: int | None, pattern: str | None
     ) -> None:
-        self.lookup = Itself()
+        self.lookup = SameNodeLookup()
         self._states = states
         self._producer_ids = producer_ids
         self._longer_than_ms = longer_than_ms
@@ -101,13 +101,13 @@ class ListTransactions(Call[Node, list[TransactionListing]]):
             progress.take(key, response.error_code, None, found)
 
 
-class DescribeTransactions(Call[str, TransactionDescription]):
+class DescribeTransactions(AdminCall[str, TransactionDescription]):
     """Transactional id -> its state, from its coordinator."""
 
     name = "describe transactions"
 
     def __init__(self) -> None:
-        self.lookup = Coordinator(CoordinatorType.TRANSACTION)
+        self.lookup = CoordinatorLookup(CoordinatorType.TRANSACTION)
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -134,13 +134,15 @@ class DescribeTransactions(Call[str, TransactionDescription]):
             progress.take(item.transactional_id, item.error_code, None, description)
 
 
-class DescribeProducers(Call[TopicPartition, list[ProducerState]]):
+class DescribeProducers(AdminCall[TopicPartition, list[ProducerState]]):
     """Partition -> its producers, as the leader or one given broker knows them."""
 
     name = "describe producers"
 
     def __init__(self, broker_id: int | None) -> None:
-        self.lookup: Lookup[TopicPartition] = PartitionLeader() if broker_id is None else GivenNode(lambda _: broker_id)
+        self.lookup: Lookup[TopicPartition] = (
+            LeaderLookup() if broker_id is None else GivenNodeLookup(lambda _: broker_id)
+        )
 
     def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_producers import DescribeProducersRequest
@@ -176,13 +178,13 @@ def _producer(state: Any) -> ProducerState:
     )
 
 
-class AbortTransactions(Call[TopicPartition, None]):
+class AbortTransactions(AdminCall[TopicPartition, None]):
     """Partition -> the transaction to abort there, by writing its end marker to the leader."""
 
     name = "abort transactions"
 
     def __init__(self, specs: Mapping[TopicPartition, AbortSpec]) -> None:
-        self.lookup = PartitionLeader()
+        self.lookup = LeaderLookup()
         self._specs = specs
 
     def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -218,14 +220,14 @@ class AbortTransactions(Call[TopicPartition, None]):
                     progress.take(TopicPartition(topic.name, item.partition_index), item.error_code, None, None)
 
 
-class FenceProducers(Call[str, tuple[int, int]]):
+class FenceProducers(AdminCall[str, tuple[int, int]]):
     """Transactional id -> the producer id and epoch that fence all producers that use it now."""
 
     name = "fence producers"
     per_request = 1
 
     def __init__(self) -> None:
-        self.lookup = Coordinator(CoordinatorType.TRANSACTION)
+        self.lookup = CoordinatorLookup(CoordinatorType.TRANSACTION)
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest

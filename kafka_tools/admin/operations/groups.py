@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.admin.connected import V
-from kafka_tools.admin.driver import Call
+from kafka_tools.admin.driver import AdminCall
 from kafka_tools.admin.lookups import versions_of
 from kafka_tools.admin.operations.cluster import ClusterOperations
 from kafka_tools.admin.outcomes import Listing, Outcome, Outcomes
@@ -242,7 +242,9 @@ class GroupOperations(ClusterOperations):
             return Outcomes(())
         return self.ask_group(DeleteGroupOffsets(group_id, partitions), group_id, timeout_s, deadline)
 
-    def ask_group(self, call: Call[str, V], group_id: str, timeout_s: float | None, deadline: Deadline | None) -> V:
+    def ask_group(
+        self, call: AdminCall[str, V], group_id: str, timeout_s: float | None, deadline: Deadline | None
+    ) -> V:
         """Run a call about one group; raises its error."""
         return self.run(call, [group_id], timeout_s, deadline)[group_id].get()
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.security.delegation_tokens import Token
     from kafka_tools.broker_embedded.security.token_validators import TokenValidator
     from kafka_tools.net.sasl.kerberos import KerberosServer
+    from kafka_tools.net.sasl.oauthbearer import BearerToken as OAuthToken
     from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer
-    from kafka_tools.net.sasl.oauthbearer import Token as OAuthToken
-    from kafka_tools.net.sasl.scram import Login as AskedLogin
+    from kafka_tools.net.sasl.scram import ScramLogin as AskedLogin
     from kafka_tools.scram_math import ScramCredential
 
     SaslServer = PlainServer | ScramServer | OAuthBearerServer | KerberosServer

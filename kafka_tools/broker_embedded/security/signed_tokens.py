@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.errors import ConfigError
-from kafka_tools.net.sasl.oauthbearer import Token, TokenRefused
+from kafka_tools.net.sasl.oauthbearer import BearerToken, TokenRefused
 
 if TYPE_CHECKING:
     from joserfc.jwk import ECKey, RSAKey
@@ -69,7 +69,7 @@ class SignedTokens:
         self._keys = keys
         self._missing = missing
 
-    def validate(self, token: str, now_ms: int) -> Token:
+    def validate(self, token: str, now_ms: int) -> BearerToken:
         """What the token says; TokenRefused, without repeating it, when it is not right."""
         from joserfc.errors import JoseError
         from joserfc.jws import extract_compact
@@ -102,7 +102,7 @@ class SignedTokens:
         if not any(_verifies(key, algorithm, signed) for key in fitting):
             raise TokenRefused("its signature is wrong")
 
-    def _judge(self, claims: Mapping[str, Any], now_ms: int) -> Token:
+    def _judge(self, claims: Mapping[str, Any], now_ms: int) -> BearerToken:
         rules, now_s = self._rules, now_ms // 1000
         expires, issued, begins = (_time(claims, name) for name in ("exp", "iat", "nbf"))
         if expires is None:
@@ -122,7 +122,7 @@ class SignedTokens:
         if not isinstance(subject, str) or not subject.strip():
             raise TokenRefused(f"it names nobody ({rules.subject_claim})")
         scope = _scope(claims.get(rules.scope_claim), rules.scope_claim)
-        return Token(subject.strip(), scope, 1000 * expires, 1000 * issued)
+        return BearerToken(subject.strip(), scope, 1000 * expires, 1000 * issued)
 
     def _check_audience(self, value: object) -> None:
         named = [value] if isinstance(value, str) else value

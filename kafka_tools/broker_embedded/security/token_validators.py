@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
     from kafka_tools.broker_embedded.security.signed_tokens import SignedTokens
-    from kafka_tools.net.sasl.oauthbearer import Token
+    from kafka_tools.net.sasl.oauthbearer import BearerToken
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ _HANDLER = "oauthbearer.sasl.server.callback.handler.class"
 class TokenValidator(Protocol):
     """Says what a token says, or raises TokenRefused."""
 
-    def validate(self, token: str, now_ms: int) -> Token: ...
+    def validate(self, token: str, now_ms: int) -> BearerToken: ...
 
 
 def token_validator(values: Mapping[str, str], endpoint: Endpoint, core: Core) -> TokenValidator:

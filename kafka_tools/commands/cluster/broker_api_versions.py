@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options import Command, Connection, connection_options, output_options
+from kafka_tools.commands.options import Command, ConnectionOptions, connection_options, output_options
 
 if TYPE_CHECKING:
     from kafka_tools.output.rows import Row
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command(name="kafka-broker-api-versions", cls=Command)
 @connection_options()
 @output_options("broker-api-versions")
-def command(connection: Connection, output_format: str | None) -> int:
+def command(connection: ConnectionOptions, output_format: str | None) -> int:
     """Show the API versions that each broker supports.
 
     With each version range comes the newest version that this tool and the broker share.

@@ -9,7 +9,7 @@ import click
 from kafka_tools.commands import running
 from kafka_tools.commands.options import (
     Command,
-    Connection,
+    ConnectionOptions,
     connection_options,
     one_of,
     only_with,
@@ -52,7 +52,7 @@ SETTINGS = {"interval": "interval.ms", "match": "match", "metrics": "metrics"}
     }
 )
 @click.pass_context
-def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Show and change which metrics clients push."""
     action = one_of(context, "list", "describe", "alter", "delete")
     only_with(context, action, {"generate_name": ["alter"], **{name: ["alter"] for name in SETTINGS}})

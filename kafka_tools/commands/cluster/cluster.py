@@ -9,8 +9,8 @@ import click
 from kafka_tools.commands import running
 from kafka_tools.commands.options import (
     Command,
-    Connection,
-    Group,
+    CommandGroup,
+    ConnectionOptions,
     connection_options,
     option,
     output_options,
@@ -18,7 +18,7 @@ from kafka_tools.commands.options import (
 from kafka_tools.errors import UsageError
 
 
-@click.group(name="kafka-cluster", cls=Group, no_args_is_help=False)
+@click.group(name="kafka-cluster", cls=CommandGroup, no_args_is_help=False)
 def command() -> None:
     """Show a cluster's id and its endpoints."""
 
@@ -26,7 +26,7 @@ def command() -> None:
 @command.command(name="cluster-id", cls=Command)
 @connection_options(controllers=True, short=True)
 @output_options("cluster-id")
-def cluster_id(connection: Connection, output_format: str | None) -> int:
+def cluster_id(connection: ConnectionOptions, output_format: str | None) -> int:
     """Print the id of the cluster."""
     from kafka_tools.output import kafka_text
     from kafka_tools.output.rows import Rows
@@ -42,7 +42,7 @@ def cluster_id(connection: Connection, output_format: str | None) -> int:
 @option("--include-fenced-brokers", is_flag=True, help="Also brokers that are registered but fenced.")
 @connection_options(controllers=True, short=True)
 @output_options("endpoints")
-def list_endpoints(include_fenced_brokers: bool, connection: Connection, output_format: str | None) -> int:
+def list_endpoints(include_fenced_brokers: bool, connection: ConnectionOptions, output_format: str | None) -> int:
     """List the brokers, or with --bootstrap-controller the controllers."""
     from kafka_tools.output import kafka_text
     from kafka_tools.output.rows import Rows
@@ -62,7 +62,7 @@ def list_endpoints(include_fenced_brokers: bool, connection: Connection, output_
 @option("-i", "--id", "broker_id", type=int, required=True, metavar="ID", help="The broker that is gone for good.")
 @connection_options(controllers=True, short=True)
 @output_options("unregistered-brokers")
-def unregister(broker_id: int, connection: Connection, output_format: str | None) -> int:
+def unregister(broker_id: int, connection: ConnectionOptions, output_format: str | None) -> int:
     """Make a KRaft cluster forget a broker."""
     from kafka_tools.output.rows import Rows
 

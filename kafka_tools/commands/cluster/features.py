@@ -8,14 +8,21 @@ import click
 
 from kafka_tools.commands import running
 from kafka_tools.commands.cluster import feature_levels
-from kafka_tools.commands.options import Command, Connection, Group, connection_options, option, output_options
+from kafka_tools.commands.options import (
+    Command,
+    CommandGroup,
+    ConnectionOptions,
+    connection_options,
+    option,
+    output_options,
+)
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.features import FeatureUpdate
 
 
-@click.group(name="kafka-features", cls=Group)
+@click.group(name="kafka-features", cls=CommandGroup)
 def command() -> None:
     """Show and change the feature levels of a cluster."""
 
@@ -24,7 +31,7 @@ def command() -> None:
 @option("--node-id", type=int, metavar="ID", help="As this node tells them, in place of any.")
 @connection_options(controllers=True)
 @output_options("features")
-def describe(node_id: int | None, connection: Connection, output_format: str | None) -> int:
+def describe(node_id: int | None, connection: ConnectionOptions, output_format: str | None) -> int:
     """Show which levels are supported and which are in force."""
     from kafka_tools.output.rows import Rows
 
@@ -65,7 +72,7 @@ def upgrade(
     metadata: str | None,
     release_version: str | None,
     dry_run: bool,
-    connection: Connection,
+    connection: ConnectionOptions,
     output_format: str | None,
 ) -> int:
     """Raise the levels of features."""
@@ -87,7 +94,7 @@ def downgrade(
     release_version: str | None,
     unsafe: bool,
     dry_run: bool,
-    connection: Connection,
+    connection: ConnectionOptions,
     output_format: str | None,
 ) -> int:
     """Lower the levels of features."""
@@ -102,7 +109,7 @@ def downgrade(
 @connection_options(controllers=True)
 @output_options("changed-features")
 def disable(
-    feature: tuple[str, ...], unsafe: bool, dry_run: bool, connection: Connection, output_format: str | None
+    feature: tuple[str, ...], unsafe: bool, dry_run: bool, connection: ConnectionOptions, output_format: str | None
 ) -> int:
     """Set the levels of features to 0."""
     if len(set(feature)) < len(feature):
@@ -185,7 +192,12 @@ def _levels(
 
 
 def _update(
-    action: str, levels: dict[str, int], kind: int, dry_run: bool, connection: Connection, output_format: str | None
+    action: str,
+    levels: dict[str, int],
+    kind: int,
+    dry_run: bool,
+    connection: ConnectionOptions,
+    output_format: str | None,
 ) -> int:
     from kafka_tools.admin.calls.features import FeatureUpdate
     from kafka_tools.output.rows import ItemError, Rows

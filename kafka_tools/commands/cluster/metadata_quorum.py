@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options import Command, Connection, Group, connection_options, option, output_options
+from kafka_tools.commands.options import (
+    Command,
+    CommandGroup,
+    ConnectionOptions,
+    connection_options,
+    option,
+    output_options,
+)
 from kafka_tools.errors import InputError, KafkaToolsError, UsageError
 
 if TYPE_CHECKING:
@@ -15,7 +22,7 @@ if TYPE_CHECKING:
     from kafka_tools.output.rows import Row
 
 
-@click.group(name="kafka-metadata-quorum", cls=Group)
+@click.group(name="kafka-metadata-quorum", cls=CommandGroup)
 def command() -> None:
     """Show and change the metadata quorum."""
 
@@ -27,7 +34,7 @@ def command() -> None:
 @connection_options(controllers=True)
 @output_options({"status": "quorum-status", "replication": "quorum-replication"})
 def describe(
-    status: bool, replication: bool, human_readable: bool, connection: Connection, output_format: str | None
+    status: bool, replication: bool, human_readable: bool, connection: ConnectionOptions, output_format: str | None
 ) -> int:
     """Describe the metadata quorum."""
     from kafka_tools.clock import SystemClock
@@ -56,7 +63,7 @@ def describe(
 @option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @connection_options(controllers=True)
 @output_options("changed-quorum")
-def add_controller(dry_run: bool, connection: Connection, output_format: str | None) -> int:
+def add_controller(dry_run: bool, connection: ConnectionOptions, output_format: str | None) -> int:
     """Make a controller a voter; --command-config is its server.properties, read on its machine."""
     from kafka_tools.commands.cluster.controller_settings import controller_of
 
@@ -77,7 +84,11 @@ def add_controller(dry_run: bool, connection: Connection, output_format: str | N
 @connection_options(controllers=True)
 @output_options("changed-quorum")
 def remove_controller(
-    controller_id: int, controller_directory_id: str, dry_run: bool, connection: Connection, output_format: str | None
+    controller_id: int,
+    controller_directory_id: str,
+    dry_run: bool,
+    connection: ConnectionOptions,
+    output_format: str | None,
 ) -> int:
     """Make a voter an observer, before it is shut down for good."""
     from kafka_tools.values import parse_uuid

@@ -19,7 +19,7 @@ from kafka_tools.commands.options import (
     ARGUMENTS,
     CONNECTION,
     Command,
-    Connection,
+    ConnectionOptions,
     connection_options,
     option,
     output_options,
@@ -125,7 +125,7 @@ DEPRECATED = (
 @connection_options(controllers=True)
 @output_options({"": "configs", "dry_run": "config-changes", "explain": "effective-quotas"})
 @click.pass_context
-def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Change configs for topics, clients, users, brokers dynamically.
 
     Also for broker loggers, IP addresses, groups and client metrics. Options that name an entity repeat, for several
@@ -207,7 +207,7 @@ def _changes(given: dict[str, Any]) -> list[ConfigChange]:
 
 @contextmanager
 def _place(
-    connection: Connection, chosen: list[Target], changes: list[ConfigChange], given: dict[str, Any]
+    connection: ConnectionOptions, chosen: list[Target], changes: list[ConfigChange], given: dict[str, Any]
 ) -> Iterator[Place]:
     """Where the configs are, for the ``with`` block."""
     from kafka_tools.commands.configs.places import BrokerPlace, ZooKeeperPlace

@@ -25,7 +25,7 @@ from kafka_tools.errors import BrokerError, KafkaToolsError, UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
-    from kafka_tools.commands.options import Connection
+    from kafka_tools.commands.options import ConnectionOptions
     from kafka_tools.zookeeper.configs import ZooKeeperConfigs
     from kafka_tools.zookeeper.nodes import Registration
 
@@ -96,7 +96,7 @@ def kind_of(target: Target) -> Kind:
 
 
 @contextmanager
-def judging(configs: ZooKeeperConfigs, connection: Connection, release: str | None) -> Iterator[Judge]:
+def judging(configs: ZooKeeperConfigs, connection: ConnectionOptions, release: str | None) -> Iterator[Judge]:
     """The judge of a cluster, for the ``with`` block; a line on stderr says who it is.
 
     ``release``: the brokers' release ("2.8"), where it is known and no broker tells it. Raises StoreError, ConfigError.
@@ -128,7 +128,7 @@ def judging(configs: ZooKeeperConfigs, connection: Connection, release: str | No
 
 
 def _connected(
-    stack: ExitStack, connection: Connection, registered: Sequence[Registration]
+    stack: ExitStack, connection: ConnectionOptions, registered: Sequence[Registration]
 ) -> tuple[AdminClient | None, str]:
     """A client of the brokers that are registered, or why there is none."""
     from kafka_tools.admin.client import AdminClient

@@ -14,7 +14,7 @@ from kafka_tools.commands import running
 from kafka_tools.commands.live_names import group_names, topic_names
 from kafka_tools.commands.options import (
     Command,
-    Connection,
+    ConnectionOptions,
     connection_options,
     one_of,
     only_with,
@@ -133,7 +133,7 @@ _ANY = "*"
     }
 )
 @click.pass_context
-def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """List, describe and delete consumer groups, and reset their offsets."""
     action = one_of(context, *ACTIONS)
     only_with(context, action, _ALLOWED)

@@ -22,9 +22,9 @@ from kafka_tools.errors import KafkaToolsError
 if TYPE_CHECKING:
     from kafka_tools.commands.logs.output import Output
     from kafka_tools.commands.logs.report import Report
-    from kafka_tools.dump.files import Notes
-    from kafka_tools.dump.request import Request
-    from kafka_tools.dump.run import Outcome, Reading, Run
+    from kafka_tools.dump.files import FileNotes
+    from kafka_tools.dump.request import DumpRequest
+    from kafka_tools.dump.run import DumpRun, FileOutcome, Reading
 
 PROGRAM = "kafka-dump-log"
 WHAT = "What to read"
@@ -194,9 +194,9 @@ def command(jobs: int, show_position: bool, debug: bool, **options: Any) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from kafka_tools.commands.logs.output import open_output
     from kafka_tools.commands.logs.report import Report
-    from kafka_tools.dump.request import Request
+    from kafka_tools.dump.request import DumpRequest
 
-    request = Request(**options)
+    request = DumpRequest(**options)
     _check(request, jobs)
     run = request.run()
     readings = request.readings()
@@ -219,7 +219,7 @@ def command(jobs: int, show_position: bool, debug: bool, **options: Any) -> int:
     return report.finish()
 
 
-def _check(request: Request, jobs: int) -> None:
+def _check(request: DumpRequest, jobs: int) -> None:
     """Options that exclude each other."""
     if (request.files is None) == (request.partition_dir is None):
         both = request.files is not None
@@ -236,21 +236,23 @@ def _check(request: Request, jobs: int) -> None:
             raise click.UsageError("--jobs does not go with --follow: segments are followed one after the other.")
 
 
-def _outcomes(run: Run, readings: list[Reading], jobs: int, output: Output) -> Iterator[tuple[Outcome, Notes]]:
+def _outcomes(
+    run: DumpRun, readings: list[Reading], jobs: int, output: Output
+) -> Iterator[tuple[FileOutcome, FileNotes]]:
     """Dump the files in their order; what became of each."""
     if jobs > 1 and len(readings) > 1:
         from kafka_tools.commands.logs.jobs import in_processes
 
         yield from in_processes(run, readings, jobs, output)
         return
-    from kafka_tools.dump.files import Notes
+    from kafka_tools.dump.files import FileNotes
 
     for reading in readings:
-        notes = Notes()
+        notes = FileNotes()
         yield run.one(reading, output, notes), notes
 
 
-def _bar(run: Run, readings: list[Reading], report: Report) -> AbstractContextManager[None]:
+def _bar(run: DumpRun, readings: list[Reading], report: Report) -> AbstractContextManager[None]:
     """A progress bar for somebody who waits for long work whose output goes elsewhere."""
     if sys.stdout.isatty() or not sys.stderr.isatty():
         return nullcontext()
@@ -265,7 +267,7 @@ def _bar(run: Run, readings: list[Reading], report: Report) -> AbstractContextMa
     return progress("MiB", poll)
 
 
-def _cross_check(directory: str, run: Run, report: Report, output: Output) -> None:
+def _cross_check(directory: str, run: DumpRun, report: Report, output: Output) -> None:
     """Compare the files of a partition with each other; what the dump itself has found is not said twice."""
     from kafka_tools.storage.check import check_partition
 
@@ -287,7 +289,7 @@ def _print_summaries(report: Report, form: str | None, output: Output) -> None:
         output.write(line(summary))
 
 
-def _follow(run: Run, output: Output, readings: list[Reading], directory: str | None) -> int:
+def _follow(run: DumpRun, output: Output, readings: list[Reading], directory: str | None) -> int:
     """Show logs as they grow, until Ctrl-C; then how far that was."""
     from kafka_tools.clock import SystemClock
     from kafka_tools.commands.logs.interrupts import Interrupts

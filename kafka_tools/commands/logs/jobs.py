@@ -18,8 +18,8 @@ from typing import IO, NoReturn
 
 from kafka_tools.commands import running
 from kafka_tools.commands.logs.output import Output
-from kafka_tools.dump.files import Notes
-from kafka_tools.dump.run import Outcome, Reading, Run
+from kafka_tools.dump.files import FileNotes
+from kafka_tools.dump.run import DumpRun, FileOutcome, Reading
 from kafka_tools.errors import LogError, OutputError, UsageError
 
 COPY_BYTES = 1 << 20
@@ -120,7 +120,7 @@ class _Worker:
         _, status = os.waitpid(self.pid, 0)
         self._status = os.waitstatus_to_exitcode(status)
 
-    def result(self) -> tuple[Outcome, Notes]:
+    def result(self) -> tuple[FileOutcome, FileNotes]:
         """What the child found. Raises LogError if it died, BrokenPipeError if the reader of its output went away."""
         if self._status == running.OUTPUT_CLOSED:
             raise BrokenPipeError
@@ -128,7 +128,7 @@ class _Worker:
             raise OutputError("standard output, or the disk for temporary files, takes no more")
         if self._status or not self._said:
             raise LogError("a worker process ended before its file was read", hint="try again with --jobs 1")
-        found: tuple[Outcome, Notes] = pickle.loads(self._said[8:])  # from our own child, through our own pipe
+        found: tuple[FileOutcome, FileNotes] = pickle.loads(self._said[8:])  # from our own child, through our own pipe
         return found
 
     def stop(self) -> None:
@@ -141,7 +141,9 @@ class _Worker:
             self.spool.close()
 
 
-def in_processes(run: Run, readings: list[Reading], jobs: int, output: Output) -> Iterator[tuple[Outcome, Notes]]:
+def in_processes(
+    run: DumpRun, readings: list[Reading], jobs: int, output: Output
+) -> Iterator[tuple[FileOutcome, FileNotes]]:
     """What became of each file, in order, when its output is out.
 
     Raises LogError if a worker dies, UsageError without fork, OutputError, BrokenPipeError.
@@ -188,7 +190,7 @@ def _copy(spool: IO[bytes], output: Output) -> None:
         output.write_bytes(b"".join(lines))
 
 
-def _start(run: Run, reading: Reading, direct: bool, others: list[_Worker]) -> _Worker:
+def _start(run: DumpRun, reading: Reading, direct: bool, others: list[_Worker]) -> _Worker:
     sys.stdout.flush()
     sys.stderr.flush()
     spool = None if direct else tempfile.TemporaryFile(prefix="kafka-dump-log-")  # noqa: SIM115 - closed by stop()
@@ -205,11 +207,11 @@ def _start(run: Run, reading: Reading, direct: bool, others: list[_Worker]) -> _
     return _Worker(pid, answer, turn, spool)
 
 
-def _work(run: Run, reading: Reading, sink: Output, say: int) -> NoReturn:
+def _work(run: DumpRun, reading: Reading, sink: Output, say: int) -> NoReturn:
     """The child: never returns into the caller's code, and says nothing itself."""
     status = running.FAILED
     try:
-        notes = Notes()
+        notes = FileNotes()
         outcome = run.one(reading, sink, notes)
         found = pickle.dumps((outcome, notes))
         with os.fdopen(say, "wb", closefd=False) as pipe:

@@ -8,8 +8,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
-from kafka_tools.dump.files import Notes
-from kafka_tools.dump.run import Outcome, Run
+from kafka_tools.dump.files import FileNotes
+from kafka_tools.dump.run import DumpRun, FileOutcome
 from kafka_tools.errors import LogError
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ PROGRAM = "kafka-dump-log"
 class Report:
     """Takes the outcomes of files in their order: says what has to be said now, keeps the rest for the end."""
 
-    def __init__(self, output: Output, run: Run, *, positions: bool) -> None:
-        self.notes = Notes()
+    def __init__(self, output: Output, run: DumpRun, *, positions: bool) -> None:
+        self.notes = FileNotes()
         self.failed = False
         self.summaries: list[FileSum] = []
         self._output = output
         self._run = run
         self._positions = positions
-        self._read: list[Outcome] = []
+        self._read: list[FileOutcome] = []
         self._more: Counter[str] = Counter()
         self.done_bytes = 0
         """Bytes of the files that are done, for a progress bar."""
@@ -50,7 +50,7 @@ class Report:
         total.findings.update(self._more)
         return [*self.summaries, total] if len(self.summaries) > 1 or self._more else self.summaries
 
-    def take(self, outcome: Outcome, notes: Notes) -> None:
+    def take(self, outcome: FileOutcome, notes: FileNotes) -> None:
         """The next file is done. Raises LogError where a strict run ends."""
         self.notes.add(notes)
         with contextlib.suppress(OSError):
@@ -87,7 +87,7 @@ class Report:
         return running.FAILED if self.failed else status
 
 
-def position_text(outcome: Outcome) -> str:
+def position_text(outcome: FileOutcome) -> str:
     """How far a log was read, and how to go on there."""
     from kafka_tools.storage.names import parse_file_name
 
@@ -100,7 +100,7 @@ def position_text(outcome: Outcome) -> str:
 _MOST_LINES = 200
 
 
-def report_notes(notes: Notes) -> int:
+def report_notes(notes: FileNotes) -> int:
     """Damage and gaps to stderr; the exit status."""
     from kafka_tools.dump.text import gaps
 

@@ -9,7 +9,14 @@ from __future__ import annotations
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options import Command, Connection, connection_options, option, output_options, read_text
+from kafka_tools.commands.options import (
+    Command,
+    ConnectionOptions,
+    connection_options,
+    option,
+    output_options,
+    read_text,
+)
 
 
 @click.command(name="kafka-delete-records", cls=Command)
@@ -22,7 +29,7 @@ from kafka_tools.commands.options import Command, Connection, connection_options
 )
 @connection_options()
 @output_options("deleted-records")
-def command(offset_json_file: str, connection: Connection, output_format: str | None) -> int:
+def command(offset_json_file: str, connection: ConnectionOptions, output_format: str | None) -> int:
     """Delete the records of partitions below an offset."""
     from kafka_tools.commands.documents import read_delete_records
     from kafka_tools.output import kafka_text

@@ -34,7 +34,7 @@ OPERATIONS = {
 """Resource type -> the operations it has, besides ALL."""
 
 
-class Resource(NamedTuple):
+class ResourcePattern(NamedTuple):
     """A resource pattern, or a filter of patterns (``pattern_type`` ANY or MATCH). Names in Kafka's spelling."""
 
     resource_type: str
@@ -45,7 +45,7 @@ class Resource(NamedTuple):
         return f"ResourcePattern(resourceType={self.resource_type}, name={self.name}, patternType={self.pattern_type})"
 
 
-class Entry(NamedTuple):
+class AccessControlEntry(NamedTuple):
     """Who may or may not do what."""
 
     principal: str
@@ -60,7 +60,7 @@ class Entry(NamedTuple):
         )
 
 
-Plan = dict[Resource, list[Entry]]
+Plan = dict[ResourcePattern, list[AccessControlEntry]]
 
 
 def check(given: Mapping[str, Any], action: str) -> None:
@@ -99,14 +99,14 @@ def _exclude(given: Mapping[str, Any], option: str, others: Sequence[str]) -> No
             raise UsageError(f"{option} can't be used with --{other.replace('_', '-')}")
 
 
-def resources(given: Mapping[str, Any]) -> list[Resource]:
+def resources(given: Mapping[str, Any]) -> list[ResourcePattern]:
     """The patterns that the options name, in their order."""
     pattern_type = given["resource_pattern_type"].upper()
     found = []
     for option, resource_type in RESOURCE_OPTIONS.items():
-        found += [Resource(resource_type, name.strip(), pattern_type) for name in given[option]]
+        found += [ResourcePattern(resource_type, name.strip(), pattern_type) for name in given[option]]
     if pattern_type == "LITERAL" and (given["cluster"] or given["idempotent"]):
-        found.append(Resource("CLUSTER", CLUSTER_NAME, "LITERAL"))
+        found.append(ResourcePattern("CLUSTER", CLUSTER_NAME, "LITERAL"))
     return list(dict.fromkeys(found))
 
 
@@ -156,9 +156,9 @@ def _operation(text: str) -> str:
     return found
 
 
-def _entries(given: Mapping[str, Any], operations: Sequence[str]) -> list[Entry]:
+def _entries(given: Mapping[str, Any], operations: Sequence[str]) -> list[AccessControlEntry]:
     return [
-        Entry(principal.strip(), host.strip(), operation, permission.upper())
+        AccessControlEntry(principal.strip(), host.strip(), operation, permission.upper())
         for permission in ("allow", "deny")
         for principal in given[f"{permission}_principal"]
         for operation in operations
@@ -166,7 +166,7 @@ def _entries(given: Mapping[str, Any], operations: Sequence[str]) -> list[Entry]
     ]
 
 
-def _check_operations(resource: Resource, entries: Sequence[Entry]) -> None:
+def _check_operations(resource: ResourcePattern, entries: Sequence[AccessControlEntry]) -> None:
     valid = (*OPERATIONS[resource.resource_type], "ALL")
     for entry in entries:
         if entry.operation not in valid:

@@ -11,13 +11,13 @@ import click
 
 from kafka_tools.commands import running
 from kafka_tools.commands.live_names import group_names, topic_names
-from kafka_tools.commands.options import Command, Connection, connection_options, one_of, option, output_options
+from kafka_tools.commands.options import Command, ConnectionOptions, connection_options, one_of, option, output_options
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import PatternType
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
-    from kafka_tools.commands.security.acl_plan import Plan, Resource
+    from kafka_tools.commands.security.acl_plan import Plan, ResourcePattern
     from kafka_tools.output.rows import ItemError
 
 RESOURCES = "Resources"
@@ -59,7 +59,7 @@ WHO = "Who and what"
 @connection_options(controllers=True)
 @output_options({"list": "acls", "add": "changed-acls", "remove": "changed-acls"})
 @click.pass_context
-def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Add, remove and list access control entries."""
     from kafka_tools.commands.security import acl_plan
 
@@ -81,7 +81,7 @@ def command(context: click.Context, /, connection: Connection, output_format: st
 
 def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
     from kafka_tools.admin.calls.acls import AclBinding
-    from kafka_tools.commands.security.acl_plan import Entry
+    from kafka_tools.commands.security.acl_plan import AccessControlEntry
     from kafka_tools.output import kafka_acl_text
     from kafka_tools.output.rows import ItemError
 
@@ -92,12 +92,14 @@ def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
     for resource, each in bindings.items() if output_format is None else ():
         added = [binding for binding in each if outcomes[binding].error is None]
         if added:
-            running.emit(kafka_acl_text.adding(str(resource), [str(Entry(*binding[3:])) for binding in added]))
+            running.emit(
+                kafka_acl_text.adding(str(resource), [str(AccessControlEntry(*binding[3:])) for binding in added])
+            )
     errors = [ItemError.of(_shown(key), error) for key, error in outcomes.failures().items()]
     return _finish(list(outcomes.succeeded()), "added", errors, output_format)
 
 
-def _remove(admin: AdminClient, planned: Plan, refused: list[Resource], output_format: str | None) -> int:
+def _remove(admin: AdminClient, planned: Plan, refused: list[ResourcePattern], output_format: str | None) -> int:
     from kafka_tools.admin.calls.acls import AclFilter
     from kafka_tools.output.rows import ItemError
 
@@ -129,7 +131,9 @@ def _finish(done: list[Any], result: str, errors: list[ItemError], output_format
     return running.finish(Rows("changed-acls", rows, errors), output_format, failed)
 
 
-def _list(admin: AdminClient, resources: list[Resource], principals: tuple[str, ...], output_format: str | None) -> int:
+def _list(
+    admin: AdminClient, resources: list[ResourcePattern], principals: tuple[str, ...], output_format: str | None
+) -> int:
     from kafka_tools.admin.calls.acls import AclFilter
     from kafka_tools.output import kafka_acl_text
     from kafka_tools.output.rows import Rows
@@ -148,7 +152,7 @@ def _list(admin: AdminClient, resources: list[Resource], principals: tuple[str, 
     return 0
 
 
-def _confirmed(resource: Resource, entries: list[Any]) -> bool:
+def _confirmed(resource: ResourcePattern, entries: list[Any]) -> bool:
     """Ask on stderr, answered on standard input, so that a script may pipe its answer. No answer is a no."""
     if entries:
         listed = [f" \t{entry}" for entry in entries]
@@ -163,11 +167,11 @@ def _confirmed(resource: Resource, entries: list[Any]) -> bool:
         raise InputError(f"no answer on standard input: {error.strerror or error}") from error
 
 
-def _words(resource: Resource) -> tuple[str, str, str]:
+def _words(resource: ResourcePattern) -> tuple[str, str, str]:
     return resource.resource_type, resource.name, resource.pattern_type
 
 
 def _shown(binding: Any) -> str:
-    from kafka_tools.commands.security.acl_plan import Entry, Resource
+    from kafka_tools.commands.security.acl_plan import AccessControlEntry, ResourcePattern
 
-    return f"{Entry(*binding[3:])} of {Resource(*binding[:3])}"
+    return f"{AccessControlEntry(*binding[3:])} of {ResourcePattern(*binding[:3])}"

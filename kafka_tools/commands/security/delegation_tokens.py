@@ -13,7 +13,7 @@ import click
 from kafka_tools.commands import running
 from kafka_tools.commands.options import (
     Command,
-    Connection,
+    ConnectionOptions,
     connection_options,
     one_of,
     only_with,
@@ -51,7 +51,7 @@ HIDDEN = "***"
     }
 )
 @click.pass_context
-def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Create, renew, expire and describe delegation tokens."""
     from kafka_tools.admin.calls.tokens import parse_hmac, parse_principal
 
@@ -83,7 +83,11 @@ def command(context: click.Context, /, connection: Connection, output_format: st
 
 
 def _create(
-    connection: Connection, owners: list[Principal], renewers: list[Principal], lifetime_ms: int, form: str | None
+    connection: ConnectionOptions,
+    owners: list[Principal],
+    renewers: list[Principal],
+    lifetime_ms: int,
+    form: str | None,
 ) -> int:
     from kafka_tools.output import kafka_token_text
     from kafka_tools.output.rows import Rows
@@ -100,7 +104,7 @@ def _create(
     return running.finish(Rows("delegation-tokens", [row]), form)
 
 
-def _describe(connection: Connection, owners: list[Principal], form: str | None) -> int:
+def _describe(connection: ConnectionOptions, owners: list[Principal], form: str | None) -> int:
     from kafka_tools.output import kafka_token_text
     from kafka_tools.output.rows import Rows
 
@@ -115,7 +119,7 @@ def _describe(connection: Connection, owners: list[Principal], form: str | None)
     return running.finish(Rows("delegation-tokens", rows), form)
 
 
-def _prolong(connection: Connection, action: str, hmac: bytes, period_ms: int, form: str | None) -> int:
+def _prolong(connection: ConnectionOptions, action: str, hmac: bytes, period_ms: int, form: str | None) -> int:
     from kafka_tools.output import kafka_token_text
     from kafka_tools.output.rows import Rows
 

@@ -17,7 +17,7 @@ import click
 from kafka_tools.commands import running
 from kafka_tools.commands.options import (
     Command,
-    Connection,
+    ConnectionOptions,
     connection_options,
     one_of,
     only_with,
@@ -67,7 +67,7 @@ _WITHOUT_PASSWORD = re.compile(r"(?:iterations=-?[0-9]+,?)?")
     }
 )
 @click.pass_context
-def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Add, show and delete the SCRAM credentials of users."""
     from kafka_tools.commands.configs.entities import Entity
 
@@ -103,7 +103,7 @@ def _changes(action: str, given: dict[str, Any]) -> list[ConfigChange]:
 
 
 @contextmanager
-def _place(connection: Connection, given: dict[str, Any]) -> Iterator[Place]:
+def _place(connection: ConnectionOptions, given: dict[str, Any]) -> Iterator[Place]:
     """Where the credentials are, for the ``with`` block."""
     from kafka_tools.commands.configs.places import BrokerPlace, ZooKeeperPlace
 

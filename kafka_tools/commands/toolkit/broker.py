@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from kafka_tools.commands.options import Group, addresses, key_value, option, read_text
+from kafka_tools.commands.options import CommandGroup, addresses, key_value, option, read_text
 from kafka_tools.errors import InputError, UsageError
 
 
@@ -17,7 +17,7 @@ def listen_address(text: str) -> str:
     return text
 
 
-@click.group("broker", cls=Group)
+@click.group("broker", cls=CommandGroup)
 def command() -> None:
     """Run the bundled broker: real segment logs on disk, groups, configs, quotas."""
 

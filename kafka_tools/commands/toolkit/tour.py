@@ -18,7 +18,7 @@ from kafka_tools.commands.options import Command, option
 if TYPE_CHECKING:
     import subprocess
 
-    from kafka_tools.commands.toolkit.tour_steps import Answer, Place, Step
+    from kafka_tools.commands.toolkit.tour_steps import CommandResult, Step, TourPlace
 
 SHOWN_FIRST, SHOWN_LAST = 8, 6
 """Lines of a long output that are shown."""
@@ -104,10 +104,10 @@ def _take(step: Step, number: int) -> None:
         raise StepFailed(f"{place}: {error}") from error
 
 
-def _run_step(step: Step) -> Answer:
+def _run_step(step: Step) -> CommandResult:
     import subprocess
 
-    from kafka_tools.commands.toolkit.tour_steps import Answer, StepFailed
+    from kafka_tools.commands.toolkit.tour_steps import CommandResult, StepFailed
 
     standard_input = open(step.input_file, "rb") if step.input_file else None  # noqa: SIM115 - closed below
     try:
@@ -124,10 +124,12 @@ def _run_step(step: Step) -> Answer:
     finally:
         if standard_input:
             standard_input.close()
-    return Answer(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+    return CommandResult(
+        done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    )
 
 
-def _show(answer: Answer) -> None:
+def _show(answer: CommandResult) -> None:
     lines = answer.output.splitlines()
     hidden = len(lines) - SHOWN_FIRST - SHOWN_LAST
     if hidden > 1:
@@ -139,7 +141,7 @@ def _show(answer: Answer) -> None:
 
 
 @contextmanager
-def _running_broker(folder: Path) -> Iterator[Place]:
+def _running_broker(folder: Path) -> Iterator[TourPlace]:
     """The bundled broker for the ``with`` block; stopped as an operator does it, or killed if the block fails."""
     broker, place = _start_broker(folder)
     try:
@@ -173,12 +175,12 @@ def _ended_in_order() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _start_broker(folder: Path) -> tuple[subprocess.Popen[bytes], Place]:
+def _start_broker(folder: Path) -> tuple[subprocess.Popen[bytes], TourPlace]:
     """The bundled broker as a process, once it has said that it is ready."""
     import json
     import subprocess
 
-    from kafka_tools.commands.toolkit.tour_steps import Place, StepFailed
+    from kafka_tools.commands.toolkit.tour_steps import StepFailed, TourPlace
 
     data_dir = folder / "data"
     arguments = ["kafka-tools", "broker", "run", "--data-dir", str(data_dir), "--listen", "127.0.0.1:0"]
@@ -202,7 +204,7 @@ def _start_broker(folder: Path) -> tuple[subprocess.Popen[bytes], Place]:
         raise
     try:
         ready = json.loads(line)
-        place = Place(folder, data_dir, ready["bootstrap_servers"], ready["cluster_id"])
+        place = TourPlace(folder, data_dir, ready["bootstrap_servers"], ready["cluster_id"])
     except (ValueError, KeyError, TypeError) as error:
         broker.kill()
         broker.wait()

@@ -27,7 +27,7 @@ class StepFailed(KafkaToolsError):
     """A command of the tour did not do what it should; the message says what is missing."""
 
 
-class Answer(NamedTuple):
+class CommandResult(NamedTuple):
     """What a command did: its exit status, and the text on stdout and on stderr."""
 
     status: int
@@ -40,11 +40,11 @@ class Step(NamedTuple):
 
     title: str
     command: list[str]
-    check: Callable[[Answer], None]
+    check: Callable[[CommandResult], None]
     input_file: Path | None = None
 
 
-class Place(NamedTuple):
+class TourPlace(NamedTuple):
     """Where the tour happens: its folder, the broker's data directory, address and cluster id."""
 
     folder: Path
@@ -53,7 +53,7 @@ class Place(NamedTuple):
     cluster_id: str
 
 
-def steps(place: Place, *, with_audit: bool) -> list[Step]:
+def steps(place: TourPlace, *, with_audit: bool) -> list[Step]:
     """All steps. Writes the files that the commands read (records, password, offsets) into the folder."""
     records = _write_files(place.folder)
     listed = [*_topics(place), *_configs(place), *_records(place, records), *_groups(place), *_log(place)]
@@ -63,7 +63,7 @@ def steps(place: Place, *, with_audit: bool) -> list[Step]:
     return listed
 
 
-def _topics(place: Place) -> list[Step]:
+def _topics(place: TourPlace) -> list[Step]:
     topics = ["kafka-topics", "--bootstrap-server", place.bootstrap_server]
     return [
         Step(
@@ -90,7 +90,7 @@ def _topics(place: Place) -> list[Step]:
     ]
 
 
-def _configs(place: Place) -> list[Step]:
+def _configs(place: TourPlace) -> list[Step]:
     configs = ["kafka-configs", "--bootstrap-server", place.bootstrap_server]
     topic = ["--entity-type", "topics", "--entity-name", "orders"]
     user = ["--entity-type", "users", "--entity-name", _USER]
@@ -127,7 +127,7 @@ def _configs(place: Place) -> list[Step]:
     ]
 
 
-def _records(place: Place, records: list[str]) -> list[Step]:
+def _records(place: TourPlace, records: list[str]) -> list[Step]:
     bootstrap = ["--bootstrap-server", place.bootstrap_server, "--topic", "orders"]
     keyed = ["--reader-property", "parse.key=true", "--reader-property", "key.separator=:"]
     shown = ["--formatter-property", "print.key=true", "--formatter-property", "key.separator=:"]
@@ -147,7 +147,7 @@ def _records(place: Place, records: list[str]) -> list[Step]:
     ]
 
 
-def _groups(place: Place) -> list[Step]:
+def _groups(place: TourPlace) -> list[Step]:
     groups = ["kafka-consumer-groups", "--bootstrap-server", place.bootstrap_server]
     describe = [*groups, "--describe", "--group", "billing"]
     reset = [*groups, "--reset-offsets", "--group", "billing", "--topic", "orders", "--to-earliest", "--execute"]
@@ -159,7 +159,7 @@ def _groups(place: Place) -> list[Step]:
     ]
 
 
-def _log(place: Place) -> list[Step]:
+def _log(place: TourPlace) -> list[Step]:
     return [
         Step(
             "Delete records below an offset, from a JSON file",
@@ -199,20 +199,20 @@ def _segments(data_dir: Path) -> str:
 # Checks
 
 
-def has(*texts: str) -> Callable[[Answer], None]:
+def has(*texts: str) -> Callable[[CommandResult], None]:
     """Each of ``texts`` is somewhere in the output."""
 
-    def check(answer: Answer) -> None:
+    def check(answer: CommandResult) -> None:
         for text in texts:
             require(text in answer.output, f"the output should have '{text}'")
 
     return check
 
 
-def lists(*lines: str) -> Callable[[Answer], None]:
+def lists(*lines: str) -> Callable[[CommandResult], None]:
     """The output is these lines, in any order."""
 
-    def check(answer: Answer) -> None:
+    def check(answer: CommandResult) -> None:
         found = sorted(answer.output.splitlines())
         missing = _difference(lines, found)
         surplus = _difference(found, lines)
@@ -222,10 +222,10 @@ def lists(*lines: str) -> Callable[[Answer], None]:
     return check
 
 
-def all_of(*checks: Callable[[Answer], None]) -> Callable[[Answer], None]:
+def all_of(*checks: Callable[[CommandResult], None]) -> Callable[[CommandResult], None]:
     """All of ``checks``."""
 
-    def check(answer: Answer) -> None:
+    def check(answer: CommandResult) -> None:
         for each in checks:
             each(answer)
 
@@ -238,15 +238,15 @@ def require(condition: bool, otherwise: str) -> None:
         raise StepFailed(otherwise)
 
 
-def _hides_the_password(answer: Answer) -> None:
+def _hides_the_password(answer: CommandResult) -> None:
     said = answer.output + answer.errors
     require(_PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY not in said, "the password should not be in the output")
 
 
-def _lag(total: int) -> Callable[[Answer], None]:
+def _lag(total: int) -> Callable[[CommandResult], None]:
     """The group's lag over all partitions of the topic is ``total``."""
 
-    def check(answer: Answer) -> None:
+    def check(answer: CommandResult) -> None:
         rows = _table(answer.output, "GROUP")
         lags = [row["LAG"] for row in rows if row.get("TOPIC") == "orders"]
         require(len(lags) == PARTITIONS, f"{PARTITIONS} partitions of orders should be listed, not {len(lags)}")
@@ -256,20 +256,20 @@ def _lag(total: int) -> Callable[[Answer], None]:
     return check
 
 
-def _was_reset(answer: Answer) -> None:
+def _was_reset(answer: CommandResult) -> None:
     rows = _table(answer.output, "GROUP")
     offsets = [row.get("NEW-OFFSET") for row in rows if row.get("TOPIC") == "orders"]
     require(offsets == ["0"] * PARTITIONS, f"the new offset should be 0 in {PARTITIONS} partitions: {offsets}")
 
 
-def _dumped(answer: Answer) -> None:
+def _dumped(answer: CommandResult) -> None:
     payloads = re.findall(r"^\| offset: .* payload: order \d+, ", answer.output, re.MULTILINE)
     require(len(payloads) == RECORDS, f"{RECORDS} records should be in the segments, not {len(payloads)}")
     require("isvalid: false" not in answer.output, "every batch should be valid")
     require("compresscodec: zstd" in answer.output, "the batches should be compressed with zstd")
 
 
-def _audited(answer: Answer) -> None:
+def _audited(answer: CommandResult) -> None:
     # The sums of the topics stand above the partitions.
     rows = [row for row in _table(answer.output, "TOPIC") if "PARTITION" in row]
     orders = [row for row in rows if row["TOPIC"] == "orders"]

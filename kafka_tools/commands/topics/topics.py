@@ -15,7 +15,7 @@ from kafka_tools.commands.configs.names import topic_setting
 from kafka_tools.commands.live_names import topic_names
 from kafka_tools.commands.options import (
     Command,
-    Connection,
+    ConnectionOptions,
     connection_options,
     key_value,
     one_of,
@@ -115,7 +115,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
     }
 )
 @click.pass_context
-def command(context: click.Context, /, connection: Connection, output_format: str | None, **given: Any) -> int:
+def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Create, list, describe, alter and delete topics."""
     action = one_of(context, *ACTIONS)
     if action == "alter" and given["config"]:

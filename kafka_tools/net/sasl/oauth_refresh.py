@@ -13,7 +13,7 @@ _PREFIX = "sasl.login.refresh."
 _MOST_S = 1e11
 
 
-class Window(NamedTuple):
+class RefreshWindow(NamedTuple):
     """``sasl.login.refresh.*``: parts of a token's life, and seconds."""
 
     factor: float = 0.8
@@ -22,7 +22,7 @@ class Window(NamedTuple):
     buffer_s: int = 300
 
     @classmethod
-    def of(cls, config: ClientConfig) -> Window:
+    def of(cls, config: ClientConfig) -> RefreshWindow:
         return cls(
             config.fraction(f"{_PREFIX}window.factor"),
             config.fraction(f"{_PREFIX}window.jitter"),
@@ -39,7 +39,7 @@ def seconds(value: object) -> float:
     return number
 
 
-def refresh_at_ms(start_ms: int, expires_ms: int, now_ms: int, window: Window, luck: float) -> int:
+def refresh_at_ms(start_ms: int, expires_ms: int, now_ms: int, window: RefreshWindow, luck: float) -> int:
     """The moment from which a token is renewed; ``luck``, 0 to 1, spreads those of many clients.
 
     ``factor`` of the life is used, and up to ``jitter`` more; then the time stays ``buffer`` away from the end and

@@ -17,7 +17,7 @@ from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.given_files import read_given
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.sasl.oauth_refresh import Window, refresh_at_ms, seconds
+from kafka_tools.net.sasl.oauth_refresh import RefreshWindow, refresh_at_ms, seconds
 
 URL_KEY = "sasl.oauthbearer.token.endpoint.url"
 COMMAND_KEY = "sasl.oauthbearer.token.command"
@@ -104,7 +104,7 @@ class Tokens:
                 return None
             start_ms, expires_ms = None, now_ms + int(lifetime_s * 1000)
         begins_ms = now_ms if start_ms is None else start_ms
-        refresh_ms = refresh_at_ms(begins_ms, expires_ms, now_ms, Window.of(self._config), random.random())
+        refresh_ms = refresh_at_ms(begins_ms, expires_ms, now_ms, RefreshWindow.of(self._config), random.random())
         return _Kept(token, expires_ms, refresh_ms)
 
     def _from_provider(self, url: SplitResult) -> tuple[str, float | None]:

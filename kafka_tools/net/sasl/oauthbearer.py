@@ -25,7 +25,7 @@ _EXTENSION = re.compile("[A-Za-z]+=[\x21-\x7e \t\r\n]+")
 _AUTH = re.compile(r"(\w+) +([-_~+/.a-zA-Z0-9]+=*)", re.ASCII)
 
 
-class Token(NamedTuple):
+class BearerToken(NamedTuple):
     """A token that was found right: whose it is, what it allows, and when it ends (epoch, ms)."""
 
     principal: str
@@ -88,10 +88,10 @@ class OAuthBearerServer:
 
     mechanism = MECHANISM
 
-    def __init__(self, validate: Callable[[str], Token]) -> None:
+    def __init__(self, validate: Callable[[str], BearerToken]) -> None:
         self._validate = validate
         self._error: str | None = None
-        self.token: Token | None = None
+        self.token: BearerToken | None = None
 
     @property
     def done(self) -> bool:

@@ -126,7 +126,7 @@ class ScramClient:
             )
 
 
-class Login(NamedTuple):
+class ScramLogin(NamedTuple):
     """What a server's lookup is asked for. ``token_auth``: ``username`` is the id of a delegation token."""
 
     username: str
@@ -139,7 +139,7 @@ class ScramServer:
     def __init__(
         self,
         mechanism: str,
-        lookup: Callable[[Login], ScramCredential | None],
+        lookup: Callable[[ScramLogin], ScramCredential | None],
         *,
         nonce: str | None = None,
     ) -> None:
@@ -188,7 +188,7 @@ class ScramServer:
             raise AuthenticationFailed(
                 "Authentication failed: Client requested an authorization id that is different from username"
             )
-        credential = self._find(Login(username, self.token_auth))
+        credential = self._find(ScramLogin(username, self.token_auth))
         if credential is None:
             raise AuthenticationFailed("Authentication failed: Invalid user credentials")
         if credential.iterations < self._kind.min_iterations:
@@ -202,7 +202,7 @@ class ScramServer:
         self._server_first = f"r={self._nonce},s={salt},i={credential.iterations}"
         return self._server_first.encode("utf-8")
 
-    def _find(self, login: Login) -> ScramCredential | None:
+    def _find(self, login: ScramLogin) -> ScramCredential | None:
         try:
             return self._lookup(login)
         except AuthenticationFailed:

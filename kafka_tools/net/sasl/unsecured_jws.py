@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka_tools.errors import ConfigError
-from kafka_tools.net.sasl.oauthbearer import Token, TokenRefused
+from kafka_tools.net.sasl.oauthbearer import BearerToken, TokenRefused
 
 _SCOPE_ITEM = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _LIST_OPTION, _NUMBER_OPTION, _TEXT_OPTION = (f"unsecuredLogin{kind}Claim_" for kind in ("List", "Number", "String"))
@@ -76,7 +76,7 @@ class UnsecuredValidator:
                 f"sasl.jaas.config: Allowable clock skew millis must not be negative: {self._skew_ms:.0f}"
             )
 
-    def validate(self, token: str, now_ms: int) -> Token:
+    def validate(self, token: str, now_ms: int) -> BearerToken:
         """What the token says; TokenRefused when it is no unsecured token, is out of its time, or allows too little."""
         claims = read_token(token)
         principal = _claim(claims, self._principal_claim, str)
@@ -103,7 +103,7 @@ class UnsecuredValidator:
         for item in self._required:
             if item not in scope:
                 raise TokenRefused(f"the required scope {item} is missing", f"[{', '.join(self._required)}]")
-        return Token(principal, scope, round(1000 * expires), None if issued is None else round(1000 * issued))
+        return BearerToken(principal, scope, round(1000 * expires), None if issued is None else round(1000 * issued))
 
 
 def read_token(token: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
 from kafka_tools.spark.findings.kinds import INFO, KINDS
 from kafka_tools.spark.plan import partitions, segments_of
-from kafka_tools.spark.scan import Run, scan_range
+from kafka_tools.spark.scan import HeaderRun, scan_range
 from kafka_tools.spark.summary import LOST, AuditFinding
 from kafka_tools.values import TopicPartition
 
@@ -79,14 +79,14 @@ def _batches(suspect: Suspect, log_dir: str) -> tuple[dict[tuple[int, int, int],
             if past or segment.base_offset >= suspect.end:
                 continue
             for part in scan_range(segment, check_crc=False, count_legacy=False):
-                if isinstance(part, Run):
+                if isinstance(part, HeaderRun):
                     _note(part, segment.file, suspect, found)
                 elif any(row["damage"] in LOST for row in part if row.get("damage")):
                     complete_from = suspect.end if following is None else following.base_offset
     return found, complete_from
 
 
-def _note(run: Run, file: str, suspect: Suspect, found: dict[tuple[int, int, int], tuple[str, int]]) -> None:
+def _note(run: HeaderRun, file: str, suspect: Suspect, found: dict[tuple[int, int, int], tuple[str, int]]) -> None:
     fields = run.headers.fields
     firsts = fields["base_offset"].astype(np.int64)
     for at in np.flatnonzero((firsts >= suspect.start) & (firsts < suspect.end)).tolist():

@@ -12,7 +12,7 @@ from kafka_tools.spark.measures.batches import BatchMeasures, Piece
 from kafka_tools.spark.measures.configs import Configs
 from kafka_tools.spark.measures.groups import InternalMeasures
 from kafka_tools.spark.measures.partition import PartitionMeasures
-from kafka_tools.spark.measures.producers import Anomaly, Producer, fold
+from kafka_tools.spark.measures.producers import Anomaly, ProducerSpan, fold
 from kafka_tools.spark.measures.records import RecordMeasures
 from kafka_tools.spark.measures.sketches import HotKey
 from kafka_tools.spark.summary import Summary, compare_edges
@@ -40,8 +40,8 @@ class Producers(NamedTuple):
 
     different: int
     unfollowed: int
-    top: list[Producer]
-    open: list[Producer]
+    top: list[ProducerSpan]
+    open: list[ProducerSpan]
     open_count: int
     anomalies: list[Anomaly]
     anomaly_count: int

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kafka_tools.spark.plan import Range
-    from kafka_tools.spark.scan import Row, Run
+    from kafka_tools.spark.scan import HeaderRun, Row
 
 
 class Piece(NamedTuple):
@@ -97,7 +97,7 @@ class BatchMeasures:
         self.digests.add(other.digests)
         self.seen_ms = max(self.seen_ms, other.seen_ms)
 
-    def add_run(self, run: Run, file: str, now_ms: int, digests: bool) -> tuple[int | None, int, int | None]:
+    def add_run(self, run: HeaderRun, file: str, now_ms: int, digests: bool) -> tuple[int | None, int, int | None]:
         """Count a run of sound batches; (newest timestamp or None, missing offsets, the first of them)."""
         fields, positions = run.headers.fields, run.headers.positions
         sizes = fields["length"].astype(np.int64) + PREFIX_BYTES

@@ -25,7 +25,7 @@ KEPT = 2000
 _TRANSACTION_VERSIONS = dict.fromkeys((0, 1), transaction_log.TransactionLogValue)
 
 
-class Group(NamedTuple):
+class GroupCommits(NamedTuple):
     """A consumer group: offset commits (with tombstones), bytes of keys and values, first and last time in ms."""
 
     commits: int
@@ -34,9 +34,9 @@ class Group(NamedTuple):
     first_ms: int
     last_ms: int
 
-    def plus(self, other: Group) -> Group:
+    def plus(self, other: GroupCommits) -> GroupCommits:
         """Both."""
-        return Group(
+        return GroupCommits(
             self.commits + other.commits,
             self.tombstones + other.tombstones,
             self.size_bytes + other.size_bytes,
@@ -49,7 +49,7 @@ class InternalMeasures:
     """Groups of the offsets topic, and the transactional ids by producer id of the transactions topic."""
 
     def __init__(self) -> None:
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, GroupCommits] = {}
         self.dropped_groups = 0
         self.transactional_ids: dict[int, str] = {}
         self.unknown = 0
@@ -92,7 +92,7 @@ class InternalMeasures:
         times = columns.timestamp[rows]
         total = int(np.maximum(sizes, 0).sum()) + len(rows) * len(key)
         tombstones = int(np.count_nonzero(sizes < 0))
-        self._see_group(found.group, Group(len(rows), tombstones, total, int(times.min()), int(times.max())))
+        self._see_group(found.group, GroupCommits(len(rows), tombstones, total, int(times.min()), int(times.max())))
 
     def _see_transactions(self, key: bytes, columns: RecordColumns, rows: NDArray[np.int64]) -> None:
         _, name = decode_versioned(transaction_log.KEYS, key)
@@ -104,7 +104,7 @@ class InternalMeasures:
                 assert isinstance(state, transaction_log.TransactionLogValue)
                 self.transactional_ids[state.producer_id] = name.transactional_id
 
-    def _see_group(self, name: str, group: Group) -> None:
+    def _see_group(self, name: str, group: GroupCommits) -> None:
         before = self.groups.get(name)
         self.groups[name] = before.plus(group) if before else group
 

@@ -12,8 +12,8 @@ from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.measures.batches import BatchMeasures
 from kafka_tools.spark.measures.groups import InternalMeasures
 from kafka_tools.spark.measures.producers import ProducerPiece, RangeProducers
-from kafka_tools.spark.measures.records import Group, RecordMeasures, windows
-from kafka_tools.spark.scan import Run, reason, scan_range
+from kafka_tools.spark.measures.records import AlikeBatches, RecordMeasures, windows
+from kafka_tools.spark.scan import HeaderRun, reason, scan_range
 from kafka_tools.spark.summary import Seen, Summary, check_range, indexes_before
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def measure(range_: Range, depth: Depth) -> PartitionMeasures:
     gaps, gap_offset = 0, None
     places: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for part in scan_range(range_, check_crc=True, count_legacy=True):
-        if isinstance(part, Run):
+        if isinstance(part, HeaderRun):
             found.summary.add_run(part, range_.file)
             seen.add_run(part)
             run = sound_part(part)
@@ -99,7 +99,7 @@ def measure(range_: Range, depth: Depth) -> PartitionMeasures:
     return found
 
 
-def sound_part(run: Run) -> Run:
+def sound_part(run: HeaderRun) -> HeaderRun:
     """The run without the batches in which something is wrong."""
     sound = run.codes == SOUND
     if sound.all():
@@ -110,7 +110,7 @@ def sound_part(run: Run) -> Run:
         fields=headers.fields[sound],
         crc_ok=None if headers.crc_ok is None else headers.crc_ok[sound],
     )
-    return Run(kept, run.codes[sound])
+    return HeaderRun(kept, run.codes[sound])
 
 
 def _read_records(
@@ -124,7 +124,7 @@ def _read_records(
             if range_.identity is not None and file.identity != range_.identity:
                 return  # compaction put another segment in its place since its headers were read
             for group in windows(file, positions, sizes):
-                if isinstance(group, Group):
+                if isinstance(group, AlikeBatches):
                     counted = found.records.add_group(group, range_.file)
                 else:
                     counted = found.records.add_views(group, range_.file)

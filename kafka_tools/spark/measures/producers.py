@@ -68,7 +68,7 @@ class Opening(NamedTuple):
     time_ms: int
 
 
-class Producer(NamedTuple):
+class ProducerSpan(NamedTuple):
     """One producer in one or several consecutive ranges.
 
     ``first`` and ``last`` are its first and last batch with sequence numbers, None without any. ``marked``: whether a
@@ -88,10 +88,10 @@ class Producer(NamedTuple):
     opening: Opening | None
     last_offset: int
 
-    def then(self, after: Producer) -> Producer:
+    def then(self, after: ProducerSpan) -> ProducerSpan:
         """This one and what it wrote in the ranges after."""
         opening = after.opening if after.marked else self.opening or after.opening
-        return Producer(
+        return ProducerSpan(
             self.producer_id,
             self.batches + after.batches,
             self.records + after.records,
@@ -112,7 +112,7 @@ class ProducerPiece(NamedTuple):
 
     base_offset: int
     start: int
-    producers: dict[int, Producer]
+    producers: dict[int, ProducerSpan]
     anomalies: list[Anomaly]
     anomaly_count: int
     unfollowed: int
@@ -125,7 +125,7 @@ class RangeProducers:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.producers: dict[int, Producer] = {}
+        self.producers: dict[int, ProducerSpan] = {}
         self.anomalies: list[Anomaly] = []
         self.anomaly_count = 0
         self.unfollowed = 0
@@ -202,7 +202,7 @@ class _Rows:
         self.transactional = (attributes & TRANSACTIONAL_BIT) != 0
         self.numbered = ~self.control & (self.sequences >= 0)
 
-    def producer(self, begin: int, end: int) -> Producer:
+    def producer(self, begin: int, end: int) -> ProducerSpan:
         """The one whose batches are ``begin`` to ``end``."""
         at = slice(begin, end)
         numbered = np.flatnonzero(self.numbered[at])
@@ -210,7 +210,7 @@ class _Rows:
         after_marker = begin + int(markers[-1]) + 1 if len(markers) else begin
         open_at = np.flatnonzero(self.transactional[after_marker:end] & ~self.control[after_marker:end])
         data = ~self.control[at]
-        return Producer(
+        return ProducerSpan(
             int(self.ids[begin]),
             int(np.count_nonzero(data)),
             int(self.records[at][data].sum()),
@@ -248,7 +248,7 @@ class _Rows:
         return Opening(int(self.offsets[at]), self.file, int(self.positions[at]), time_ms)
 
 
-def follows(before: Producer, after: Producer) -> Iterable[Anomaly]:
+def follows(before: ProducerSpan, after: ProducerSpan) -> Iterable[Anomaly]:
     """What is wrong where one range ends and the next begins."""
     if before.last is not None and after.first is not None:
         anomaly = _compare(before.producer_id, before.last, after.first)

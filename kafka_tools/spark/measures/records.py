@@ -99,7 +99,7 @@ class RecordMeasures:
         """Forget the keys themselves, when their numbers were taken."""
         self.keys, self.hot = KeySample(), HotKeys()
 
-    def add_group(self, group: Group, file: str) -> Iterator[RecordColumns]:
+    def add_group(self, group: AlikeBatches, file: str) -> Iterator[RecordColumns]:
         """Count the records of batches of magic 2; yields the columns they were read into."""
         batches = group.batches
         at_once = len(batches.position)
@@ -187,7 +187,7 @@ def _arena() -> memoryview:
     return new_arena()
 
 
-class Group(NamedTuple):
+class AlikeBatches(NamedTuple):
     """Data batches of magic 2 and of one codec in a buffer, which begins at ``start`` in the file."""
 
     buffer: bytes
@@ -196,7 +196,9 @@ class Group(NamedTuple):
     batches: BatchColumns
 
 
-def windows(file: File, positions: NDArray[np.int64], sizes: NDArray[np.int64]) -> Iterator[Group | list[BatchView]]:
+def windows(
+    file: File, positions: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> Iterator[AlikeBatches | list[BatchView]]:
     """The data batches at ``positions`` in a file, read into buffers of about WINDOW_BYTES; older ones as views.
 
     What is no longer there as a whole, or no longer the same, is left out: the file was cut meanwhile.
@@ -214,7 +216,7 @@ def windows(file: File, positions: NDArray[np.int64], sizes: NDArray[np.int64]) 
 
 def _groups(
     buffer: bytes, start: int, positions: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> Iterator[Group | list[BatchView]]:
+) -> Iterator[AlikeBatches | list[BatchView]]:
     data = np.frombuffer(buffer, np.uint8)
     magics = data[positions + MAGIC_POSITION]
     old = [BatchView(buffer, position, start + position) for position in positions[magics < 2].tolist()]
@@ -229,7 +231,7 @@ def _groups(
     for codec in np.unique(codecs[chosen]).tolist():
         these = np.flatnonzero(chosen & (codecs == codec))
         here = fields[these]
-        yield Group(
+        yield AlikeBatches(
             buffer,
             start,
             codec,

@@ -19,7 +19,7 @@ from kafka_tools.spark.measures.sketches import Histogram, KeySample
 from kafka_tools.spark.measures.times import HOUR_MS, Spans
 from kafka_tools.spark.report.steps import advice, command
 from kafka_tools.spark.report.totals import Total, groups, standing
-from kafka_tools.spark.summary import AuditFinding, Codec
+from kafka_tools.spark.summary import AuditFinding, CodecTotals
 
 SCHEMA = "kafka-tools/audit/v1"
 GROUPS_LISTED = 200
@@ -278,7 +278,7 @@ def _groups(every: Sequence[PartitionFacts]) -> list[Row]:
     return sorted(rows, key=lambda row: (-row["size_bytes"], row["group"]))[:GROUPS_LISTED]
 
 
-def _codecs(codecs: dict[str, Codec]) -> Row:
+def _codecs(codecs: dict[str, CodecTotals]) -> Row:
     return {
         name: {"batches": codec.batches, "records": codec.records, "size_bytes": codec.size_bytes}
         for name, codec in sorted(codecs.items())

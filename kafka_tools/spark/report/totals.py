@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from kafka_tools.spark.audit import Audit, PartitionAudit
 from kafka_tools.spark.findings.facts import PartitionFacts
 from kafka_tools.spark.findings.judgement import by_partition, fullest
-from kafka_tools.spark.measures.groups import Group, InternalMeasures
+from kafka_tools.spark.measures.groups import GroupCommits, InternalMeasures
 from kafka_tools.spark.measures.records import RecordMeasures
 from kafka_tools.spark.measures.sketches import Histogram
 from kafka_tools.spark.measures.times import DAY_MS, DAYS_KEPT, HOUR_MS, HOURS_KEPT, Spans
-from kafka_tools.spark.summary import Codec
+from kafka_tools.spark.summary import CodecTotals
 
 
 class Total:
@@ -27,7 +27,7 @@ class Total:
         self.batches = 0
         self.records = 0
         self.corrupt = 0
-        self.codecs: dict[str, Codec] = {}
+        self.codecs: dict[str, CodecTotals] = {}
         self.days = Spans(DAY_MS, DAYS_KEPT)
         self.hours = Spans(HOUR_MS, HOURS_KEPT)
         self.batch_sizes = Histogram()
@@ -48,7 +48,7 @@ class Total:
         self.records += row.summary.records
         self.corrupt += row.summary.corrupt
         for name, codec in row.summary.codecs.items():
-            self.codecs.setdefault(name, Codec()).add(codec.batches, codec.records, codec.size_bytes)
+            self.codecs.setdefault(name, CodecTotals()).add(codec.batches, codec.records, codec.size_bytes)
         times = (self.first_ms, row.summary.first_timestamp_ms), (self.last_ms, row.summary.last_timestamp_ms)
         first, last = ([time for time in pair if time is not None] for pair in times)
         self.first_ms, self.last_ms = min(first, default=None), max(last, default=None)
@@ -79,7 +79,7 @@ def standing(result: Audit) -> list[PartitionAudit]:
     return rows
 
 
-def groups(every: Iterable[PartitionFacts]) -> dict[str, Group]:
+def groups(every: Iterable[PartitionFacts]) -> dict[str, GroupCommits]:
     """The consumer groups of all partitions of the offsets topic."""
     whole = InternalMeasures()
     for facts in every:

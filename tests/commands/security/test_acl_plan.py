@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.commands.security.acl_plan import Entry, Resource, check, plan, resources
+from kafka_tools.commands.security.acl_plan import AccessControlEntry, ResourcePattern, check, plan, resources
 from kafka_tools.errors import UsageError
 
 NOTHING: dict[str, Any] = {
@@ -26,9 +26,11 @@ def test_every_principal_may_do_every_operation_from_every_host() -> None:
         given(topic=("t",), allow_principal=("User:a", "User:b"), operation=("Read", "IDEMPOTENTWRITE")[:1],
               allow_host=("h1", "h2")), "add",
     )  # fmt: skip
-    resource = Resource("TOPIC", "t", "LITERAL")
+    resource = ResourcePattern("TOPIC", "t", "LITERAL")
     assert found == {
-        resource: [Entry(user, host, "READ", "ALLOW") for user in ("User:a", "User:b") for host in ("h1", "h2")]
+        resource: [
+            AccessControlEntry(user, host, "READ", "ALLOW") for user in ("User:a", "User:b") for host in ("h1", "h2")
+        ]
     }
     assert str(resource) == "ResourcePattern(resourceType=TOPIC, name=t, patternType=LITERAL)"
 
@@ -36,7 +38,7 @@ def test_every_principal_may_do_every_operation_from_every_host() -> None:
 @pytest.mark.parametrize("spelling", ["DescribeConfigs", "DESCRIBE_CONFIGS", "describe_configs"])
 def test_operations_are_spelled_as_in_kafka_or_as_on_the_wire(spelling: str) -> None:
     ((entry,),) = plan(given(cluster=True, deny_principal=ALICE, operation=(spelling,)), "add").values()
-    assert entry == Entry("User:alice", "*", "DESCRIBE_CONFIGS", "DENY")
+    assert entry == AccessControlEntry("User:alice", "*", "DESCRIBE_CONFIGS", "DENY")
 
 
 def test_roles_bring_their_operations() -> None:
@@ -50,7 +52,7 @@ def test_roles_bring_their_operations() -> None:
 
 
 def test_removing_without_anybody_is_removing_all() -> None:
-    assert plan(given(topic=("t",)), "remove") == {Resource("TOPIC", "t", "LITERAL"): []}
+    assert plan(given(topic=("t",)), "remove") == {ResourcePattern("TOPIC", "t", "LITERAL"): []}
 
 
 def test_the_cluster_has_no_prefixed_pattern() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kafka_tools.commands.toolkit import tour
-from kafka_tools.commands.toolkit.tour_steps import Answer, Place, Step, StepFailed, has, lists, steps
+from kafka_tools.commands.toolkit.tour_steps import CommandResult, Step, StepFailed, TourPlace, has, lists, steps
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -118,19 +118,19 @@ def test_a_broker_that_does_not_start_is_one_line(tmp_path: Path, monkeypatch: p
 
 def test_lines_are_compared_in_any_order_and_counted() -> None:
     check = lists("a", "b", "b")
-    check(Answer(0, "b\na\nb\n", ""))
+    check(CommandResult(0, "b\na\nb\n", ""))
     with pytest.raises(StepFailed, match=r"1 of 3 lines are missing, for example 'b'"):
-        check(Answer(0, "a\nb\n", ""))
+        check(CommandResult(0, "a\nb\n", ""))
     with pytest.raises(StepFailed, match=r"1 lines should not be there, for example 'c'"):
-        check(Answer(0, "a\nb\nb\nc\n", ""))
+        check(CommandResult(0, "a\nb\nb\nc\n", ""))
 
 
 def test_an_audit_that_misses_records_is_noticed(tmp_path: Path) -> None:
-    audit = steps(Place(tmp_path, tmp_path / "data", "127.0.0.1:9092", "id"), with_audit=True)[-1]
+    audit = steps(TourPlace(tmp_path, tmp_path / "data", "127.0.0.1:9092", "id"), with_audit=True)[-1]
     heading = "TOPIC PARTITION RECORDS CODECS CORRUPT\n__consumer_offsets 0 5 none 0\n"
     rows = "orders 0 400 zstd 0\norders 1 400 zstd 0\norders 2 {last} zstd {corrupt}\n"
-    audit.check(Answer(0, heading + rows.format(last=400, corrupt=0), ""))
+    audit.check(CommandResult(0, heading + rows.format(last=400, corrupt=0), ""))
     with pytest.raises(StepFailed, match="1200 records of orders should be counted, not 1199"):
-        audit.check(Answer(0, heading + rows.format(last=399, corrupt=0), ""))
+        audit.check(CommandResult(0, heading + rows.format(last=399, corrupt=0), ""))
     with pytest.raises(StepFailed, match="no batch should be corrupt, 2 are"):
-        audit.check(Answer(0, heading + rows.format(last=400, corrupt=2), ""))
+        audit.check(CommandResult(0, heading + rows.format(last=400, corrupt=2), ""))
