@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from kafka_tools.commands.options import ConnectionOptions
+    from kafka_tools.commands.options.connection import ConnectionOptions
 
 TIMEOUT_MS = 700
 """How long TAB may wait for a cluster."""
@@ -32,7 +32,7 @@ def group_names(context: click.Context, _option: click.Parameter, incomplete: st
 
 
 def _connection(context: click.Context) -> ConnectionOptions:
-    from kafka_tools.commands.options import ConnectionOptions
+    from kafka_tools.commands.options.connection import ConnectionOptions
 
     given = context.params
     properties = dict(given.get("command_property") or ())

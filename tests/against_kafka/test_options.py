@@ -12,7 +12,7 @@ import click
 import pytest
 
 from kafka_tools import cli
-from kafka_tools.commands.removed_options import REMOVED
+from kafka_tools.commands.options.removed import REMOVED
 from tests.against_kafka.tool_server import run_tool
 
 OURS, SCALA, SCALA_TOOLS = "org.apache.kafka.tools.", "kafka.admin.", "kafka.tools."

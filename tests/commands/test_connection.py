@@ -6,7 +6,7 @@ import pytest
 
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.clock import ManualClock
-from kafka_tools.commands.options import ConnectionOptions
+from kafka_tools.commands.options.connection import ConnectionOptions, tracer
 from kafka_tools.errors import ConfigError, UsageError
 
 
@@ -48,8 +48,8 @@ def test_all_calls_of_a_command_share_one_deadline() -> None:
 
 
 def test_trace_is_off_unless_asked_for() -> None:
-    assert connection().tracer() is None
-    assert connection(trace=True).tracer() is not None
+    assert tracer(False) is None
+    assert tracer(True) is not None
 
 
 def test_unknown_settings_are_named_without_their_values(capsys) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_tools import cli
 from kafka_tools.commands import running
-from kafka_tools.commands.removed_options import REMOVED
+from kafka_tools.commands.options.removed import REMOVED
 
 GONE = [(command, option) for command, options in REMOVED.items() for option in options]
 

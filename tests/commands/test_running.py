@@ -11,15 +11,9 @@ import pytest
 
 from kafka_tools import __version__
 from kafka_tools.commands import running
-from kafka_tools.commands.options import (
-    Command,
-    CommandGroup,
-    ConnectionOptions,
-    connection_options,
-    one_of,
-    option,
-    output_options,
-)
+from kafka_tools.commands.options.command import Command, CommandGroup, one_of, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
 from kafka_tools.errors import InputError, KafkaToolsError, NetworkError, UsageError
 
 FAILURE: list[BaseException] = []
@@ -114,7 +108,7 @@ def test_all_spellings_of_the_connection_options_mean_the_same(spelling, capsys)
     [("250", 250), ("250ms", 250), ("30s", 30_000), ("2m", 120_000), ("1.5s", 1500), ("1H", 3_600_000)],
 )
 def test_a_timeout_has_units_and_is_milliseconds_without(text, milliseconds) -> None:
-    from kafka_tools.commands.options import duration_ms
+    from kafka_tools.commands.options.values import duration_ms
 
     assert duration_ms(text) == milliseconds
 

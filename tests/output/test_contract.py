@@ -19,7 +19,7 @@ import yaml
 from kafka_tools import cli
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.commands import running
-from kafka_tools.commands.options import OutputOption
+from kafka_tools.commands.options.output import OutputOption
 from kafka_tools.output import rows as rows_module
 from kafka_tools.output.csv_doc import cell as csv_cell
 from kafka_tools.output.kinds import KINDS

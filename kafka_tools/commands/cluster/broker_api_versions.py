@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options import Command, ConnectionOptions, connection_options, output_options
+from kafka_tools.commands.options.command import Command
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
 
 if TYPE_CHECKING:
     from kafka_tools.output.rows import Row

@@ -7,14 +7,9 @@ from typing import Any
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options import (
-    Command,
-    CommandGroup,
-    ConnectionOptions,
-    connection_options,
-    option,
-    output_options,
-)
+from kafka_tools.commands.options.command import Command, CommandGroup, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
 from kafka_tools.errors import UsageError
 
 

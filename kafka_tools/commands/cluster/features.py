@@ -8,14 +8,9 @@ import click
 
 from kafka_tools.commands import running
 from kafka_tools.commands.cluster import feature_levels
-from kafka_tools.commands.options import (
-    Command,
-    CommandGroup,
-    ConnectionOptions,
-    connection_options,
-    option,
-    output_options,
-)
+from kafka_tools.commands.options.command import Command, CommandGroup, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:

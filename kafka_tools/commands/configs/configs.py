@@ -15,16 +15,10 @@ import click
 from kafka_tools.commands import running
 from kafka_tools.commands.configs.names import EntityType, added_settings, deleted_keys, list_settings
 from kafka_tools.commands.live_names import group_names, topic_names
-from kafka_tools.commands.options import (
-    ARGUMENTS,
-    CONNECTION,
-    Command,
-    ConnectionOptions,
-    connection_options,
-    option,
-    output_options,
-)
-from kafka_tools.commands.zookeeper_options import open_configs, zookeeper_options
+from kafka_tools.commands.options.command import ARGUMENTS, CONNECTION, Command, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
+from kafka_tools.commands.options.zookeeper import open_configs, zookeeper_options
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
@@ -176,7 +170,7 @@ def _changes(given: dict[str, Any]) -> list[ConfigChange]:
         parse_settings,
         refuse_repeated,
     )
-    from kafka_tools.commands.options import read_text
+    from kafka_tools.commands.options.values import read_text
 
     if not any(given[name] for name in _CHANGES):
         raise UsageError(

@@ -25,7 +25,7 @@ from kafka_tools.errors import BrokerError, KafkaToolsError, UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
-    from kafka_tools.commands.options import ConnectionOptions
+    from kafka_tools.commands.options.connection import ConnectionOptions
     from kafka_tools.zookeeper.configs import ZooKeeperConfigs
     from kafka_tools.zookeeper.nodes import Registration
 
@@ -132,6 +132,7 @@ def _connected(
 ) -> tuple[AdminClient | None, str]:
     """A client of the brokers that are registered, or why there is none."""
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands.options.connection import tracer
 
     protocol = connection.config_of("")["security.protocol"]
     endpoints = (each for broker in registered for each in broker.endpoints if each.protocol == protocol)
@@ -141,7 +142,7 @@ def _connected(
     if not addresses:
         return None, f"none has a listener for security.protocol={protocol}: --command-config names another"
     timeout_s = min(ASK_S, connection.timeout_s)
-    client = AdminClient(connection.config_of(addresses), timeout_s=timeout_s, trace=connection.tracer())
+    client = AdminClient(connection.config_of(addresses), timeout_s=timeout_s, trace=tracer(connection.trace))
     return stack.enter_context(client), ""
 
 

@@ -1,17 +1,16 @@
-"""What the console producer and the console consumer share: options, settings from them, connections, being stopped."""
+"""What the console producer and the console consumer share: settings from options, connections, being stopped."""
 
 from __future__ import annotations
 
 import signal
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options import CONNECTION, OUTPUT, addresses, key_value, option, shown_names
+from kafka_tools.commands.options.connection import note_unknown, tracer
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,51 +18,6 @@ if TYPE_CHECKING:
     from kafka_tools.net.exchange import Exchange
 
 TERMINATED = 128 + signal.SIGTERM
-
-
-def connection_options(client: str, *more_names: str) -> Callable[[Any], Any]:
-    """Add the options about connecting and diagnosis: a ``producer``'s or a ``consumer``'s.
-
-    ``more_names``: older names of ``--bootstrap-server``.
-    """
-    settings = {"metavar": "KEY=VALUE", "type": key_value, "multiple": True, "section": CONNECTION}
-    options = (
-        option(
-            "-b",
-            "--bootstrap-server",
-            "--bootstrap-servers",
-            *more_names,
-            "bootstrap_server",
-            metavar="HOST:PORT,...",
-            type=addresses,
-            section=CONNECTION,
-            help="Brokers to connect to first, for example localhost:9092.",
-        ),
-        option(
-            "--command-config",
-            metavar="FILE",
-            section=CONNECTION,
-            help=f"Properties file with the {client}'s settings.",
-        ),
-        option("--command-property", help=f"One setting of the {client}; wins over the file.", **settings),
-        option(
-            f"--{client}.config",
-            "old_config",
-            metavar="FILE",
-            section=CONNECTION,
-            help="Older name of --command-config.",
-        ),
-        option(f"--{client}-property", "old_properties", help="Older name of --command-property.", **settings),
-        option("--trace", is_flag=True, section=OUTPUT, help="Show each request and response on stderr."),
-        option("--debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr."),
-    )
-
-    def decorate(function: Any) -> Any:
-        for add in reversed(options):
-            function = add(function)
-        return function
-
-    return decorate
 
 
 def pick_renamed(options: Mapping[str, Any], name: str, old_name: str, old_option: str) -> Any:
@@ -96,23 +50,16 @@ def client_config(
     )
     if not config.bootstrap:
         raise UsageError("--bootstrap-server is required", hint="for example --bootstrap-server localhost:9092")
-    if config.unknown:
-        running.note(f"Warning: no setting of a Kafka client has the name {shown_names(config.unknown)}.")
+    note_unknown(config)
     missing = {name: value for name, value in defaults.items() if name not in config.values}
     return ClientConfig({**config.values, **missing}, config.source) if missing else config
 
 
 def open_exchange(config: ClientConfig, trace: bool) -> Exchange:
     """Connections for ``config``; with ``trace`` each request and response is a line on stderr."""
-    from kafka_tools.clock import SystemClock
     from kafka_tools.net.exchange import Exchange
 
-    clock = SystemClock()
-    if not trace:
-        return Exchange(config, clock=clock)
-    from kafka_tools.net.trace import Trace
-
-    return Exchange(config, clock=clock, trace=Trace(sys.stderr.write, clock))
+    return Exchange(config, trace=tracer(trace))
 
 
 class Signals:

@@ -16,11 +16,12 @@ from kafka_tools.commands import running, standard_streams
 from kafka_tools.commands.console.connection import (
     Signals,
     client_config,
-    connection_options,
     open_exchange,
     pick_renamed,
 )
-from kafka_tools.commands.options import Command, key_value, option
+from kafka_tools.commands.options.command import Command, option
+from kafka_tools.commands.options.connection import console_connection_options
+from kafka_tools.commands.options.values import key_value
 
 if TYPE_CHECKING:
     import re
@@ -115,7 +116,7 @@ FIRST_LOOK_S = 2.0
 )
 @option("--value-deserializer", metavar="CLASS", section=TEXT, help="How to read values, as --key-deserializer.")
 @option("--enable-systest-events", is_flag=True, section=TEXT, help="Print 'shutdown_complete' at the end.")
-@connection_options("consumer")
+@console_connection_options("consumer")
 def command(**options: Any) -> int:
     """Print the records of topics.
 

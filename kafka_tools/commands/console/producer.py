@@ -14,11 +14,12 @@ from kafka_tools.commands import running
 from kafka_tools.commands.console.connection import (
     Signals,
     client_config,
-    connection_options,
     open_exchange,
     pick_renamed,
 )
-from kafka_tools.commands.options import Command, key_value, option
+from kafka_tools.commands.options.command import Command, option
+from kafka_tools.commands.options.connection import console_connection_options
+from kafka_tools.commands.options.values import key_value
 from kafka_tools.protocol.enums import CODECS
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ _DEFAULTS = {
     section=READING,
     help="Kafka's own line reader is the only one there is here.",
 )
-@connection_options("producer", "--broker-list")
+@console_connection_options("producer", "--broker-list")
 def command(**options: Any) -> int:
     """Write the lines of standard input to a topic, one record each.
 

@@ -12,15 +12,9 @@ import click
 
 from kafka_tools.commands import running
 from kafka_tools.commands.live_names import group_names, topic_names
-from kafka_tools.commands.options import (
-    Command,
-    ConnectionOptions,
-    connection_options,
-    one_of,
-    only_with,
-    option,
-    output_options,
-)
+from kafka_tools.commands.options.command import Command, one_of, only_with, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient

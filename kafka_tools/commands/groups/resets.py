@@ -19,7 +19,7 @@ from kafka_tools.commands.groups.reset_plans import (
     parse_topics,
     read_plan,
 )
-from kafka_tools.commands.options import read_text
+from kafka_tools.commands.options.values import read_text
 from kafka_tools.errors import InputError, KafkaToolsError, NotFound
 from kafka_tools.output.rows import ItemError
 from kafka_tools.protocol.enums import GroupState

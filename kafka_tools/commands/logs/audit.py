@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options import OUTPUT, Command, option
+from kafka_tools.commands.options.command import OUTPUT, Command, option
 
 if TYPE_CHECKING:
     from kafka_tools.spark.audit import Audit

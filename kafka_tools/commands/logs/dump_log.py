@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_tools.commands import running, standard_streams
-from kafka_tools.commands.options import OUTPUT, Command, option
+from kafka_tools.commands.options.command import OUTPUT, Command, option
 from kafka_tools.errors import KafkaToolsError
 
 if TYPE_CHECKING:

@@ -9,14 +9,10 @@ from __future__ import annotations
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options import (
-    Command,
-    ConnectionOptions,
-    connection_options,
-    option,
-    output_options,
-    read_text,
-)
+from kafka_tools.commands.options.command import Command, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
+from kafka_tools.commands.options.values import read_text
 
 
 @click.command(name="kafka-delete-records", cls=Command)

@@ -11,7 +11,9 @@ import click
 
 from kafka_tools.commands import running
 from kafka_tools.commands.live_names import group_names, topic_names
-from kafka_tools.commands.options import Command, ConnectionOptions, connection_options, one_of, option, output_options
+from kafka_tools.commands.options.command import Command, one_of, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import PatternType
 

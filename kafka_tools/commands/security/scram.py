@@ -15,17 +15,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options import (
-    Command,
-    ConnectionOptions,
-    connection_options,
-    one_of,
-    only_with,
-    option,
-    output_options,
-    read_text,
-)
-from kafka_tools.commands.zookeeper_options import open_configs, zookeeper_options
+from kafka_tools.commands.options.command import Command, one_of, only_with, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
+from kafka_tools.commands.options.values import read_text
+from kafka_tools.commands.options.zookeeper import open_configs, zookeeper_options
 from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:

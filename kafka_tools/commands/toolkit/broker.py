@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import click
 
-from kafka_tools.commands.options import CommandGroup, addresses, key_value, option, read_text
+from kafka_tools.commands.options.command import CommandGroup, option
+from kafka_tools.commands.options.values import addresses, key_value, read_text
 from kafka_tools.errors import InputError, UsageError
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from kafka_tools.commands.options import Command
+from kafka_tools.commands.options.command import Command
 
 SHELLS = ("bash", "zsh", "fish")
 

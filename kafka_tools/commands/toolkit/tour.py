@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafka_tools.commands.options import Command, option
+from kafka_tools.commands.options.command import Command, option
 
 if TYPE_CHECKING:
     import subprocess

@@ -13,16 +13,10 @@ import click
 from kafka_tools.commands import running
 from kafka_tools.commands.configs.names import topic_setting
 from kafka_tools.commands.live_names import topic_names
-from kafka_tools.commands.options import (
-    Command,
-    ConnectionOptions,
-    connection_options,
-    key_value,
-    one_of,
-    only_with,
-    option,
-    output_options,
-)
+from kafka_tools.commands.options.command import Command, one_of, only_with, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
+from kafka_tools.commands.options.values import key_value
 from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:

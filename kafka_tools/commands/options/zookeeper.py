@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options import CONNECTION, option, read_text
+from kafka_tools.commands.options.command import CONNECTION, option
+from kafka_tools.commands.options.values import read_text
 from kafka_tools.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,0 +1,170 @@
+"""How an option behaves in every command: sections of the help page, rules for values, complaints.
+
+An option that takes a value is given once unless it may repeat, and its value is never empty: Kafka's tools let the
+last one win, which once widened a delete to all topics elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+CONNECTION = "Connection"
+OUTPUT = "Output and diagnosis"
+ARGUMENTS = "kafka_tools.arguments"
+"""Key in ``click.Context.meta`` of the arguments as they were given, for options whose order matters."""
+
+_MAY_HOLD_SECRET = re.compile(r"password|passphrase|secret|jaas|scram|hmac|token\b", re.IGNORECASE)
+"""Words of a command line that holds, or names, something secret."""
+
+
+class Option(click.Option):
+    """click's option, with a section of the help page and the rule about empty values."""
+
+    def __init__(self, *names: Any, section: str = "Options", allow_empty: bool = False, **attributes: Any) -> None:
+        super().__init__(*names, **attributes)
+        self.section = section
+        self.allow_empty = allow_empty
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        values = value if isinstance(value, list | tuple) else (value,)
+        if "" in values and not self.allow_empty:
+            raise click.BadParameter("the value is empty", ctx=ctx, param=self)
+        # Bytes that are no UTF-8 arrive as lone surrogates: a file may be called that, nothing in Kafka can be.
+        if not (self.metavar or "").startswith(("FILE", "DIR")) and any(
+            "\ud800" <= character <= "\udfff" for text in values if isinstance(text, str) for character in text
+        ):
+            raise click.BadParameter("the value is not UTF-8 text", ctx=ctx, param=self)
+        return super().type_cast_value(ctx, value)
+
+
+class Command(click.Command):
+    """click's command, with options in sections and a complaint about an option that is given twice."""
+
+    def __init__(self, *arguments: Any, **attributes: Any) -> None:
+        settings = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+        attributes["context_settings"] = settings | (attributes.get("context_settings") or {})
+        super().__init__(*arguments, **attributes)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[ARGUMENTS] = list(args)
+        if not ctx.resilient_parsing:
+            repeated = self._given_twice(args)
+            if repeated:
+                raise click.UsageError(f"Option '{repeated}' is given more than once.", ctx=ctx)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if isinstance(error, click.NoSuchOption):
+                self._explain(error, ctx)
+            # click repeats the word; a password whose quotes are missing falls into several.
+            if isinstance(error, click.NoSuchOption):
+                strange = not error.possibilities  # what is nearly an option is a misspelt one
+            else:
+                strange = "unexpected extra argument" in error.message
+            if strange and any(_MAY_HOLD_SECRET.search(word) for word in ctx.meta[ARGUMENTS]):
+                text = "a word belongs to no option (not shown, it may be a secret): are quotes missing around a value?"
+                raise click.UsageError(text, ctx=ctx) from None
+            raise
+
+    def _explain(self, error: click.NoSuchOption, ctx: click.Context) -> None:
+        """Raise what tells more than that there is no such option, if anything does."""
+        from kafka_tools.commands.options.removed import explanation
+
+        text = explanation(self.name or "", error.option_name)
+        if text is not None:
+            raise click.UsageError(text, ctx=ctx) from None
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                # --help itself is click's own option and belongs with the last section.
+                sections.setdefault(getattr(parameter, "section", OUTPUT), []).append(record)
+        order = [name for name in sections if name not in (CONNECTION, OUTPUT)] + [CONNECTION, OUTPUT]
+        for name in order:
+            if name in sections:
+                with formatter.section(name):
+                    formatter.write_dl(sections[name])
+
+    def _given_twice(self, args: Sequence[str]) -> str | None:
+        options = {name: option for option in self.params for name in (*option.opts, *option.secondary_opts)}
+        seen = set()
+        position = 0
+        while position < len(args) and args[position] != "--":
+            name, has_value, _ = args[position].partition("=")
+            option = options.get(name)
+            position += 1
+            if not isinstance(option, click.Option) or option.is_flag or option.count:
+                continue
+            if option.name in seen and not option.multiple:
+                return name
+            seen.add(option.name)
+            optional_value = option.flag_value is not None and not isinstance(option.flag_value, bool)
+            follows = position < len(args) and not (optional_value and args[position].startswith("-"))
+            if not has_value and follows:
+                position += 1
+        return None
+
+
+class CommandGroup(Command, click.Group):
+    """A command with subcommands (``kafka-cluster cluster-id``)."""
+
+    command_class = Command
+
+    def __init__(self, *arguments: Any, **attributes: Any) -> None:
+        # A group without its command is a mistake like any other: one line on stderr, not the help page there.
+        super().__init__(*arguments, **{"no_args_is_help": False} | attributes)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # Kafka documents ``kafka-metadata-quorum --bootstrap-server HOST:PORT describe``: options of the subcommand
+        # may stand before its name.
+        at = next((at for at, word in enumerate(args) if word in self.commands), 0)
+        own = {name for parameter in self.params for name in parameter.opts} | {"-h", "--help"}
+        if at and not own.intersection(args[:at]):
+            args = [args[at], *args[:at], *args[at + 1 :]]
+        return super().parse_args(ctx, args)
+
+    def _explain(self, error: click.NoSuchOption, ctx: click.Context) -> None:
+        from kafka_tools.commands.options.removed import explanation
+
+        # Where the command is missing, any of its words may be an option that stood in its place once.
+        for word in (error.option_name, *ctx.meta[ARGUMENTS]):
+            text = explanation(self.name or "", word.partition("=")[0])
+            if text is not None:
+                raise click.UsageError(text, ctx=ctx) from None
+        words = (name for each in self.commands.values() for parameter in each.params for name in parameter.opts)
+        if error.option_name in words:
+            raise click.UsageError(f"Missing command: give one of {', '.join(self.commands)}.", ctx=ctx) from None
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        Command.format_options(self, ctx, formatter)
+        click.Group.format_commands(self, ctx, formatter)
+
+
+def option(*names: str, **attributes: Any) -> Callable[[Any], Any]:
+    """``click.option`` with this module's manners; ``section`` and ``allow_empty`` as in Option."""
+    return click.option(*names, **{"cls": Option} | attributes)
+
+
+def one_of(context: click.Context, *names: str) -> str:
+    """The one option of ``names`` that was given; a usage error for none or several."""
+    spelled = {name: f"--{name.replace('_', '-')}" for name in names}
+    given = [name for name in names if context.params.get(name) not in (None, False, ())]
+    if len(given) != 1:
+        listed = ", ".join(spelled.values())
+        found = f" {' and '.join(spelled[name] for name in given)} were given." if given else ""
+        raise click.UsageError(f"Give exactly one of {listed}.{found}", ctx=context)
+    return given[0]
+
+
+def only_with(context: click.Context, action: str, allowed: Mapping[str, Sequence[str]]) -> None:
+    """A usage error for an option that ``action`` does not take. ``allowed``: option -> actions that take it."""
+    for name, actions in allowed.items():
+        if context.params.get(name) not in (None, False, ()) and action not in actions:
+            spelled = " or ".join(f"--{each.replace('_', '-')}" for each in actions)
+            raise click.UsageError(f"--{name.replace('_', '-')} only goes with {spelled}.", ctx=context)

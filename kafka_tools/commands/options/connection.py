@@ -1,0 +1,239 @@
+"""Where and how a command connects: options, and the settings and clients that are made of their values.
+
+Names are Kafka 4.3.1's (KIP-1147 spells them ``--command-config`` and ``--command-property``); spellings that older
+tools or KIP-248 used are accepted beside them.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options.command import CONNECTION, OUTPUT, option
+from kafka_tools.commands.options.values import addresses, duration_ms, key_value
+from kafka_tools.errors import UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.clock import Deadline
+    from kafka_tools.net.config import ClientConfig
+    from kafka_tools.net.trace import Trace
+
+DEFAULT_TIMEOUT_MS = 30_000
+Decorator = Callable[[Any], Any]
+"""Adds one option to a command's function."""
+
+
+class ConnectionOptions:
+    """Where and how a command connects: the connection options of one call, loaded only when it does connect."""
+
+    def __init__(
+        self,
+        bootstrap_server: str | None,
+        bootstrap_controller: str | None,
+        command_config: str | None,
+        properties: dict[str, str],
+        timeout_ms: int,
+        trace: bool,
+    ) -> None:
+        self.bootstrap_server = bootstrap_server
+        self.bootstrap_controller = bootstrap_controller
+        self.command_config = command_config
+        self.properties = properties
+        self.timeout_ms = timeout_ms
+        self.trace = trace
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds that the whole command may spend waiting for brokers."""
+        return self.timeout_ms / 1000
+
+    @property
+    def is_given(self) -> bool:
+        """Whether any option says where brokers are."""
+        return self.names_brokers or bool(self.command_config)
+
+    @property
+    def names_brokers(self) -> bool:
+        """Whether an option names brokers or controllers; a file that may do so does not count."""
+        named = self.properties.keys() & {"bootstrap.servers", "bootstrap.controllers"}
+        return bool(self.bootstrap_server or self.bootstrap_controller or named)
+
+    def client_config(self) -> ClientConfig:
+        """The settings of all connection options together; the later of file, property, address wins per key."""
+        self.check()
+        from kafka_tools.net.config import ClientConfig
+
+        config = ClientConfig.load(
+            bootstrap_servers=self.bootstrap_server,
+            bootstrap_controllers=self.bootstrap_controller,
+            command_config=self.command_config,
+            properties=self.properties,
+        )
+        note_unknown(config)
+        return config
+
+    def config_of(self, addresses: str) -> ClientConfig:
+        """The settings of all connection options for brokers that something else named."""
+        from kafka_tools.net.config import ClientConfig
+
+        return ClientConfig.load(
+            bootstrap_servers=addresses, command_config=self.command_config, properties=self.properties
+        )
+
+    def check(self) -> None:
+        """UsageError unless something says where to connect."""
+        if self.bootstrap_server and self.bootstrap_controller:
+            raise UsageError("--bootstrap-server and --bootstrap-controller exclude each other: give one of them")
+        if not self.is_given:
+            raise UsageError("--bootstrap-server is required", hint="for example --bootstrap-server localhost:9092")
+
+    @functools.cached_property
+    def deadline(self) -> Deadline:
+        """The end of all waiting of the command, for files and for brokers: ``--timeout`` after it was first asked."""
+        from kafka_tools.clock import Deadline, SystemClock
+
+        return Deadline(SystemClock(), self.timeout_s)
+
+    def admin(self) -> AdminClient:
+        """An admin client whose calls share one deadline; it connects on the first. Use it as a context manager."""
+        config = self.client_config()
+        from kafka_tools.admin.client import AdminClient
+
+        return AdminClient(
+            config, timeout_s=self.timeout_s, trace=tracer(self.trace), warn=running.note, one_deadline=self.deadline
+        )
+
+
+def tracer(wanted: bool) -> Trace | None:
+    """What writes requests and responses to stderr for ``--trace``; None where it was not given."""
+    if not wanted:
+        return None
+    from kafka_tools.clock import SystemClock
+    from kafka_tools.net.trace import Trace
+
+    return Trace(sys.stderr.write, SystemClock())
+
+
+def note_unknown(config: ClientConfig) -> None:
+    """A line on stderr for settings that no client has; what does not look like a name may be a password: not shown."""
+    dotted = [name for name in config.unknown if "." in name and name.replace(".", "").replace("_", "").isalnum()]
+    others = len(config.unknown) - len(dotted)
+    if config.unknown:
+        names = ", ".join(dotted + ([f"of {others} line(s) that look like no setting (not shown)"] if others else []))
+        running.note(f"warning: {config.source}: no client setting of Kafka has the name {names}")
+
+
+def connection_options(*, controllers: bool = False, short: bool = False) -> Callable[[Any], Any]:
+    """Add the connection options; the command's function gets them as one ``connection: ConnectionOptions``.
+
+    ``controllers``: also ``--bootstrap-controller``, for commands whose requests a KRaft controller answers.
+    ``short``: also ``-C``, ``-c`` and ``--config``, which only kafka-cluster has.
+    """
+
+    def decorate(function: Any) -> Any:
+        def fold(*arguments: Any, **values: Any) -> Any:
+            connection = ConnectionOptions(
+                values.pop("bootstrap_server"),
+                values.pop("bootstrap_controller", None),
+                values.pop("command_config"),
+                dict(values.pop("command_property")),
+                values.pop("timeout"),
+                values.pop("trace"),
+            )
+            values.pop("debug")  # running looks at it, also when the command line cannot be parsed
+            from kafka_tools.given_files import within
+
+            with within(lambda: connection.deadline):
+                return function(*arguments, connection=connection, **values)
+
+        controller = option(
+            *(("-C",) if short else ()),
+            "--bootstrap-controller",
+            "bootstrap_controller",
+            metavar="HOST:PORT,...",
+            type=addresses,
+            section=CONNECTION,
+            help="KRaft controllers to connect to instead of brokers.",
+        )
+        adders = (
+            _bootstrap_server(),
+            *((controller,) if controllers else ()),
+            _config_file(
+                *(("-c", "--config") if short else ()),
+                "--command-config",
+                "--adminclient.config",
+                text="Properties file with the client's settings, as for Kafka's own tools.",
+            ),
+            _property("--command-property", "--adminclient-property", text=f"{_PROPERTY_WINS} May be repeated."),
+            option(
+                "--timeout",
+                "timeout",
+                metavar="TIME",
+                type=duration_ms,
+                default=DEFAULT_TIMEOUT_MS,
+                section=CONNECTION,
+                help="Longest wait for the brokers, all retries included: 500ms, 30s, 2m, or milliseconds. "
+                "Default 30s.",
+            ),
+            *_DIAGNOSIS,
+        )
+        return _add(adders, functools.update_wrapper(fold, function))
+
+    return decorate
+
+
+def console_connection_options(client: str, *more_names: str) -> Callable[[Any], Any]:
+    """Add the connection options of the console ``producer`` or ``consumer``, which have names of their own.
+
+    The function gets ``bootstrap_server``, ``command_config``, ``command_property``, ``old_config`` and
+    ``old_properties`` (of the names before KIP-1147), ``trace`` and ``debug``. ``more_names``: older names of
+    ``--bootstrap-server``.
+    """
+    adders = (
+        _bootstrap_server(*more_names),
+        _config_file("--command-config", text=f"Properties file with the {client}'s settings."),
+        _property("--command-property", text=_PROPERTY_WINS.replace("client", client)),
+        _config_file(f"--{client}.config", name="old_config", text="Older name of --command-config."),
+        _property(f"--{client}-property", name="old_properties", text="Older name of --command-property."),
+        *_DIAGNOSIS,
+    )
+    return functools.partial(_add, adders)
+
+
+_PROPERTY_WINS = "One setting of the client; wins over the file."
+_DIAGNOSIS = (
+    option("--trace", "trace", is_flag=True, section=OUTPUT, help="Show each request and response on stderr."),
+    option("--debug", "debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr."),
+)
+
+
+def _bootstrap_server(*more_names: str) -> Decorator:
+    return option(
+        "-b",
+        "--bootstrap-server",
+        "--bootstrap-servers",
+        *more_names,
+        "bootstrap_server",
+        metavar="HOST:PORT,...",
+        type=addresses,
+        section=CONNECTION,
+        help="Brokers to connect to first, for example localhost:9092.",
+    )
+
+
+def _config_file(*names: str, text: str, name: str = "command_config") -> Decorator:
+    return option(*names, name, metavar="FILE", section=CONNECTION, help=text)
+
+
+def _property(*names: str, text: str, name: str = "command_property") -> Decorator:
+    return option(*names, name, metavar="KEY=VALUE", type=key_value, multiple=True, section=CONNECTION, help=text)
+
+
+def _add(adders: Sequence[Decorator], function: Any) -> Any:
+    for add in reversed(adders):
+        function = add(function)
+    return function

@@ -1,0 +1,70 @@
+"""``-o``: the form of a command's result, and of its failure."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options.command import OUTPUT, Option, option
+
+FORMATS = ("table", "wide", "json", "jsonl", "yaml", "csv", "tsv", "name")
+"""The forms of ``-o``; what each is stands in ``output/rows.py``."""
+
+
+class OutputOption(Option):
+    """``-o``. ``kinds``: options of the command, joined by blanks -> the kind of rows that it prints with them."""
+
+    def __init__(self, *names: Any, kinds: Mapping[str, str], **attributes: Any) -> None:
+        super().__init__(*names, **attributes)
+        self.kinds = kinds
+
+    def kind(self, given: Mapping[str, Any]) -> str:
+        """The kind for the options that were given; of several that fit, the one that names the most options."""
+        fitting = [
+            options
+            for options in self.kinds
+            if all(given.get(each) not in (None, False, ()) for each in options.split())
+        ]
+        return self.kinds[max(fitting or self.kinds, key=lambda options: len(options.split()))]
+
+
+def output_options(kinds: str | Mapping[str, str]) -> Callable[[Any], Any]:
+    """Add ``-o``; the command's function gets ``output_format: str | None``, None meaning Kafka's own text.
+
+    ``kinds``: what the command prints, a key of ``output.kinds.KINDS``; or, when that depends on its options, names of
+    parameters, joined by blanks, -> kind: ``{"list": "topic-names", "describe": "topics"}``. The function ends with
+    ``running.finish``; when it raises instead, a document that holds the error is printed.
+    """
+    by_options = {"": kinds} if isinstance(kinds, str) else dict(kinds)
+
+    def decorate(function: Any) -> Any:
+        def guarded(*arguments: Any, **values: Any) -> Any:
+            try:
+                return function(*arguments, **values)
+            except Exception as error:
+                running.show_failure(error, _kind(click.get_current_context()), values["output_format"])
+                raise
+
+        add = option(
+            "-o",
+            "--output",
+            "output_format",
+            type=click.Choice(list(FORMATS)),
+            section=OUTPUT,
+            help="Form of the result; without it the text is that of Kafka's own tool.",
+            cls=OutputOption,
+            kinds=by_options,
+        )
+        return add(functools.update_wrapper(guarded, function))
+
+    return decorate
+
+
+def _kind(context: click.Context) -> str:
+    """The kind of rows that the command line asks for."""
+    (output,) = (each for each in context.command.params if isinstance(each, OutputOption))
+    return output.kind(context.params)

@@ -1,0 +1,57 @@
+"""What is read from an option's value: time spans, ``key=value``, addresses, the text of a file."""
+
+from __future__ import annotations
+
+import click
+
+from kafka_tools.errors import InputError
+
+_UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+
+
+def duration_ms(text: str | int) -> int:
+    """Milliseconds of a time span: a bare number is milliseconds, as in Kafka's tools; ``30s``, ``2m``, ``1h`` also."""
+    if isinstance(text, int):
+        return text
+    digits = text.strip().rstrip("mshMSH")
+    unit_ms = _UNITS_MS.get(text.strip()[len(digits) :].lower())
+    number = float(digits) if len(digits) < 20 and digits.replace(".", "", 1).isdecimal() else 0.0
+    milliseconds = round(number * (unit_ms or 0))
+    if not 0 < milliseconds < 2**31:
+        raise click.BadParameter(f"'{text}' is no time span: 500ms, 30s, 2m, or a number of milliseconds is expected")
+    return milliseconds
+
+
+def key_value(text: str | tuple[str, str]) -> tuple[str, str]:
+    """``key=value`` split at the first ``=``; the value may hold more of them."""
+    if isinstance(text, tuple):
+        return text
+    key, equals, rest = text.partition("=")
+    if not equals or not key.strip():
+        # The text itself may hold a password, so it is not repeated.
+        raise click.BadParameter("key=value is expected")
+    return key.strip(), rest
+
+
+def addresses(text: str) -> str:
+    """``host:port,host:port``, as it is; a usage error for anything else."""
+    from kafka_tools.values import parse_addresses
+
+    try:
+        parse_addresses(text)
+    except InputError as error:
+        raise click.BadParameter(str(error)) from error
+    return text
+
+
+def read_text(path: str, what: str) -> str:
+    """The text of a file the user named (``-``: standard input); InputError when it cannot be read."""
+    from kafka_tools.given_files import DOCUMENT_BYTES, read_given, read_standard_input
+
+    try:
+        data = read_standard_input() if path == "-" else read_given(path, DOCUMENT_BYTES)
+        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except OSError as error:
+        raise InputError(f"{what} {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} {path}: not UTF-8 text at byte {error.start}") from error
