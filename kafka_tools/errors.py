@@ -13,7 +13,7 @@ from typing import Any
 class KafkaToolsError(Exception):
     """Anything the product reports on purpose; commands exit with ``exit_status``.
 
-    ``item``: what failed, where a call is about one thing and who raises or passes the error on knows it.
+    ``item``: what failed, where a call is about one thing and the code that raises it or passes it on knows which.
     """
 
     exit_status = 1
@@ -103,7 +103,7 @@ class WireError(KafkaToolsError):
 
 
 class DecodeError(WireError):
-    """Foreign bytes are no valid message; always has position and field."""
+    """Foreign bytes are not a valid message; always has position and field."""
 
 
 class TooManyElements(DecodeError):

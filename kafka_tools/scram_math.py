@@ -49,7 +49,7 @@ def mechanism(name: str) -> ScramMechanism:
     """The mechanism called ``name``; InputError for one that Kafka does not have."""
     found = MECHANISMS.get(name)
     if found is None:
-        raise InputError(f"'{name}' is no SCRAM mechanism: {' or '.join(MECHANISMS)} is expected")
+        raise InputError(f"'{name}' is not a SCRAM mechanism: {' or '.join(MECHANISMS)} is expected")
     return found
 
 
@@ -149,5 +149,5 @@ def credential_from_text(text: str) -> ScramCredential:
         raise InputError("Credentials not valid: salt and keys are not base64") from None
     count = fields["iterations"]
     if not (count.isascii() and count.isdigit() and len(count) < 10):
-        raise InputError("Credentials not valid: iterations is no whole number")
+        raise InputError("Credentials not valid: iterations is not a whole number")
     return ScramCredential(salt, stored, server, int(count))

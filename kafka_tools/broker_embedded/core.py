@@ -203,7 +203,7 @@ class Core:
 
 
 def node_id_of(properties: Mapping[str, str]) -> int:
-    """The broker's id: node.id, else broker.id, else 1. Raises ConfigError for what is no id."""
+    """The broker's id: node.id, else broker.id, else 1. Raises ConfigError for what is not an id."""
     text = properties.get("node.id") or properties.get("broker.id") or "1"
     if not text.strip().isdigit():
         raise ConfigError(f"node.id '{text}' is not a number from 0 on")

@@ -56,7 +56,7 @@ def _at_once(function: Callable[[], Any], done: Callable[[Any, BaseException | N
     """Where there is no other thread."""
     try:
         result = function()
-    except Exception as error:  # noqa: BLE001 - handed to who asked for it
+    except Exception as error:  # noqa: BLE001 - handed to the caller
         done(None, error)
         return
     done(result, None)
@@ -167,7 +167,7 @@ class Slices:
             if not sliced.cancelled:
                 sliced.done(over.value, None)
             return True
-        except Exception as failure:  # noqa: BLE001 - handed to who began the work
+        except Exception as failure:  # noqa: BLE001 - handed to the caller
             if not sliced.cancelled:
                 sliced.done(None, failure)
             return True

@@ -170,7 +170,7 @@ class Consumer:
         """The next records, at most ``max.poll.records``; empty when none came within ``timeout_s`` seconds.
 
         Joins the group, commits automatically and resets positions on the way. Raises BrokerError for refusals that
-        no retry mends, CorruptBatch for bytes that are no records, ConnectFailed when no bootstrap server answers.
+        no retry mends, CorruptBatch for bytes that are not records, ConnectFailed when no bootstrap server answers.
         Records that are there are returned before anything is raised: ``wakeup`` and errors wait for the next call.
         """
         self._check_open()

@@ -181,7 +181,7 @@ class _Reader:
         try:
             value = int(text.strip())
         except ValueError:
-            raise ConfigError(f"{key}: '{text}' is no whole number") from None
+            raise ConfigError(f"{key}: '{text}' is not a whole number") from None
         if not low <= value <= high:
             raise ConfigError(f"{key}: {value} is outside {low} to {high}")
         return value
@@ -194,7 +194,7 @@ class _Reader:
         if text is None:
             return default
         if text.strip().lower() not in choices:
-            raise ConfigError(f"{key}: '{text}' is none of {', '.join(choices)}")
+            raise ConfigError(f"{key}: '{text}' is not one of {', '.join(choices)}")
         return choices[text.strip().lower()]
 
 
@@ -245,7 +245,7 @@ def _reset_policy(read: _Reader) -> tuple[str, int | None]:
     if kind.lower() == "by_duration" and colon:
         found = _DURATION.fullmatch(duration)
         if found is None or not any(found.groups()):
-            raise ConfigError(f"{key}: '{duration}' is no ISO 8601 duration such as PT1H30M or P2D")
+            raise ConfigError(f"{key}: '{duration}' is not an ISO 8601 duration such as PT1H30M or P2D")
         days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
         return "by_duration", round(((days * 24 + hours) * 60 + minutes) * 60_000 + seconds * 1000)
     return read.choice(key, {"earliest": "earliest", "latest": "latest", "none": "none"}, "latest"), None
@@ -267,5 +267,7 @@ def _assignors(read: _Reader) -> tuple[str, ...]:
     chosen = [_JAVA_ASSIGNORS.get(name, name) for name in names]
     for given, name in zip(names, chosen, strict=True):
         if name not in _JAVA_ASSIGNORS.values():
-            raise ConfigError(f"{key}: '{given}' is none of {', '.join((*_JAVA_ASSIGNORS, *_JAVA_ASSIGNORS.values()))}")
+            raise ConfigError(
+                f"{key}: '{given}' is not one of {', '.join((*_JAVA_ASSIGNORS, *_JAVA_ASSIGNORS.values()))}"
+            )
     return tuple(chosen)

@@ -166,4 +166,4 @@ def _object(pairs: list[tuple[str, Any]], place: str) -> dict[str, Any]:
 
 
 def _not_json(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

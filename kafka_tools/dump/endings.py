@@ -81,7 +81,7 @@ class Ending(Protocol):
         """Many batches at once, as many as can be; of each is given whether its CRC fits, and what is wrong with it."""
 
     def invalid_tail(self, name: str, size_bytes: int) -> None:
-        """The bytes behind the last batch are no batch."""
+        """The bytes behind the last batch are not a batch."""
 
     def end(self, gaps: Iterable[Finding], position: int, next_offset: int | None) -> None:
         """A log is over."""

@@ -47,7 +47,7 @@ def written_entries(entries: Iterable[E], base_offset: int) -> Iterator[E]:
 def offset_index_sanity(path: str, base_offset: int) -> None:
     """Raises CorruptIndex where Kafka would build the index anew: its last offset lies before the segment.
 
-    A size that is no multiple of an entry's is not looked at: Kafka's tool cuts such a file, and then finds it sound.
+    A size that is not a multiple of an entry's is passed over: Kafka's tool cuts such a file, and then finds it sound.
     """
     count = os.path.getsize(path) // OFFSET_ENTRY.size
     if not count:

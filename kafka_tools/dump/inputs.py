@@ -68,7 +68,7 @@ def in_order(partition: PartitionFiles) -> Iterator[str]:
 def whole_partition(directory: str) -> list[str]:
     """All files of one partition, with its leader epochs and its topic id. Raises InputError, OSError."""
     if not os.path.isdir(directory):
-        raise InputError(f"--partition-dir: {directory} is no directory")
+        raise InputError(f"--partition-dir: {directory} is not a directory")
     found = list(in_order(partition_files(directory)))
     for name in (names.LEADER_EPOCHS, names.PARTITION_METADATA):
         path = os.path.join(directory, name)

@@ -23,7 +23,7 @@ from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry
 
 BYTES_AS = ("auto", "text", "base64")
 """How keys, values and header values are shown: as text where they are UTF-8 and base64 where not; always as text
-(what is no UTF-8 becomes U+FFFD); always as base64."""
+(what is not UTF-8 becomes U+FFFD); always as base64."""
 
 Field = Callable[[str, bytes | None], str]
 """(name, bytes) -> a member of a JSON object: ``"key":"text"``, ``"key_base64":"..."`` or ``"key":null``."""
@@ -127,7 +127,7 @@ def header_values(headers: Headers, field: Field) -> str:
 
 
 def record_line(record: Record, field: Field, contents: Contents | None, *, skip_metadata: bool = False) -> str:
-    """A record of a batch that is no control batch. ``contents`` None: sizes only."""
+    """A record of a batch that is not a control batch. ``contents`` None: sizes only."""
     if contents is None:
         return f"{record_start(record)},{header_keys(record.headers)}}}\n"
     shown = contents(record.offset, record.key, record.value)

@@ -162,7 +162,7 @@ class LogSum:
             self.ended.add(view.producer_id)
 
     def record(self, record: Record) -> None:
-        """A record that is no control record."""
+        """A record that is not a control record."""
         self.without_key = (self.without_key or 0) + (record.key is None)
         self.tombstones = (self.tombstones or 0) + (record.value is None)
         self.key_bytes += len(record.key or b"")

@@ -50,7 +50,9 @@ def _offset(part: str, text: str) -> int | None:
     if not part:
         return None
     if not (part.isascii() and part.isdecimal()) or int(part) >= _INT64:
-        raise UsageError(f"--offsets: '{part}' in '{text}' is no offset", hint="write for example 100:200, 100: or 100")
+        raise UsageError(
+            f"--offsets: '{part}' in '{text}' is not an offset", hint="write for example 100:200, 100: or 100"
+        )
     return int(part)
 
 
@@ -60,7 +62,7 @@ def position(text: str) -> StartPosition:
     for part in (base, byte) if colon else (byte,):
         if not (part.isascii() and part.isdecimal()) or int(part) >= _INT64:
             raise UsageError(
-                f"--from-position: '{text}' is no position",
+                f"--from-position: '{text}' is not a position",
                 hint="write a byte of the log, or the segment's base offset and a byte: 4096, 5000:4096",
             )
     return StartPosition(int(base) if colon else None, int(byte))
@@ -80,7 +82,7 @@ def time_range(text: str, now_ms: int) -> tuple[int | None, int | None]:
     if not found:
         hint = "the zone is part of a time: write Z for UTC, or +02:00" if _lacks_zone(text) else None
         raise UsageError(
-            f"--time: '{text}' is no range of times FROM:TO, such as {_EXAMPLES}",
+            f"--time: '{text}' is not a range of times FROM:TO, such as {_EXAMPLES}",
             hint=hint,
         )
     if len(found) > 1:
@@ -96,7 +98,7 @@ def _lacks_zone(text: str) -> bool:
 
 
 def _moment(text: str, now_ms: int) -> int | bool | None:
-    """Milliseconds since 1970; None for nothing, False for what is no time."""
+    """Milliseconds since 1970; None for nothing, False for what is not a time."""
     text = text.strip()
     if not text:
         return None

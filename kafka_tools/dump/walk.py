@@ -123,7 +123,7 @@ class LogWalk:
                 self.ended = True
                 return
             if verdict in (OUT, BEYOND):
-                self._previous = -1  # what is between here and the next one shown is no gap
+                self._previous = -1  # what is between here and the next one shown is not a gap
             else:
                 self._batch(view, verdict)
             self._passed(view)

@@ -49,7 +49,7 @@ class ClientConfig:
         self._fractions = {key: self._fraction(key, part) for key, part in config_keys.FRACTIONS.items()}
         for key, choices in config_keys.CHOICES.items():
             if self[key] not in choices:
-                raise ConfigError(f"{key}: '{self[key]}' is none of {', '.join(choices)}")
+                raise ConfigError(f"{key}: '{self[key]}' is not one of {', '.join(choices)}")
         servers, controllers = self["bootstrap.servers"].strip(), self["bootstrap.controllers"].strip()
         if servers and controllers:
             raise ConfigError("bootstrap.servers and bootstrap.controllers exclude each other: set one of them")
@@ -198,7 +198,7 @@ class ClientConfig:
         try:
             value = int(text.strip())
         except ValueError:
-            raise ConfigError(f"{key}: '{text}' is no whole number") from None
+            raise ConfigError(f"{key}: '{text}' is not a whole number") from None
         if not number.low <= value <= number.high:
             raise ConfigError(f"{key}: {value} is outside {number.low} to {number.high}")
         return value
@@ -210,7 +210,7 @@ class ClientConfig:
         try:
             value = float(text.strip())
         except ValueError:
-            raise ConfigError(f"{key}: '{text}' is no number") from None
+            raise ConfigError(f"{key}: '{text}' is not a number") from None
         if not part.low <= value <= part.high:
             raise ConfigError(f"{key}: {text.strip()} is outside {part.low:g} to {part.high:g}")
         return value

@@ -106,7 +106,7 @@ def environment_provider(parameters: Mapping[str, str], environment: Mapping[str
     try:
         allowed = re.compile(pattern) if pattern else None
     except re.error as error:
-        raise ConfigError(f"config.providers: allowlist.pattern '{pattern}' is no regular expression") from error
+        raise ConfigError(f"config.providers: allowlist.pattern '{pattern}' is not a regular expression") from error
     variables = os.environ if environment is None else environment
 
     def get(path: str, keys: set[str]) -> ConfigData:

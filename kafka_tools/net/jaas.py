@@ -64,7 +64,7 @@ def _entry(tokens: list[_Token], position: int, source: str) -> tuple[JaasEntry,
         if position + 2 >= len(tokens) or not _is(tokens[position + 1], "=") or _is(tokens[position + 2], ";"):
             # The word itself may be a piece of a password whose quotes are missing.
             raise ConfigError(
-                f'{source}: what stands at the place of option {len(options) + 1} is no name="value"',
+                f'{source}: what stands at the place of option {len(options) + 1} is not a name="value"',
                 hint="values stand in double quotes; a quote or backslash inside one has a backslash before it",
             )
         options[name] = tokens[position + 2].text

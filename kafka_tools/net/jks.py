@@ -44,7 +44,7 @@ def read_jks(data: bytes, source: str, store_password: str | None, key_password:
     try:
         entries = _entries(data)
     except (struct.error, IndexError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{source}: damaged: the JKS store ends too early or is no JKS store") from error
+        raise ConfigError(f"{source}: damaged: the JKS store ends too early or is not a JKS store") from error
     password = key_password or store_password
     keys: list[KeyEntry] = []
     certificates: list[bytes] = []

@@ -31,7 +31,7 @@ def parse_properties(text: str, source: str = "properties") -> dict[str, str]:
 
 
 def read_properties(path: str, what: str = "properties file") -> dict[str, str]:
-    """The properties of a file; ConfigError when it cannot be read or is no UTF-8."""
+    """The properties of a file; ConfigError when it cannot be read or is not UTF-8."""
     try:
         text = read_given(path).decode("utf-8")
     except OSError as error:

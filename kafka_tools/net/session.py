@@ -136,8 +136,8 @@ class ClientSession:
 
         What was delivered stands, also when what follows it is wrong.
 
-        Raises DecodeError for bytes that are no valid response, AuthenticationFailed when SASL fails, and
-        ConnectFailed when the peer is no Kafka node; after any of them the connection must be closed.
+        Raises DecodeError for bytes that are not a valid response, AuthenticationFailed when SASL fails, and
+        ConnectFailed when the peer is not a Kafka node; after any of them the connection must be closed.
         """
         while payloads := self._payloads(data):
             for payload in payloads:
@@ -319,7 +319,7 @@ class ClientSession:
             )
         if start.startswith(b"HTTP"):
             return ConnectFailed(
-                f"{self.peer} answered with HTTP: this is no Kafka port",
+                f"{self.peer} answered with HTTP: this is not a Kafka port",
                 node=self.peer,
                 hint="use the port of a Kafka listener (often 9092)",
             )

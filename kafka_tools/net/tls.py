@@ -76,7 +76,7 @@ def server_settings(values: Mapping[str, str]) -> TlsSettings:
     wanted = values.get("ssl.client.auth", "none").strip().lower()
     modes = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
     if wanted not in modes:
-        raise ConfigError(f"ssl.client.auth: '{wanted}' is none of {', '.join(modes)}")
+        raise ConfigError(f"ssl.client.auth: '{wanted}' is not one of {', '.join(modes)}")
     context.verify_mode = modes[wanted]
     trusted = _trusted(values)
     if trusted is not None:

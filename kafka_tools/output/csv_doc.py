@@ -5,7 +5,7 @@ JSON, so that what a cell holds is never ambiguous.
 
 * CSV is RFC 4180 with line feeds, for spreadsheets and ``csv`` modules: cells with commas, quotes or line ends are
   quoted. Text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or a
-  carriage return, and is no number) gets an apostrophe in front: group and client ids are whatever some client chose.
+  carriage return, and is not a number) gets an apostrophe in front: group and client ids are what clients chose.
 * TSV is what jq's ``@tsv`` writes, for ``cut`` and ``awk``: no quotes, and ``\\t``, ``\\n``, ``\\r``, ``\\\\`` stand
   for a tab, the line ends and a backslash, so that a row is always one line. It changes nothing else.
 """

@@ -1,7 +1,7 @@
 """Kafka's words that travel as numbers, each once: the number, Kafka's spelling, and the class they come from.
 
 Members are plain ints, so that messages and loops over many batches take them as they are, and a family costs next
-to nothing to import. What a newer broker sends is no member: ``AclOperation.word(99)`` is ``UNKNOWN``. Words that
+to nothing to import. What a newer broker sends is not a member: ``AclOperation.word(99)`` is ``UNKNOWN``. Words that
 Kafka itself sends as text (group types and states, internal topics) are texts here. Sources are the classes of
 ``org.apache.kafka`` 4.3.1 named beside each; tests/against_kafka/test_enums.py compares them.
 """
@@ -223,7 +223,7 @@ CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE = INTERNAL_TOPICS = (
 )
 """Topics that only brokers write (``common.internals.Topic``)."""
 CLUSTER_METADATA = "__cluster_metadata"
-"""The log of the controllers, which is no topic to clients."""
+"""The log of the controllers, which is not a topic to clients."""
 REMOTE_LOG_METADATA = "__remote_log_metadata"
 """Kept by tiered storage's default metadata manager, an ordinary topic to brokers."""
 

@@ -127,7 +127,7 @@ _ROWS: tuple[tuple[int, str, bool, bool, str], ...] = (
      "the delegation token belongs to another principal, who did not name this one as a renewer"),
     (64, "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED", False, False,
      "requests about delegation tokens are refused on PLAINTEXT and on TLS without a client certificate, and "
-     "to who logged in with a delegation token"),
+     "to a login with a delegation token"),
     (65, "DELEGATION_TOKEN_AUTHORIZATION_FAILED", False, False, "the principal may not do this with delegation tokens"),
     (66, "DELEGATION_TOKEN_EXPIRED", False, False, "the delegation token has expired"),
     (67, "INVALID_PRINCIPAL_TYPE", False, False, "this type of principal is not supported"),

@@ -128,7 +128,7 @@ def max_versions(release: str) -> dict[int, tuple[int, int]]:
     while name and name not in _CHANGES:
         name = name.rpartition(".")[0]
     if not name:
-        raise InputError(f"'{release}' is no Kafka release known here: give one of {', '.join(_CHANGES)}")
+        raise InputError(f"'{release}' is not a Kafka release known here: give one of {', '.join(_CHANGES)}")
     oldest = _OLDEST_SINCE_4 if name.startswith("4.") else {}
     return {key: (min(oldest.get(key, 0), newest), newest) for key, newest in _newest()[name].items()}
 

@@ -84,7 +84,7 @@ def _struct(number: int) -> type[Stored]:
 def read_marker(view: BatchView) -> EndMarker | None:
     """The marker in a control batch; None for other control records, and for a batch that the cleaner emptied.
 
-    Raises CorruptBatch for a record that is no whole control record.
+    Raises CorruptBatch for a record that is not a whole control record.
     """
     for record in view.records():
         number = control_type(record.key)

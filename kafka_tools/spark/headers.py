@@ -69,7 +69,7 @@ def scan(
     """Headers of the batches that start in ``[start, end)`` of a file of ``size`` bytes.
 
     Returns the position after the last of them: at least ``end`` when all is well, else where something begins that is
-    no whole magic 2 batch. Memory is bounded by the window, also for batches that are larger. OSError as from reading.
+    not a whole magic 2 batch. Memory is bounded by the window, also for larger batches. OSError as from reading.
     """
     window = bytearray(max(window_bytes, HEADER_BYTES))
     bytes_of = np.frombuffer(window, np.uint8)

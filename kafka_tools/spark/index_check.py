@@ -103,7 +103,7 @@ def _load(path: str, entry: np.dtype[Any], range_: Range, problems: list[Mismatc
             )
         return None
     if size % entry.itemsize:
-        text = f"its size of {size} bytes is no multiple of {entry.itemsize}"
+        text = f"its size of {size} bytes is not a multiple of {entry.itemsize}"
         problems.append(Mismatch(WARNING, _kind(path, "size"), path, size - size % entry.itemsize, None, text))
     # What is cut off is kept small: an index that is being written has its full size, nearly all of it zeros.
     return _written(np.frombuffer(data, entry, count=len(data) // entry.itemsize)).copy()

@@ -116,9 +116,9 @@ def _paths(values: Mapping[str, str]) -> tuple[str, ...]:
         try:
             listed = json.loads(values["paths"])
         except ValueError as error:
-            raise InputError(f"option 'paths' is no JSON array: {error}") from error
+            raise InputError(f"option 'paths' is not a JSON array: {error}") from error
         if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
-            raise InputError("option 'paths' is no JSON array of strings")
+            raise InputError("option 'paths' is not a JSON array of strings")
         paths += listed
     if not paths:
         raise InputError("no log directory is given: use load(directory)")

@@ -30,7 +30,7 @@ BATCH_COLUMNS: tuple[Column, ...] = (
     Column("log_dir", "string", "the directory given, in which the partition was found"),
     Column("file", "string", "path of the segment"),
     Column("position", "long", "where the batch starts in the file, in bytes"),
-    Column("size_bytes", "long", "size of the batch with its header; of the stretch that is no batch, for damage"),
+    Column("size_bytes", "long", "size of the batch with its header; of the stretch that is not a batch, for damage"),
     Column("base_offset", "long", "first offset of the batch; null for compressed magic 0 and 1 (see countLegacy)"),
     Column("last_offset", "long", "last offset of the batch"),
     Column("magic", "int", "format of the batch: 0, 1 or 2"),

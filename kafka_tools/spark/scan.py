@@ -87,7 +87,7 @@ def scan_file(
 def event(
     range_: Range, kind: str, how_bad: str, text: str, position: int | None = None, size_bytes: int | None = None
 ) -> Row:
-    """A row about the file, or about a stretch of it that is no batch."""
+    """A row about the file, or about a stretch of it that is not a batch."""
     place = {"position": position, "size_bytes": size_bytes}
     return origin(range_) | place | {"damage": kind, "severity": how_bad, "detail": text}
 

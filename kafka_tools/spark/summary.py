@@ -254,7 +254,7 @@ class Seen:
     def __init__(self) -> None:
         self._parts: list[Batches] = []
         self.sound_to: int = 2**63 - 1
-        """Where the first stretch that is no batch begins."""
+        """Where the first stretch that is not a batch begins."""
         self.lost = False
         """Whether a broker took the file away, or a part of it, before all was read."""
 

@@ -155,7 +155,7 @@ def _by_name(path: str, name: str, suffix: str, records: bool) -> Iterator[Findi
     elif suffix == names.CHECKPOINT:
         yield from KraftSnapshotCheck(path, records=records).findings()
     else:
-        yield Finding(path, "unknown-file", "is no file of Kafka's")
+        yield Finding(path, "unknown-file", "is not a file of Kafka's")
 
 
 def _index(path: str, suffix: str) -> Iterator[Finding]:
@@ -180,7 +180,7 @@ def _regular(path: str, walk: Callable[[], Iterator[Finding]]) -> Iterator[Findi
     if regular:
         yield from read_safely(path, walk)
     else:
-        yield Finding(path, "unreadable", "is no regular file")
+        yield Finding(path, "unreadable", "is not a regular file")
 
 
 def _base_offset(path: str) -> int:

@@ -38,13 +38,13 @@ def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) 
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > most_bytes:
-            raise CorruptIndex(f"{path} is no {what}: it has {size} bytes, more than {most_bytes}", path=path)
+            raise CorruptIndex(f"{path} is not a {what}: it has {size} bytes, more than {most_bytes}", path=path)
         lines = _lines(file.readline, path, what)
         version, count = next(lines, None), next(lines, None)
         if version is None:  # how brokers before 2.0 leave the file of a log without entries
             return
         if count is None or not _NUMBER.fullmatch(version) or not _NUMBER.fullmatch(count):
-            raise CorruptIndex(f"{path} is no {what}: it must start with a version and a count", path=path)
+            raise CorruptIndex(f"{path} is not a {what}: it must start with a version and a count", path=path)
         if int(version) != VERSION:
             raise CorruptIndex(f"{path}: {what} version {version} is unknown, only {VERSION} is known", path=path)
         found = 0
@@ -52,7 +52,7 @@ def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) 
             row = line.split()
             numbers = row if words == 2 else row[1:]
             if len(row) != words or not all(_NUMBER.fullmatch(word) and int(word) in _INT64 for word in numbers):
-                raise CorruptIndex(f"{path} line {number}: '{line[:80]}' is no entry of a {what}", path=path)
+                raise CorruptIndex(f"{path} line {number}: '{line[:80]}' is not an entry of a {what}", path=path)
             found += 1
             yield row
         if found != int(count):
@@ -155,14 +155,14 @@ def read_quorum_state(path: str) -> dict[str, Any]:
     try:
         document = json.loads(_small_text(path, "quorum state file"))
     except (ValueError, RecursionError) as error:
-        raise CorruptIndex(f"{path} is no JSON", path=path) from error
+        raise CorruptIndex(f"{path} is not JSON", path=path) from error
     if not isinstance(document, dict):
-        raise CorruptIndex(f"{path} is no quorum state: it is no JSON object", path=path)
+        raise CorruptIndex(f"{path} is not a quorum state: it is not a JSON object", path=path)
     for key, required in (("leaderEpoch", True), ("data_version", True), ("leaderId", False), ("votedId", False)):
         if required and key not in document:
-            raise CorruptIndex(f"{path} is no quorum state: it has no {key}", path=path)
+            raise CorruptIndex(f"{path} is not a quorum state: it has no {key}", path=path)
         if type(document.get(key, 0)) is not int:
-            raise CorruptIndex(f"{path} is no quorum state: its {key} is no number", path=path)
+            raise CorruptIndex(f"{path} is not a quorum state: its {key} is not a number", path=path)
     if document["data_version"] not in (0, 1):
         version = document["data_version"]
         raise CorruptIndex(f"{path}: quorum state version {version} is unknown, 0 and 1 are known", path=path)
@@ -201,12 +201,12 @@ def _small_text(path: str, what: str) -> str:
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > MAX_SMALL_BYTES:
-            raise CorruptIndex(f"{path} is no {what}: it has {size} bytes, more than {MAX_SMALL_BYTES}", path=path)
+            raise CorruptIndex(f"{path} is not a {what}: it has {size} bytes, more than {MAX_SMALL_BYTES}", path=path)
         data = file.read(size)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise CorruptIndex(f"{path} is no {what}: byte {error.start} is not UTF-8", path=path) from error
+        raise CorruptIndex(f"{path} is not a {what}: byte {error.start} is not UTF-8", path=path) from error
 
 
 def _take_number(values: dict[str, str], key: str, path: str) -> int | None:

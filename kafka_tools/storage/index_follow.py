@@ -129,7 +129,7 @@ class OffsetIndexCheck(_Follower[_Position]):
                 text = f"offset {entry.offset} is the last of several batches from {entry.position} on"
                 yield self._finding("index-batch-range", text, entry.at, entry.offset)
             else:
-                yield self._mismatch(entry, "which is no batch's last from there on")
+                yield self._mismatch(entry, "which is not a batch's last from there on")
         while self._next is not None and self._next.position <= view.file_position:
             entry = self._next
             if entry.position < view.file_position:
@@ -351,7 +351,7 @@ class TransactionIndexCheck(_Follower[_Abort]):
         file = self._file
         if file is not None and file.size_bytes % TXN_ENTRY.size and stays(self.path, lambda: not file.grow()):
             left = file.size_bytes % TXN_ENTRY.size
-            text = f"the last {left} bytes are no whole entry of {TXN_ENTRY.size} bytes"
+            text = f"the last {left} bytes are not a whole entry of {TXN_ENTRY.size} bytes"
             yield self._finding("txnindex-size", text, file.size_bytes - left)
 
 
@@ -372,7 +372,7 @@ def cut_entry(path: str, kind: str, entry_bytes: int) -> Finding | None:
 def cut_finding(path: str, kind: str, entry_bytes: int, size_bytes: int) -> Finding:
     """The same for an index that is known to have ``size_bytes``."""
     left = size_bytes % entry_bytes
-    text = f"the last {left} bytes are no whole entry of {entry_bytes} bytes"
+    text = f"the last {left} bytes are not a whole entry of {entry_bytes} bytes"
     return Finding(path, f"{kind}-size", text, size_bytes - left)
 
 

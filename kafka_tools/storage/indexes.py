@@ -69,7 +69,7 @@ class IndexFile:
     """
 
     def __init__(self, path: str, layout: Struct, *, padded: bool = True) -> None:
-        """``padded``: the file may end in zeros that are no entries. Raises OSError."""
+        """``padded``: the file may end in zeros that are not entries. Raises OSError."""
         self.path = path
         self._layout = layout
         self._padded = padded
@@ -150,7 +150,7 @@ class IndexFile:
 
 
 def read_packed(path: str, layout: Struct) -> bytes:
-    """A whole index as it is in the file, for who keeps it in memory.
+    """A whole index as it is in the file, for callers that keep it in memory.
 
     Raises OSError; CorruptIndex for a file that is missing, is larger than an index can be, or ends within an entry.
     """
@@ -163,7 +163,7 @@ def read_packed(path: str, layout: Struct) -> bytes:
     except FileNotFoundError as error:
         raise CorruptIndex(f"{path} is missing", path=path) from error
     if len(data) % layout.size:
-        raise CorruptIndex(f"{path} is no multiple of {layout.size} bytes", path=path)
+        raise CorruptIndex(f"{path} is not a multiple of {layout.size} bytes", path=path)
     return data
 
 
@@ -191,7 +191,7 @@ def read_txn_index(path: str) -> Iterator[AbortedTransaction]:
     left = os.path.getsize(path) - position
     if left:
         raise CorruptIndex(
-            f"the last {left} bytes of {path} are no whole entry of {TXN_ENTRY.size} bytes",
+            f"the last {left} bytes of {path} are not a whole entry of {TXN_ENTRY.size} bytes",
             path=path,
             position=position,
         )

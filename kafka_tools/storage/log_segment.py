@@ -413,7 +413,7 @@ def _head(data: bytes, at: int, path: str, position: int) -> tuple[int, int]:
 
 
 def _torn(path: str, position: int, left: int) -> CorruptBatch:
-    return CorruptBatch(f"{path} at {position}: {left} bytes are no whole batch", path=path, position=position)
+    return CorruptBatch(f"{path} at {position}: {left} bytes are not a whole batch", path=path, position=position)
 
 
 def _ascending(values: array[int] | list[int]) -> bool:

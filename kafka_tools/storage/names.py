@@ -112,7 +112,7 @@ def checkpoint_name(end_offset: int, epoch: int) -> str:
 
 
 def parse_partition_dir(name: str) -> PartitionDirectory | None:
-    """Topic, partition and state of a directory name, None if it is no partition's."""
+    """Topic, partition and state of a directory name, None if it is not a partition's."""
     match = _PARTITION.fullmatch(name)
     if match is None or int(match["partition"]) > 0x7FFFFFFF:
         return None
@@ -137,5 +137,5 @@ def partition_of_dir(name: str) -> TopicPartition:
     """The partition that a directory name stands for, whatever its state. Raises InputError."""
     found = parse_partition_dir(name)
     if found is None:
-        raise InputError(f"'{name}' is no partition directory: <topic>-<partition> is expected")
+        raise InputError(f"'{name}' is not a partition directory: <topic>-<partition> is expected")
     return found.topic_partition

@@ -76,7 +76,7 @@ class PartitionCheck:
     def _other(self, path: str, epochs: list[LeaderEpoch]) -> Iterator[Finding]:
         name = os.path.basename(path)
         if name == names.LEADER_EPOCHS:
-            with contextlib.suppress(OSError):  # said by who reads it
+            with contextlib.suppress(OSError):  # reported by what reads it
                 self._epochs_as_of = identity(path)
             yield from read_file(path, "leader-epochs", lambda: epochs.extend(read_leader_epochs(path)))
             yield from _out_of_order(path, epochs)
@@ -89,7 +89,7 @@ class PartitionCheck:
         elif name.endswith(".tmp"):
             yield Finding(path, "leftover-file", "is the unfinished new version of a file")
         else:
-            yield Finding(path, "unknown-file", "is no file of Kafka's")
+            yield Finding(path, "unknown-file", "is not a file of Kafka's")
 
     def _segments(self, files: PartitionFiles, epochs: list[LeaderEpoch]) -> Iterator[Finding]:
         segments = [segment for segment in files.segments if segment.log is not None]

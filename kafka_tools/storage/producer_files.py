@@ -64,7 +64,7 @@ def _state(producer_id: int, entry: ProducerEntry) -> ProducerStateEntry:
 
 
 def read_snapshot(path: str, states: ProducerStates) -> None:
-    """Fill ``states``. Raises OSError, and CorruptIndex for a file that is no snapshot or whose CRC does not match."""
+    """Fill ``states``. Raises OSError, and CorruptIndex for a file that is not a snapshot or has a wrong CRC."""
     for row in read_producers(path):
         entry = states.entries[row.producer_id] = ProducerEntry(row.producer_epoch)
         entry.coordinator_epoch = row.coordinator_epoch

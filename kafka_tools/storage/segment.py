@@ -234,7 +234,7 @@ def torn_tail(segment: Segment, position: int, end: int | None = None) -> Findin
     left = end - position
     if is_zero_filled(segment, position, end):
         return Finding(segment.path, "zero-tail", f"the last {left} bytes are zeros", position)
-    return Finding(segment.path, "torn-tail", f"the last {left} bytes are no whole batch", position)
+    return Finding(segment.path, "torn-tail", f"the last {left} bytes are not a whole batch", position)
 
 
 def not_the_tail(finding: Finding) -> Finding:

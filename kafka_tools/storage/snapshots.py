@@ -152,7 +152,7 @@ def read_partition_metadata(path: str) -> uuid.UUID:
         lines = file.read(_METADATA_BYTES).decode("utf-8", "replace").splitlines()
     fields = dict(line.split(": ", 1) for line in lines if ": " in line)
     if fields.get("version") != "0" or "topic_id" not in fields:
-        raise CorruptIndex(f"{path} is no partition metadata file of version 0", path=path)
+        raise CorruptIndex(f"{path} is not a partition metadata file of version 0", path=path)
     try:
         return parse_uuid(fields["topic_id"])
     except InputError as error:

@@ -139,7 +139,7 @@ def open_store(settings: ZooKeeperSettings) -> Iterator[ZooKeeperStore]:
     except ImportError as error:
         raise ConfigError(f"ZooKeeper needs kazoo: {error}", hint="install it: pip install kazoo") from error
     for name in ("kazoo", "kazoo.client"):
-        logging.getLogger(name).addHandler(logging.NullHandler())  # its warnings are no lines of ours
+        logging.getLogger(name).addHandler(logging.NullHandler())  # its warnings are not lines of ours
     attempts = Attempts()
     try:
         client = KazooClient(
@@ -178,7 +178,7 @@ def _one_line(settings: ZooKeeperSettings, path: str) -> Iterator[None]:
         yield
     except (NoAuthError, AuthFailedError) as error:
         raise StoreError(
-            f"ZooKeeper node {path}: access denied", hint="the node has an ACL: log in as who made it"
+            f"ZooKeeper node {path}: access denied", hint="the node has an ACL: log in as the user who made it"
         ) from error
     except (ConnectionLoss, SessionExpiredError, KazooTimeoutError, RetryFailedError) as error:
         raise SessionLost(

@@ -220,7 +220,7 @@ def test_acls_before_pattern_types(scripted):
     assert admin.describe_acls() == []
     with pytest.raises(UnsupportedVersion, match=r"pattern type MATCH"):
         admin.describe_acls(AclFilter(pattern_type="MATCH"))
-    with pytest.raises(InputError, match=r"'FLY' is no operation of an ACL"):
+    with pytest.raises(InputError, match=r"'FLY' is not an operation of an ACL"):
         admin.create_acls([literal._replace(operation="FLY")]).raise_any()
 
 

@@ -139,7 +139,7 @@ def test_scram_credentials(broker, admin):
 def test_scram_changes_that_no_broker_takes_are_refused_before_anything_is_sent(admin):
     for change, message in [
         (ScramUpsertion("s", "SCRAM-SHA-256", "pw", 4095), r"less than the minimum 4096"),
-        (ScramUpsertion("s", "SCRAM-SHA-1", "pw"), r"is no SCRAM mechanism"),
+        (ScramUpsertion("s", "SCRAM-SHA-1", "pw"), r"is not a SCRAM mechanism"),
         (ScramUpsertion("s", "SCRAM-SHA-256", ""), r"password is empty"),
         (ScramUpsertion("", "SCRAM-SHA-256", "pw"), r"needs a user name"),
     ]:
@@ -197,7 +197,7 @@ def test_broker_that_the_cluster_does_not_have(admin):
     resource = ConfigResource("broker", "99")
     with pytest.raises(InvalidRequest, match=r"no live broker 99; it has 1"):
         admin.describe_configs([resource])[resource].get()
-    with pytest.raises(InputError, match=r"'x' is no broker id"):
+    with pytest.raises(InputError, match=r"'x' is not a broker id"):
         admin.describe_configs([ConfigResource("broker", "x")])
     with pytest.raises(InputError, match=r"'planet' has no configuration"):
         admin.describe_configs([ConfigResource("planet", "x")]).raise_any()

@@ -196,7 +196,7 @@ BROKEN = (
     *(b"\x80" * 6, b"\x80\x80\x80\x80\x08", b"\xff\xff\xff\xff\x0f", b"\x80\x80\x04", b"\x01\x80\x80\x04\x00"),
     *(b"\x01\x80", b"\x01\x02\x80", b"\x01\x02\x80\x80\x04", b"\x01\x00\x00abc", b"\x01\x02\x00" + bytes(18)),
 )
-"""Values that are no records of the metadata log or of tiered storage."""
+"""Values that are not records of the metadata log or of tiered storage."""
 
 
 @pytest.mark.parametrize("option", ["--cluster-metadata-decoder", "--remote-log-metadata-decoder"])

@@ -148,7 +148,7 @@ def test_each_mechanism_has_its_own_credential_and_a_token_is_looked_up_among_to
     assert logs_in("SCRAM-SHA-256", "alice", "short") and logs_in("SCRAM-SHA-512", "alice", "long")
     assert not logs_in("SCRAM-SHA-256", "alice", "long") and not logs_in("SCRAM-SHA-512", "alice", "short")
     assert logs_in("SCRAM-SHA-512", "bob", "long") and not logs_in("SCRAM-SHA-256", "bob", "long")
-    assert not logs_in("SCRAM-SHA-512", "bob", "long", token_auth=True), "a user is no token"
+    assert not logs_in("SCRAM-SHA-512", "bob", "long", token_auth=True), "a user is not a token"
 
 
 def test_secrets_are_in_no_repr(broker: MemoryBroker) -> None:

@@ -119,7 +119,7 @@ def test_who_does_not_wait_for_the_answer_frees_the_connection() -> None:
             end_s = time.monotonic() + 60
             while not broker.call(lambda core: any(each._penalty is not None for each in server.connections)):
                 assert time.monotonic() < end_s
-            assert broker.call(lambda core: all(each.idle for each in server.connections)), "a penalty is no work"
+            assert broker.call(lambda core: all(each.idle for each in server.connections)), "a penalty is not work"
         while broker.call(lambda core: len(server.connections)):
             assert time.monotonic() < end_s
             time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The cluster's own log is no topic: no client makes, writes, reads or deletes it; what came of it is mended."""
+"""The cluster's own log is not a topic: no client makes, writes, reads or deletes it; what came of it is mended."""
 
 from __future__ import annotations
 

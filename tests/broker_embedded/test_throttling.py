@@ -89,7 +89,7 @@ def throttling(broker: MemoryBroker) -> Throttling:
 def test_a_rate_is_taken_over_many_small_windows() -> None:
     rate = Rate(11, 1.0)
     rate.record(500, 100.0)
-    assert rate.per_second(100.0) == 50  # ten windows count from the start, so that it is no burst
+    assert rate.per_second(100.0) == 50  # ten windows count from the start, so that it is not a burst
     rate.record(500, 105.0)
     assert rate.per_second(105.0) == 100
     assert rate.per_second(110.5) == pytest.approx(1000 / 10.5)

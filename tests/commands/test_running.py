@@ -236,8 +236,8 @@ def test_a_name_cannot_command_the_terminal(capsys, monkeypatch) -> None:
 
 def test_a_name_without_end_is_cut_and_a_long_list_is_not(capsys) -> None:
     names = ",".join(f"orders-{number}" for number in range(200))
-    running.complain("kafka-x", f"topic {'x' * 5000} is no name, unlike {names}", f"see {'y' * 301} and {'z' * 300}")
+    running.complain("kafka-x", f"topic {'x' * 5000} is not a name, unlike {names}", f"see {'y' * 301} and {'z' * 300}")
     assert capsys.readouterr().err == (
-        f"kafka-x: topic {'x' * 60}... (5000 characters) is no name, unlike {names}\n"
+        f"kafka-x: topic {'x' * 60}... (5000 characters) is not a name, unlike {names}\n"
         f"  see {'y' * 60}... (301 characters) and {'z' * 300}\n"
     )

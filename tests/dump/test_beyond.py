@@ -116,7 +116,7 @@ def test_only_what_was_asked_for(
     found = objects("--print-data-log", "--files", path, *option)
     assert [each["offset"] for each in found] == list(wanted)
     assert [each["key"] for each in found] == [f"key-{each}" for each in wanted]
-    # Batches are shown for what is wanted of them, and no others; offsets that are not shown are no gaps.
+    # Batches are shown for what is wanted of them, and no others; offsets that are not shown are not gaps.
     assert len(objects("--files", path, *option, of="batch")) == len({each // 5 for each in wanted})
     assert objects("--print-data-log", "--files", path, *option, of="finding") == []
     text = run("--print-data-log", "--files", path, *option)
@@ -124,7 +124,7 @@ def test_only_what_was_asked_for(
 
 
 def test_what_comes_before_the_offsets_is_not_read(tmp_path: Path) -> None:
-    """The offset index tells where to begin, and a wrong one is no obstacle."""
+    """The offset index tells where to begin, and a wrong one is not an obstacle."""
     batches = [batch(first) for first in range(0, 20, 5)]
     path = log_of(tmp_path, bytes(len(batches[0])) + b"".join(batches[1:]))
     assert run("--offsets", "11:", "--files", str(path))[0] == 1

@@ -20,7 +20,7 @@ def spoilt(data: bytes) -> bytes:
 
 
 def test_names_that_are_not_utf_8_are_shown_as_java_shows_them() -> None:
-    """As Kafka reads every string; the record is no damage."""
+    """As Kafka reads every string; the record is not damage."""
     name = "Q" * len(NO_TEXT)
     key = b"\x00\x01" + spoilt(encode(OffsetCommitKey(group=name, topic="orders", partition=1), 0))
     value = spoilt(encode_versioned(OffsetCommitValue(offset=5, metadata=name, commit_timestamp=7), 3))

@@ -46,8 +46,8 @@ def test_quotes_escapes_comments_and_several_entries():
         ("M often a=b;", "control flag"),
         ("M required a=b", "not closed"),
         ('M required a="b', "quoted value is not closed"),
-        ("M required a;", r"place of option 1 is no name"),
-        ("M required b=c a=;", r"place of option 2 is no name"),
+        ("M required a;", r"place of option 1 is not a name"),
+        ("M required b=c a=;", r"place of option 2 is not a name"),
         ("M required /* a=b;", "comment is not closed"),
     ],
 )

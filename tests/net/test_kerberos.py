@@ -84,7 +84,10 @@ def test_the_kerberos_module_is_for_gssapi_alone(mechanism: str) -> None:
     [
         ({"jaas": "useKeyTab=true"}, "useKeyTab=true and no keyTab"),
         ({"service": None}, r"sasl\.kerberos\.service\.name is not set"),
-        ({"sasl.jaas.config": 'PlainLoginModule required username="a" password="planted";'}, "is no Krb5LoginModule"),
+        (
+            {"sasl.jaas.config": 'PlainLoginModule required username="a" password="planted";'},
+            "is not a Krb5LoginModule",
+        ),
         ({"jaas": 'useKeyTab=true keyTab="/no/such"'}, "keyTab /no/such is not there"),
     ],
 )

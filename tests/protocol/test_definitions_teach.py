@@ -48,7 +48,9 @@ def sections(stem: str) -> tuple[str, dict[str, dict[str, str]]]:
     found: dict[str, dict[str, str]] = {}
     for title, body in zip(parts[::2], parts[1::2], strict=True):
         entries = re.findall(r"^    (\S[^:\n]*): ((?:.*)(?:\n {8}.*)*)", body, re.MULTILINE)
-        assert len(entries) == len(re.findall(r"^ {4}\S", body, re.MULTILINE)), f"{stem}: a line of {title} is no entry"
+        assert len(entries) == len(re.findall(r"^ {4}\S", body, re.MULTILINE)), (
+            f"{stem}: a line of {title} is not an entry"
+        )
         found[title] = {key: " ".join(words.split()) for key, words in entries}
         assert len(found[title]) == len(entries), f"{stem}: an entry of {title} stands twice"
     return head, found

@@ -132,7 +132,7 @@ def test_releases_know_their_versions_and_an_answer_tells_its_release() -> None:
             assert row.min_version <= oldest <= newest <= row.max_version
     for release in ("1.1", "2.2", "2.8", "3.9", "4.3"):
         assert guess_release(max_versions(release)) == release
-    with pytest.raises(InputError, match=r"'5\.0' is no Kafka release known here"):
+    with pytest.raises(InputError, match=r"'5\.0' is not a Kafka release known here"):
         max_versions("5.0")
 
 

@@ -99,7 +99,7 @@ def test_zeros_of_preallocated_index_files_are_no_entries(tmp_path: Path) -> Non
 
 
 def kinds_by_place(found: Iterable[Finding | AuditFinding]) -> set[tuple[str, str, int | None]]:
-    """(file's suffix, kind, position) of all that is no mere remark."""
+    """(file's suffix, kind, position) of all that is not a mere remark."""
     return {
         (Path((each.path if isinstance(each, Finding) else each.file) or "").suffix, each.kind, each.position)
         for each in found

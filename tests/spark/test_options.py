@@ -41,7 +41,7 @@ def test_names_are_taken_in_any_case_and_paths_once() -> None:
         ({"path": "/a", "checkCrc": "yes"}, "option 'checkCrc' is 'yes': true or false is expected"),
         ({"path": "/a", "rangeBytes": "64M"}, "option 'rangeBytes' is '64M': a number of bytes is expected"),
         ({"path": "/a", "rangeBytes": "10"}, "option 'rangeBytes' is '10'"),
-        ({"paths": "/a,/b"}, "option 'paths' is no JSON array"),
+        ({"paths": "/a,/b"}, "option 'paths' is not a JSON array"),
         ({"path": "/a", "partitions": "1,x"}, "option 'partitions' is '1,x': numbers are expected, as in 0,4-7"),
         ({"path": "/a", "minOffset": "-1"}, "option 'minOffset' is '-1': an offset is expected, 0 or greater"),
         ({"path": "/a", "since": "noon"}, "option 'since' is 'noon': milliseconds since 1970 or a time as 2026-01-31"),
@@ -50,7 +50,7 @@ def test_names_are_taken_in_any_case_and_paths_once() -> None:
         ({"path": "ftp://a/b"}, "'ftp://' is not read: a local path, or one of s3://, gs://, abfss://, hdfs://"),
         ({"path": "s3://key:secret@bucket/x"}, "a s3:// path holds no options and no credentials: they come from the"),
         ({"path": "s3://bucket/x?secret_key=y"}, "a s3:// path holds no options and no credentials"),
-        ({"paths": "[1]"}, "option 'paths' is no JSON array of strings"),
+        ({"paths": "[1]"}, "option 'paths' is not a JSON array of strings"),
     ],
 )
 def test_what_is_wrong_is_named(given: dict[str, str], text: str) -> None:

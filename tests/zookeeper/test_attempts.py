@@ -51,7 +51,7 @@ def test_a_server_that_does_not_speak_tls_is_told_at_once() -> None:
                     peer, _ = listener.accept()
                 except OSError:
                     return
-                peer.sendall(b"this is no TLS at all\n")
+                peer.sendall(b"this is not TLS at all\n")
                 peer.close()
 
         Thread(target=answer, daemon=True).start()

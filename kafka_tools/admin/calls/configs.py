@@ -98,7 +98,7 @@ def _owner(resource: ConfigResource) -> int | None:
     try:
         return int(resource.name)
     except ValueError:
-        raise InputError(f"'{resource.name}' is no broker id: a whole number is expected") from None
+        raise InputError(f"'{resource.name}' is not a broker id: a whole number is expected") from None
 
 
 def owner_lookup(to_controllers: bool) -> Lookup[ConfigResource]:
@@ -270,7 +270,7 @@ def operation_id(change: ConfigChange) -> int:
     """The wire's number of a change's operation; InputError for another word."""
     found = OPERATIONS.get(change.operation)
     if found is None:
-        raise InputError(f"'{change.operation}' is no operation on a setting: {', '.join(OPERATIONS)} are")
+        raise InputError(f"'{change.operation}' is not an operation on a setting: {', '.join(OPERATIONS)} are")
     return found
 
 

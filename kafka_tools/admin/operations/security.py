@@ -69,7 +69,7 @@ class SecurityOperations(Connected):
     def create_acls(
         self, bindings: Iterable[AclBinding], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[AclBinding, None]:
-        """Add entries; one that is there already is no error."""
+        """Add entries; one that is there already is not an error."""
         from kafka_tools.admin.calls.acls import CreateAcls
 
         return self.run(CreateAcls(), bindings, timeout_s, deadline)

@@ -46,7 +46,7 @@ class View(ABC):
         self._cache: dict[str, Value] = {}
 
     def get(self, name: str) -> Value:
-        """The value that holds now. KeyError for a name that is no config of this kind."""
+        """The value that holds now. KeyError for a name that is not a config of this kind."""
         try:
             return self._cache[name]
         except KeyError:

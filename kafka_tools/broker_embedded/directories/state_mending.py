@@ -57,7 +57,7 @@ class Mended(NamedTuple):
     kept: int
     """How many records of the old state the new one has."""
     left_out: dict[str, int]
-    """How many it does not have, by what they were; bytes that were no batch count as one damaged span."""
+    """How many it does not have, by what they were; bytes that were not a batch count as one damaged span."""
     recovered: list[str]
     """The topics that were made known again from their directories."""
     moved: list[tuple[str, str]]
@@ -198,7 +198,7 @@ class _Reading:
         try:
             records = [decode_record(record.value or b"", self.directory) for record in view.records()]
         except (LogError, CorruptBatch):
-            self.left_out["batch that is no change of the state"] += 1
+            self.left_out["batch that is not a change of the state"] += 1
             return
         if self._in_doubt or view.partition_leader_epoch != LEADER_EPOCH:
             self.left_out.update(type(record).__name__ for record in records)

@@ -1,7 +1,7 @@
 """CreateAcls (30): add ACL bindings.
 
 - SECURITY_DISABLED without an authorizer.
-- One result per binding, in the request's order; what is there already is no error.
+- One result per binding, in the request's order; what is there already is not an error.
 - v0: literal patterns only.
 """
 

@@ -1,8 +1,8 @@
-"""CreateDelegationToken (38): make a token for who asks or, from v3 on, for another owner (KIP-373).
+"""CreateDelegationToken (38): make a token for the caller or, from v3 on, for another owner (KIP-373).
 
 - DELEGATION_TOKEN_REQUEST_NOT_ALLOWED without a real principal and on connections that a token authenticated.
 - DELEGATION_TOKEN_AUTHORIZATION_FAILED without CREATE_TOKENS on the owner, unless it is who asks.
-- INVALID_PRINCIPAL_TYPE for a renewer that is no User; DELEGATION_TOKEN_AUTH_DISABLED without a secret key.
+- INVALID_PRINCIPAL_TYPE for a renewer that is not a User; DELEGATION_TOKEN_AUTH_DISABLED without a secret key.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ExpireDelegationToken (40): let a token end after a time, at once if that is negative.
 
 - A token that ended by itself is removed by a negative period, and is DELEGATION_TOKEN_EXPIRED for any other.
-- DELEGATION_TOKEN_OWNER_MISMATCH for who is neither owner nor renewer.
+- DELEGATION_TOKEN_OWNER_MISMATCH for a caller that is not the owner or one of its renewers.
 """
 
 from __future__ import annotations

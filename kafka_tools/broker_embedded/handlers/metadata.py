@@ -81,7 +81,7 @@ def _by_id(call: Call, topic_id: UUID) -> MetadataResponse.ResponseTopic:
     topic = call.broker.cluster.topics_by_id.get(topic_id)
     if topic is None:
         return ResponseTopic(error_code=error_codes.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
-    if not call.allowed("DESCRIBE", "TOPIC", topic.name):  # an id is no secret, unlike the name
+    if not call.allowed("DESCRIBE", "TOPIC", topic.name):  # an id is not secret, unlike the name
         return ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=None, topic_id=topic_id)
     return _describe(call, topic)
 

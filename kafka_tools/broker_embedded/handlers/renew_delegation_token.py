@@ -1,7 +1,7 @@
 """RenewDelegationToken (39): let a token live longer, at most to its maximum.
 
 - A period that is not above 0 is the broker's ``delegation.token.expiry.time.ms``, which is also the longest.
-- DELEGATION_TOKEN_OWNER_MISMATCH for who is neither owner nor renewer.
+- DELEGATION_TOKEN_OWNER_MISMATCH for a caller that is not the owner or one of its renewers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who of those that connect is let in: the limits of ``ConnectionLimits``, kept on real connections."""
+"""Which connections are let in: the limits of ``ConnectionLimits``, kept on real connections."""
 
 from __future__ import annotations
 

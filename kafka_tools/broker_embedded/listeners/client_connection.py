@@ -2,7 +2,7 @@
 
 As Kafka mutes a channel: while a request of a connection is worked on, is parked or waits for its quota, or its
 answer is not taken, nothing more of that connection is served, and no more than a little of it is read. Bytes that
-are no request close that connection only.
+are not a request close that connection only.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is done for the client; what it has sent of a request, or not taken, is no work.
+        """Whether nothing is done for the client; what it has sent of a request, or not taken, is not work.
 
         Nor does one that waits keep a connection for ever behind whose request so much was sent that its end, which
         comes behind all that, cannot be seen.

@@ -82,14 +82,14 @@ def endpoints_of(properties: Mapping[str, str]) -> list[Endpoint]:
         protocol = protocols.get(name, name)
         if protocol not in PROTOCOLS:
             raise ConfigError(
-                f"listeners: {name} is no security protocol",
+                f"listeners: {name} is not a security protocol",
                 hint=f"listener.security.protocol.map must map it to one of {', '.join(PROTOCOLS)}",
             )
         told_host, told_port = advertised.pop(name, (None, None))
         found.append(Endpoint(name, protocol, host, port, told_host, told_port))
     for name in advertised:
         if name not in controllers:
-            raise ConfigError(f"advertised.listeners: {name} is no listener")
+            raise ConfigError(f"advertised.listeners: {name} is not a listener")
     if not found:
         raise ConfigError("listeners: there is none for clients")
     return found

@@ -52,7 +52,7 @@ class ListenerTls:
         return self._stores.context
 
     def principal(self, certificate: bytes | None) -> str:
-        """Who shows this certificate (DER; None for who shows none). InputError when no mapping rule applies."""
+        """The principal of a client with this certificate (DER; None: without one). InputError when no rule applies."""
         if not certificate:
             return ANONYMOUS
         return f"User:{self._rules.name(certificate_names(certificate).subject)}"

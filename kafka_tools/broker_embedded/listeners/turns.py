@@ -41,7 +41,7 @@ class Turns:
         self._numbers = count()
         self._spent_s = 0.0
         self._had_s = 0.0
-        """The share of who was served last: where newcomers begin."""
+        """The share of the connection served last: where newcomers begin."""
         self._round_ends = False
 
     def __len__(self) -> int:

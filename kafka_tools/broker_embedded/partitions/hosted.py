@@ -116,7 +116,7 @@ class Partitions:
             log.warning("%s belongs to no topic; renaming it", path)
             retire_directory(path, state="stray")
         else:
-            log.warning("%s is no partition of a topic and holds no log: it is left as it is", path)
+            log.warning("%s is not a partition of a topic and holds no log: it is left as it is", path)
 
     def _warn_of_missing(self, id: TopicPartition) -> None:
         ends = [points[id] for points in self.dirs.high_watermarks.values() if id in points]

@@ -52,7 +52,7 @@ class Rate:
         self._samples[-1] = (start_s, total + value)
 
     def elapsed_s(self, now_s: float) -> float:
-        """The time that the rate is taken over: all but one of the windows at least, so that a start is no burst."""
+        """The time that the rate is taken over: all but one of the windows at least, so that a start is not a burst."""
         self._forget(now_s)
         elapsed_s = now_s - self._samples[0][0] if self._samples else 0.0
         missing = max(0, self._windows - 1 - int(elapsed_s / self._window_s))

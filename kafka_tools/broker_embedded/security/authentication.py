@@ -312,4 +312,4 @@ def _limit_ms(values: Mapping[str, str], mechanism: str, endpoint: Endpoint) -> 
     try:
         return int(text.strip())
     except ValueError:
-        raise ConfigError(f"listener {endpoint.name}: {key} for {mechanism}: '{text}' is no whole number") from None
+        raise ConfigError(f"listener {endpoint.name}: {key} for {mechanism}: '{text}' is not a whole number") from None

@@ -30,7 +30,7 @@ NOT_ASKED = OPERATIONS_NOT_ASKED
 
 
 def cluster_operations(call: Call) -> int:
-    """The bit field of what the caller may do with the cluster; 0 for who may not even describe it."""
+    """The bit field of what the caller may do with the cluster; 0 for a caller that may not even describe it."""
     return authorized_operations(call, "CLUSTER", CLUSTER_NAME) if allowed_on_cluster(call, "DESCRIBE") else 0
 
 

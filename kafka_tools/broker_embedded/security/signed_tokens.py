@@ -77,14 +77,14 @@ class SignedTokens:
         try:
             signed = extract_compact(token.encode("ascii", "replace"))
         except (JoseError, ValueError) as error:
-            raise TokenRefused("it is no token with a signature") from error
+            raise TokenRefused("it is not a signed token") from error
         self._check_signature(signed)
         try:
             claims = json.loads(signed.payload)
         except (ValueError, RecursionError) as error:
-            raise TokenRefused("its payload is no JSON") from error
+            raise TokenRefused("its payload is not JSON") from error
         if not isinstance(claims, dict):
-            raise TokenRefused("its payload is no JSON object")
+            raise TokenRefused("its payload is not a JSON object")
         return self._judge(claims, now_ms)
 
     def _check_signature(self, signed: CompactSignature) -> None:
@@ -152,7 +152,7 @@ def _time(claims: Mapping[str, Any], name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _LATEST_S:
-        raise TokenRefused(f"its {name} is no time")
+        raise TokenRefused(f"its {name} is not a time")
     return int(value)
 
 

@@ -54,7 +54,7 @@ def check(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> None:
     check_names(targets, [change.name for change in changes])
     for change in changes:
         if change.operation in LIST_OPERATIONS:
-            raise UsageError(f"{change.name} is no list: there is nothing to {change.operation}")
+            raise UsageError(f"{change.name} is not a list: there is nothing to {change.operation}")
         if change.operation == "set":
             value = change.value or ""
             parse_scram(change.name, value) if change.name in SCRAM_MECHANISMS else parse_quota(change.name, value)

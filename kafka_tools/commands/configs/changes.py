@@ -43,7 +43,7 @@ class ScramChange(NamedTuple):
 def parse_settings(text: str, place: str = "--add-config", operation: str = "set") -> list[ConfigChange]:
     """The changes of ``k1=v1,k2=[v1,v2]``, the value of the option ``place``; UsageError for any other form.
 
-    ``k+=v`` appends to a list and ``k-=v`` takes from it, whatever ``operation`` is. There a part that is no pair
+    ``k+=v`` appends to a list and ``k-=v`` takes from it, whatever ``operation`` is. There a part that is not a pair
     belongs to the list before it: ``k+=v1,v2``.
     """
     from kafka_tools.admin.calls.configs import ConfigChange
@@ -77,7 +77,7 @@ def parse_added(text: str, place: str = "--add-config") -> dict[str, str]:
     changes = parse_settings(text, place)
     for change in changes:
         if change.operation in LIST_OPERATIONS:
-            raise UsageError(f"{place}: {change.name} is no list: there is nothing to {change.operation}")
+            raise UsageError(f"{place}: {change.name} is not a list: there is nothing to {change.operation}")
     return {change.name: change.value or "" for change in changes}
 
 
@@ -164,4 +164,4 @@ def split_outside_brackets(text: str, place: str) -> list[str]:
 
 def _check_key(key: str, place: str) -> None:
     if not _KEY.fullmatch(key):
-        raise UsageError(f"{place}: '{key[:60]}' is no config key: letters, digits, '.', '_' and '-' are expected")
+        raise UsageError(f"{place}: '{key[:60]}' is not a config key: letters, digits, '.', '_' and '-' are expected")

@@ -90,7 +90,7 @@ class EntityType(click.Choice[str]):
         if value not in self.choices:
             near = did_you_mean([str(value)], self.choices)
             listed = ", ".join(self.choices)
-            self.fail(f"'{value}' is no entity type: {near or f'one of {listed} is expected'}", param, ctx)
+            self.fail(f"'{value}' is not an entity type: {near or f'one of {listed} is expected'}", param, ctx)
         return str(value)
 
 

@@ -262,7 +262,7 @@ def _scram(admin: AdminClient, users: Sequence[str]) -> tuple[list[Row], list[It
 
 
 def _is_missing(error: KafkaToolsError) -> bool:
-    """A user without credentials is no failure: there is nothing to show."""
+    """A user without credentials is not a failure: there is nothing to show."""
     from kafka_tools.protocol import error_codes
 
     return getattr(getattr(error, "code", None), "code", None) == error_codes.RESOURCE_NOT_FOUND

@@ -267,7 +267,7 @@ def _numbers(quotas: Mapping[str, str], entity: NodeEntity) -> dict[str, float]:
         except ValueError:
             from kafka_tools.zookeeper.nodes import entity_path
 
-            raise InputError(f"ZooKeeper node /config/{entity_path(entity)}: {name} is no number") from None
+            raise InputError(f"ZooKeeper node /config/{entity_path(entity)}: {name} is not a number") from None
     return found
 
 

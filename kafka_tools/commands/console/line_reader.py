@@ -96,7 +96,7 @@ class LineReader:
             # Kafka takes this one for a regular expression.
             self._separator = re.compile(_bytes(separator))
         except re.error as error:
-            raise UsageError(f"headers.separator: '{separator}' is no regular expression: {error}") from error
+            raise UsageError(f"headers.separator: '{separator}' is not a regular expression: {error}") from error
         self._is_plain = not (self._parse_key or self._parse_headers)
         self.line_number = 0
 

@@ -38,7 +38,7 @@ def _in_range(option: str, text: str, milliseconds: int) -> int:
 def _not_too_long(option: str, text: str) -> None:
     # Longer than any value in range can be; thousands of digits would not even convert.
     if len(text) > 100:
-        raise UsageError(f"{option}: a value of {len(text)} characters is no time")
+        raise UsageError(f"{option}: a value of {len(text)} characters is not a time")
 
 
 def parse_moment_ms(text: str) -> int:
@@ -62,7 +62,7 @@ def parse_moment_ms(text: str) -> int:
         year, month, day, hour, minute = (int(match.group(at)) for at in range(1, 6))
         moment = datetime(year, month, day, hour, minute, int(match.group(6) or 0), tzinfo=UTC)
     except ValueError as error:
-        raise UsageError(f"--to-datetime: '{text}' is no date and time: {error}") from error
+        raise UsageError(f"--to-datetime: '{text}' is not a date and time: {error}") from error
     elapsed = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return elapsed // timedelta(milliseconds=1) + int(fraction or 0) - _zone_ms(zone)
 
@@ -155,5 +155,5 @@ def _zone_ms(zone: str | None) -> int:
 def _number(text: str, where: str, what: str, limit: int) -> int:
     digits = text.strip()
     if not (digits.isascii() and digits.isdigit()) or int(digits[:20]) >= limit:
-        raise InputError(f"{where}: '{digits[:30]}' is no {what}")
+        raise InputError(f"{where}: '{digits[:30]}' is not a {what}")
     return int(digits)

@@ -159,7 +159,7 @@ def _moment_ms(text: str) -> int:
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
     except (ValueError, OverflowError) as error:
         expected = "2026-11-01T00:00:00 (UTC without a zone), or a time back like 90m, 36h or 7d"
-        raise click.BadParameter(f"'{text}' is no time: {expected} is expected", param_hint="--since") from error
+        raise click.BadParameter(f"'{text}' is not a time: {expected} is expected", param_hint="--since") from error
 
 
 _UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}

@@ -33,7 +33,7 @@ class Output:
 
     def _pass_on(self) -> None:
         if self._parts:
-            # Bytes of a file's name that are no UTF-8 are lone surrogates here.
+            # Bytes of a file's name that are not UTF-8 are lone surrogates here.
             data = "".join(self._parts).encode("utf-8", "backslashreplace")
             self._parts.clear()
             self._size = 0

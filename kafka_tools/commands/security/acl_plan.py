@@ -86,7 +86,7 @@ def check(given: Mapping[str, Any], action: str) -> None:
         for text in given[name]:
             kind, colon, rest = text.partition(":")
             if not (kind and colon and rest):
-                raise UsageError(f"--{name.replace('_', '-')}: '{text}' is no principal: User:name is expected")
+                raise UsageError(f"--{name.replace('_', '-')}: '{text}' is not a principal: User:name is expected")
     if action == "add" and given["resource_pattern_type"] in ("any", "match"):
         raise UsageError(
             f"A '--resource-pattern-type' value of '{given['resource_pattern_type']}' is not valid when adding acls"
@@ -152,7 +152,7 @@ def _operation(text: str) -> str:
     known = {name.replace("_", ""): name for names in OPERATIONS.values() for name in (*names, "ALL")}
     found = known.get(text.strip().upper().replace("_", ""))
     if found is None:
-        raise UsageError(f"--operation: '{text}' is no operation: {', '.join(sorted(known.values()))}")
+        raise UsageError(f"--operation: '{text}' is not an operation: {', '.join(sorted(known.values()))}")
     return found
 
 

@@ -25,7 +25,7 @@ HIDDEN = "***"
 
 
 @click.command(name="kafka-delegation-tokens", cls=Command)
-@option("--create", is_flag=True, section="Actions", help="Make a token for who asks, or for --owner-principal.")
+@option("--create", is_flag=True, section="Actions", help="Make a token for the caller, or for --owner-principal.")
 @option("--renew", is_flag=True, section="Actions", help="Let a token live longer.")
 @option("--expire", is_flag=True, section="Actions", help="Let a token end, at once or after a time.")
 @option("--describe", is_flag=True, section="Actions", help="Show tokens, of --owner-principal or all one may see.")

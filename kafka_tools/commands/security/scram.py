@@ -203,7 +203,7 @@ def _check_mechanisms(names: Any, place: str) -> None:
     for name in names:
         if name not in SCRAM_MECHANISMS:
             raise UsageError(
-                f"{place}: '{name[:60]}' is no SCRAM mechanism: {' or '.join(SCRAM_MECHANISMS)} is expected",
+                f"{place}: '{name[:60]}' is not a SCRAM mechanism: {' or '.join(SCRAM_MECHANISMS)} is expected",
                 hint=did_you_mean([name], SCRAM_MECHANISMS),
             )
 

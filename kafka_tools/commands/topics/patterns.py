@@ -27,7 +27,7 @@ _JAVA_ONLY = re.compile(r"\\[pPhHRXkGzQE]|\[[^\]]*&&|\[[^\]\\]*\[|\(\?<[a-zA-Z]"
 
 
 class TopicPattern:
-    """A pattern over topic names. UsageError when it is no regular expression or needs Java's dialect."""
+    """A pattern over topic names. UsageError when it is not a regular expression or needs Java's dialect."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -300,7 +300,7 @@ def parse_replica_assignment(text: str) -> list[list[int]]:
             replicas = [int(each.strip()) for each in part.split(":")]
         except ValueError:
             raise UsageError(
-                f"--replica-assignment: '{part}' is no list of broker ids such as 0:1 (partition {at})"
+                f"--replica-assignment: '{part}' is not a list of broker ids such as 0:1 (partition {at})"
             ) from None
         if len(set(replicas)) != len(replicas):
             raise UsageError(f"--replica-assignment: partition {at} names a broker twice: {part}")

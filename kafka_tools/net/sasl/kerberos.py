@@ -81,7 +81,7 @@ def _module_options(config: ClientConfig) -> dict[str, str]:
     entries = parse_jaas(text)
     if len(entries) != 1 or entries[0].simple_name != "Krb5LoginModule":
         raise ConfigError(
-            f"sasl.mechanism is GSSAPI{_by_default(config)}, but sasl.jaas.config is no Krb5LoginModule",
+            f"sasl.mechanism is GSSAPI{_by_default(config)}, but sasl.jaas.config is not a Krb5LoginModule",
             hint=f"set sasl.mechanism to that of the module: {', '.join(_OTHERS)}; or the line to "
             "com.sun.security.auth.module.Krb5LoginModule required useTicketCache=true;",
         )

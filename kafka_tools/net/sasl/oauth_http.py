@@ -158,7 +158,7 @@ def _parsed(data: bytes) -> Fetched:
         if not isinstance(token, str) or not token.strip():
             raise ValueError("no text")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise _Refused("its answer is no JSON object with an access_token") from None
+        raise _Refused("its answer is not a JSON object with an access_token") from None
     return Fetched(token.strip(), lifetime_s)
 
 

@@ -58,7 +58,7 @@ class Tokens:
             return make_token(options, self._clock.now_ms())
         try:
             parts = urlsplit(url)
-            _ = parts.port  # a port that is no number shows only when it is asked for
+            _ = parts.port  # a port that is not a number shows only when it is asked for
         except ValueError:
             raise ConfigError(f"{URL_KEY}: https://host/path or file:///path is expected") from None
         if parts.scheme in ("https", "http") and parts.hostname:

@@ -67,7 +67,7 @@ class PlainServer:
         try:
             parts = token.decode("utf-8").split("\0")
         except UnicodeDecodeError as error:
-            raise AuthenticationFailed("Invalid SASL/PLAIN response: the token is no UTF-8") from error
+            raise AuthenticationFailed("Invalid SASL/PLAIN response: the token is not UTF-8") from error
         if len(parts) != 3:
             raise AuthenticationFailed(f"Invalid SASL/PLAIN response: expected 3 tokens, got {len(parts)}")
         return parts[0], parts[1], parts[2]

@@ -244,11 +244,11 @@ def _text(message: bytes, whose: str) -> str:
     try:
         return message.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise AuthenticationFailed(f"SCRAM {whose} message is no UTF-8") from error
+        raise AuthenticationFailed(f"SCRAM {whose} message is not UTF-8") from error
 
 
 def _base64(text: str, mechanism: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise AuthenticationFailed(f"{mechanism}: a value in the message is no base64") from error
+        raise AuthenticationFailed(f"{mechanism}: a value in the message is not base64") from error

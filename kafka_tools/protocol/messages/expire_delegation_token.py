@@ -10,7 +10,7 @@ Errors
     DELEGATION_TOKEN_AUTH_DISABLED: the brokers have no delegation.token.secret.key.
     DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the connection has no login, or logged in by a token.
     DELEGATION_TOKEN_NOT_FOUND: no token has this HMAC.
-    DELEGATION_TOKEN_OWNER_MISMATCH: neither its owner nor a renewer asks.
+    DELEGATION_TOKEN_OWNER_MISMATCH: the caller is not its owner or one of its renewers.
     DELEGATION_TOKEN_EXPIRED: the token is past its expiry or its largest lifetime.
     NOT_CONTROLLER: the node is not the active controller (any more).
     REQUEST_TIMED_OUT: the controller did not store the change in time.

@@ -27,7 +27,7 @@ Errors
     REPLICA_NOT_AVAILABLE: some replicas are on brokers that are down (v0 only).
     INVALID_TOPIC_EXCEPTION: the name breaks the rules for topic names.
     INVALID_REPLICATION_FACTOR: auto-creation needs more brokers than are alive.
-    INVALID_REQUEST: a topic with neither name nor id, or with both.
+    INVALID_REQUEST: a topic without name and id, or with both.
     TOPIC_AUTHORIZATION_FAILED: no DESCRIBE on the topic, or no CREATE where it would be created.
     CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE on the cluster, where its operations are asked for.
     REBOOTSTRAP_REQUIRED: the client has to begin again with its bootstrap servers (v13).

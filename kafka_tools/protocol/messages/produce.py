@@ -30,7 +30,7 @@ Errors
     REQUEST_TIMED_OUT: acks -1, and the replicas did not follow within timeout_ms; the batch is in the leader's log.
     INVALID_REQUIRED_ACKS: acks is none of -1, 0 and 1.
     TOPIC_AUTHORIZATION_FAILED: no WRITE on the topic.
-    INVALID_TOPIC_EXCEPTION: an internal topic, from a client that is no admin client (client id __admin_client).
+    INVALID_TOPIC_EXCEPTION: an internal topic, from a client that is not an admin client (client id __admin_client).
     CLUSTER_AUTHORIZATION_FAILED: an idempotent batch without IDEMPOTENT_WRITE on the cluster, or WRITE on some topic.
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED: transactional batches without an id, or without WRITE on it.
     INVALID_TIMESTAMP: a timestamp further from the broker's clock than message.timestamp.*.max.ms allow.
@@ -39,7 +39,7 @@ Errors
     UNSUPPORTED_FOR_MESSAGE_FORMAT: producer ids or headers in a message format before 2.
     UNSUPPORTED_COMPRESSION_TYPE: zstd before v7.
     OUT_OF_ORDER_SEQUENCE_NUMBER: a gap between the last batch of this producer and this one.
-    DUPLICATE_SEQUENCE_NUMBER: a batch older than the last five of this producer; newer repeats are no error.
+    DUPLICATE_SEQUENCE_NUMBER: a batch older than the last five of this producer; newer repeats are not errors.
     INVALID_PRODUCER_EPOCH: an epoch older than the newest one of this producer id.
     UNKNOWN_PRODUCER_ID: a first batch that does not begin with sequence 0, of a producer the log no longer knows.
     INVALID_TXN_STATE: the partition was not added to the transaction (KIP-890).

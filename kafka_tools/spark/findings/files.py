@@ -50,7 +50,7 @@ class Directory(NamedTuple):
 
 
 def partition_file_findings(directory: Directory) -> Iterator[AuditFinding]:
-    """What is wrong with the files of a partition's directory that are no logs and no indexes of offsets and times."""
+    """What is wrong with a partition's files other than logs and indexes of offsets and times."""
     place = directory.topic, directory.partition
     if not is_remote(directory.path):
         for finding in limited(_of_partition(directory.path), MOST_OF_A_KIND):
@@ -74,7 +74,7 @@ def in_store(finding: AuditFinding, copy: str, directory: str) -> AuditFinding:
 
 
 def log_dir_findings(log_dir: str) -> Iterator[AuditFinding]:
-    """What is wrong with a log directory's own files, and what lies in it that is no partition in use."""
+    """What is wrong with a log directory's own files, and what lies in it that is not a partition in use."""
     if is_partition_on_disk(log_dir):
         return
     with os.scandir(log_dir) as found:
@@ -83,7 +83,7 @@ def log_dir_findings(log_dir: str) -> Iterator[AuditFinding]:
         parsed = names.parse_partition_dir(entry.name)
         if entry.is_dir():
             if parsed is None:
-                finding = Finding(entry.path, "unknown-file", "is a directory that is no partition's")
+                finding = Finding(entry.path, "unknown-file", "is a directory that is not a partition's")
                 yield _audit_finding(finding, None, None)
             elif parsed.state:
                 text = f"the directory is marked '{parsed.state}'; it was not read"

@@ -64,7 +64,7 @@ class InternalMeasures:
         self._shrink()
 
     def add_columns(self, topic: str, columns: RecordColumns) -> None:
-        """Count the records of an internal topic; those of other topics are no business of this."""
+        """Count the records of an internal topic; those of other topics are not the business of this."""
         if topic not in (CONSUMER_OFFSETS, TRANSACTION_STATE) or not columns.record_count:
             return
         chosen = np.flatnonzero(columns.key_size >= 2)

@@ -230,7 +230,7 @@ def test_explain_of_an_address(run: Run) -> None:
         (("--alter", "--user", "u", "--add-config", "producer.byte.rate=1"), 2, "did you mean producer_byte_rate?"),
         (("--alter", "--user", "u", "--add-config", "SCRAM-SHA-265=[password=p]"), 2, "did you mean SCRAM-SHA-256"),
         (("--alter", "--ip", "127.0.0.1", "--add-config", "connection_rate=1"), 2, "connection_creation_rate"),
-        (("--describe", "--entity-type", "topic"), 2, "'topic' is no entity type: did you mean topics?"),
+        (("--describe", "--entity-type", "topic"), 2, "'topic' is not an entity type: did you mean topics?"),
         (("--describe", "--entity-type", "planets"), 2, "one of topics, clients"),
         (("--alter", "--client-metrics", "m", "--add-config", "intervall.ms=1000"), 1, "did you mean interval.ms?"),
         (("--alter", "--group", "g", "--add-config", "consumer.session.timeout=1"), 1, "consumer.session.timeout.ms"),

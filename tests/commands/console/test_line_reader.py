@@ -97,7 +97,7 @@ def test_line_numbers_count() -> None:
         ({"null.marker": ","}, "null.marker and headers.separator may not be equal"),
         ({"null.marker": ":"}, "null.marker and headers.key.separator may not be equal"),
         ({"parse.kye": "true"}, "reader property 'parse.kye' is not known"),
-        ({"headers.separator": "["}, "is no regular expression"),
+        ({"headers.separator": "["}, "is not a regular expression"),
     ],
 )
 def test_properties_that_cannot_work_are_refused(properties: dict[str, str], text: str) -> None:
