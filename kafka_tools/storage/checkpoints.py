@@ -38,13 +38,13 @@ def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) 
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > most_bytes:
-            raise CorruptIndex(f"{path} is not a {what}: it has {size} bytes, more than {most_bytes}", path=path)
+            raise CorruptIndex(f"{path} is not a valid {what}: it has {size} bytes, more than {most_bytes}", path=path)
         lines = _lines(file.readline, path, what)
         version, count = next(lines, None), next(lines, None)
         if version is None:  # how brokers before 2.0 leave the file of a log without entries
             return
         if count is None or not _NUMBER.fullmatch(version) or not _NUMBER.fullmatch(count):
-            raise CorruptIndex(f"{path} is not a {what}: it must start with a version and a count", path=path)
+            raise CorruptIndex(f"{path} is not a valid {what}: it must start with a version and a count", path=path)
         if int(version) != VERSION:
             raise CorruptIndex(f"{path}: {what} version {version} is unknown, only {VERSION} is known", path=path)
         found = 0
@@ -52,7 +52,7 @@ def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) 
             row = line.split()
             numbers = row if words == 2 else row[1:]
             if len(row) != words or not all(_NUMBER.fullmatch(word) and int(word) in _INT64 for word in numbers):
-                raise CorruptIndex(f"{path} line {number}: '{line[:80]}' is not an entry of a {what}", path=path)
+                raise CorruptIndex(f"{path} line {number}: '{line[:80]}' is not a line of the {what}", path=path)
             found += 1
             yield row
         if found != int(count):
@@ -64,7 +64,7 @@ def _lines(readline: Any, path: str, what: str) -> Iterator[str]:
     while data := readline(_LINE_BYTES):
         number += 1
         if len(data) == _LINE_BYTES:
-            raise CorruptIndex(f"{path} line {number} is too long for a {what}", path=path)
+            raise CorruptIndex(f"{path} line {number} is too long for the {what}", path=path)
         try:
             yield data.decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
@@ -201,12 +201,12 @@ def _small_text(path: str, what: str) -> str:
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > MAX_SMALL_BYTES:
-            raise CorruptIndex(f"{path} is not a {what}: it has {size} bytes, more than {MAX_SMALL_BYTES}", path=path)
+            raise CorruptIndex(f"{path} is not a valid {what}: it has {size} bytes, more than {MAX_SMALL_BYTES}", path=path)
         data = file.read(size)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise CorruptIndex(f"{path} is not a {what}: byte {error.start} is not UTF-8", path=path) from error
+        raise CorruptIndex(f"{path} is not a valid {what}: byte {error.start} is not UTF-8", path=path) from error
 
 
 def _take_number(values: dict[str, str], key: str, path: str) -> int | None:

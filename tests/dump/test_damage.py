@@ -127,7 +127,7 @@ MAIN = (sys.executable, "-c", SCRIPT)
         (bytes(8), b"Found 8 invalid bytes at the end of " + NAME, "the last 8 bytes are zeros"),
         (bytes(1000), b"isvalid: true\n", "Found record size 0 smaller than minimum record overhead (14)"),
         (b"\x00" * 8 + b"\xff\xff\xff\xfb" + b"\x00" * 60, b"isvalid: true\n", "Found record size -5 smaller"),
-        (b"\x00" * 8 + b"\x7f\xff\xff\xff" + b"\x02" * 60, b"invalid bytes at the end of " + NAME, "no whole batch"),
+        (b"\x00" * 8 + b"\x7f\xff\xff\xff" + b"\x02" * 60, b"invalid bytes at the end of " + NAME, "not a whole batch"),
     ],
 )  # fmt: skip
 @pytest.mark.req("DL-11")

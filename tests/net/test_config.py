@@ -59,10 +59,10 @@ def test_unknown_settings_are_reported_and_producer_settings_are_not():
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("request.timeout.ms", "soon", "no whole number"),
+        ("request.timeout.ms", "soon", "not a whole number"),
         ("request.timeout.ms", "-1", "outside"),
-        ("security.protocol", "TLS", "none of PLAINTEXT"),
-        ("client.dns.lookup", "some", "none of"),
+        ("security.protocol", "TLS", "not one of PLAINTEXT"),
+        ("client.dns.lookup", "some", "not one of"),
         ("bootstrap.servers", "host", "host:port"),
     ],
 )

@@ -148,8 +148,8 @@ def test_server_that_does_not_know_the_password_is_refused():
         (f"r={CLIENT_NONCE}x,s=AAAA,i=4095".encode(), "4095 iterations"),
         (f"r={CLIENT_NONCE}x,s=AAAA,i=999999999".encode(), "999999999 iterations"),
         (f"r={CLIENT_NONCE}x,s=!!,i=4096".encode(), "invalid SCRAM server first message"),
-        (f"r={CLIENT_NONCE}x,s=A,i=4096".encode(), "no base64"),
-        (b"\xff", "no UTF-8"),
+        (f"r={CLIENT_NONCE}x,s=A,i=4096".encode(), "not base64"),
+        (b"\xff", "not UTF-8"),
         (b"r=" + b"x" * 20_000, "too long"),
     ],
 )
@@ -186,7 +186,7 @@ def test_plain_login():
         (b"\0bob\0secret", "Authentication failed: Invalid username or password"),
         (b"bob\0alice\0secret", "Authentication failed: Client requested an authorization id that is different from"),
         (b"a\0b", "expected 3 tokens, got 2"),
-        (b"\xff\0b\0c", "no UTF-8"),
+        (b"\xff\0b\0c", "not UTF-8"),
     ],
 )
 def test_plain_refusals_read_like_kafka_s(token, message):

@@ -102,11 +102,11 @@ def read_plan(text: str, place: str, groups: Sequence[str]) -> Plan:
                 form = "topic,partition,offset" if len(groups) == 1 else "group,topic,partition,offset"
                 raise InputError(f"{where}: {form} is expected")
             group, topic = row[0].strip(), row[1].strip()
-            key = TopicPartition(topic, _number(row[2], where, "partition", 2**31))
+            key = TopicPartition(topic, _number(row[2], where, "a partition", 2**31))
             offsets = plan.setdefault(group, {})
             if key in offsets:
                 raise InputError(f"{where}: partition {key} of group '{group}' is given twice")
-            offsets[key] = _number(row[3], where, "offset", 2**63)
+            offsets[key] = _number(row[3], where, "an offset", 2**63)
     except csv.Error as error:
         raise InputError(f"{place}, line {reader.line_num}: {error}") from error
     return plan
@@ -155,5 +155,5 @@ def _zone_ms(zone: str | None) -> int:
 def _number(text: str, where: str, what: str, limit: int) -> int:
     digits = text.strip()
     if not (digits.isascii() and digits.isdigit()) or int(digits[:20]) >= limit:
-        raise InputError(f"{where}: '{digits[:30]}' is not a {what}")
+        raise InputError(f"{where}: '{digits[:30]}' is not {what}")
     return int(digits)
