@@ -46,7 +46,7 @@ class Dispatcher:
         """Serve one request. ``answer`` gets the response frame's payload, or None when none is wanted.
 
         It is called before this returns, unless a Parked is returned: then it is called later.
-        Raises WireError for bytes that are no request this broker serves, and CloseConnection: the
+        Raises WireError for bytes that are not a request this broker serves, and CloseConnection: the
         connection must be closed.
         """
         login = connection.login

@@ -23,7 +23,7 @@ OUT, PART, IN, BEYOND = range(4)
 
 
 class DumpSelection(NamedTuple):
-    """Ranges are half open: from the first up to, and without, the second; None is no bound. Times in ms."""
+    """Ranges are half open: from the first up to, and without, the second; None means no bound. Times in ms."""
 
     from_offset: int | None = None
     to_offset: int | None = None

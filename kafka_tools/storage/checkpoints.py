@@ -201,7 +201,9 @@ def _small_text(path: str, what: str) -> str:
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > MAX_SMALL_BYTES:
-            raise CorruptIndex(f"{path} is not a valid {what}: it has {size} bytes, more than {MAX_SMALL_BYTES}", path=path)
+            raise CorruptIndex(
+                f"{path} is not a valid {what}: it has {size} bytes, more than {MAX_SMALL_BYTES}", path=path
+            )
         data = file.read(size)
     try:
         return data.decode()

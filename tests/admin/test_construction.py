@@ -92,7 +92,7 @@ def test_variables_of_a_mapping_are_replaced(tmp_path):
         (({5: "a:1"},), {}, TypeError, "names of settings are texts"),
         (({"bootstrap.servers": "a:1", "retries": None},), {}, TypeError, "retries: .*not None"),
         (("a:1",), {"security_protocl": "SSL"}, TypeError, "security_protocl'.*did you mean security_protocol"),
-        (("a:1",), {"security_protocol": "TLS"}, ConfigError, "security.protocol: 'TLS' is none of"),
+        (("a:1",), {"security_protocol": "TLS"}, ConfigError, "security.protocol: 'TLS' is not one of"),
         (("a:1",), {"request_timeout_ms": "soon"}, ConfigError, "request.timeout.ms"),
     ],
 )

@@ -65,7 +65,7 @@ def test_bad_producer_setting_is_named(values: dict[str, str], text: str) -> Non
         ({"auto_offset_reset": "by_duration:1h"}, "'1h' is not an ISO 8601 duration"),
         ({"isolation_level": "dirty"}, r"isolation\.level: 'dirty' is not one of read_committed"),
         ({"group_protocol": "consumer"}, "'consumer' is not supported by this consumer; 'classic' is"),
-        ({"partition_assignment_strategy": "mine"}, "'mine' is none of"),
+        ({"partition_assignment_strategy": "mine"}, "'mine' is not one of"),
         ({"heartbeat_interval_ms": "50000"}, r"heartbeat\.interval\.ms: 50000 must be below session\.timeout\.ms"),
     ],
 )

@@ -51,25 +51,25 @@ def id_of(family: type[Words], word: str, what: str) -> int:
     words = family.known()
     found = words.get(word.upper().replace("-", "_"))
     if found is None:
-        raise InputError(f"'{word}' is no {what} of an ACL: {', '.join(words)}")
+        raise InputError(f"'{word}' is not {what} of an ACL: {', '.join(words)}")
     return found
 
 
 def _filter_fields(pattern: AclFilter, versions: NodeVersions, request: type[Request]) -> dict[str, Any]:
-    kind = id_of(PatternType, pattern.pattern_type, "pattern type")
+    kind = id_of(PatternType, pattern.pattern_type, "a pattern type")
     if not versions.has(request, 1):
         if kind not in (PatternType.ANY, PatternType.LITERAL):
             raise versions.too_old(request, 1, f"the pattern type {pattern.pattern_type}")
         # Before 2.0 every pattern is literal.
         kind = PatternType.LITERAL
     return {
-        "resource_type_filter": id_of(AclResourceType, pattern.resource_type, "resource type"),
+        "resource_type_filter": id_of(AclResourceType, pattern.resource_type, "a resource type"),
         "resource_name_filter": pattern.resource_name,
         "pattern_type_filter": kind,
         "principal_filter": pattern.principal,
         "host_filter": pattern.host,
-        "operation": id_of(AclOperation, pattern.operation, "operation"),
-        "permission_type": id_of(AclPermission, pattern.permission, "permission"),
+        "operation": id_of(AclOperation, pattern.operation, "an operation"),
+        "permission_type": id_of(AclPermission, pattern.permission, "a permission"),
     }
 
 
@@ -111,7 +111,7 @@ class DescribeAcls(AdminCall[str, list[AclBinding]]):
 
 
 class CreateAcls(AdminCall[AclBinding, None]):
-    """Entries to add; one that is there already is no error."""
+    """Entries to add; one that is there already is not an error."""
 
     name = "create ACLs"
 
@@ -123,18 +123,18 @@ class CreateAcls(AdminCall[AclBinding, None]):
 
         creations = []
         for key in keys:
-            kind = id_of(PatternType, key.pattern_type, "pattern type")
+            kind = id_of(PatternType, key.pattern_type, "a pattern type")
             if kind == PatternType.PREFIXED:
                 versions.require(CreateAclsRequest, 1, "a prefixed pattern")
             creations.append(
                 CreateAclsRequest.AclCreation(
-                    resource_type=id_of(AclResourceType, key.resource_type, "resource type"),
+                    resource_type=id_of(AclResourceType, key.resource_type, "a resource type"),
                     resource_name=key.resource_name,
                     resource_pattern_type=kind,
                     principal=key.principal,
                     host=key.host,
-                    operation=id_of(AclOperation, key.operation, "operation"),
-                    permission_type=id_of(AclPermission, key.permission, "permission"),
+                    operation=id_of(AclOperation, key.operation, "an operation"),
+                    permission_type=id_of(AclPermission, key.permission, "a permission"),
                 )
             )
         return CreateAclsRequest(creations=creations)

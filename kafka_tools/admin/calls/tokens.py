@@ -35,7 +35,7 @@ def parse_principal(text: str) -> Principal:
     """The principal of ``Type:name``; InputError for other texts."""
     kind, colon, name = text.partition(":")
     if not colon or not kind or not name:
-        raise InputError(f"'{text}' is no principal: User:name is expected")
+        raise InputError(f"'{text}' is not a principal: User:name is expected")
     return Principal(kind, name)
 
 
@@ -65,7 +65,7 @@ def parse_hmac(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except ValueError:
-        raise InputError("the HMAC is no base64 text") from None
+        raise InputError("the HMAC is not base64") from None
 
 
 class CreateToken(AdminCall[str, DelegationToken]):
@@ -149,7 +149,7 @@ class ExpireToken(AdminCall[str, int]):
 
 
 class DescribeTokens(AdminCall[str, list[DelegationToken]]):
-    """Tokens of some owners; None means all that the principal may see, an empty list is no owner at all."""
+    """Tokens of some owners; None means all that the principal may see, an empty list means no owner at all."""
 
     name = "describe delegation tokens"
 

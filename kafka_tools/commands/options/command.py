@@ -33,7 +33,7 @@ class Option(click.Option):
         values = value if isinstance(value, list | tuple) else (value,)
         if "" in values and not self.allow_empty:
             raise click.BadParameter("the value is empty", ctx=ctx, param=self)
-        # Bytes that are no UTF-8 arrive as lone surrogates: a file may be called that, nothing in Kafka can be.
+        # Bytes that are not UTF-8 arrive as lone surrogates: a file may be called that, nothing in Kafka can be.
         if not (self.metavar or "").startswith(("FILE", "DIR")) and any(
             "\ud800" <= character <= "\udfff" for text in values if isinstance(text, str) for character in text
         ):

@@ -18,7 +18,9 @@ def duration_ms(text: str | int) -> int:
     number = float(digits) if len(digits) < 20 and digits.replace(".", "", 1).isdecimal() else 0.0
     milliseconds = round(number * (unit_ms or 0))
     if not 0 < milliseconds < 2**31:
-        raise click.BadParameter(f"'{text}' is no time span: 500ms, 30s, 2m, or a number of milliseconds is expected")
+        raise click.BadParameter(
+            f"'{text}' is not a time span: 500ms, 30s, 2m, or a number of milliseconds is expected"
+        )
     return milliseconds
 
 

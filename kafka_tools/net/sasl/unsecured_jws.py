@@ -77,7 +77,7 @@ class UnsecuredValidator:
             )
 
     def validate(self, token: str, now_ms: int) -> BearerToken:
-        """What the token says; TokenRefused when it is no unsecured token, is out of its time, or allows too little."""
+        """What the token says; TokenRefused when it is not an unsecured token, is expired, or allows too little."""
         claims = read_token(token)
         principal = _claim(claims, self._principal_claim, str)
         if principal is None or not principal.strip():
@@ -175,5 +175,5 @@ def _number(options: Mapping[str, str], name: str, default: float) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ConfigError(f"sasl.jaas.config: {name} is no number")
+        raise ConfigError(f"sasl.jaas.config: {name} is not a number")
     return value
