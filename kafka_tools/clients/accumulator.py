@@ -14,13 +14,14 @@ from typing import NamedTuple, TypeAlias
 
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.errors import KafkaToolsError
+from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.values import TopicPartition
 
 Header: TypeAlias = tuple[str, bytes | None]
 PendingRecord: TypeAlias = tuple[int, bytes | None, bytes | None, Sequence[Header]]
 """(timestamp in ms, key, value, headers), as ``records.build`` takes it."""
 
-BATCH_OVERHEAD_BYTES = 61
+BATCH_OVERHEAD_BYTES = HEADER_BYTES
 RECORD_OVERHEAD_BYTES = 21
 """Upper bound of what magic 2 adds to a record (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
 _USUAL_OVERHEAD_BYTES = 9

@@ -6,12 +6,11 @@ Where batches are small (a broker of before 4.0 writes one for each commit), the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from kafka_tools.dump.byte_rows import ByteRows, cells_at
+from kafka_tools.dump.byte_rows import ByteRows
 from kafka_tools.protocol.enums import (
     CODEC_BITS,
     CODECS,
@@ -21,38 +20,30 @@ from kafka_tools.protocol.enums import (
     TIMESTAMP_TYPES,
     TRANSACTIONAL_BIT,
 )
-from kafka_tools.records.batches import PREFIX_BYTES, BatchView
-from kafka_tools.records.v2 import HEADER_BYTES, NO_SEQUENCE
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.chain import FIELDS, PREFIX_BYTES
+from kafka_tools.records.chain_columns import gather
+from kafka_tools.records.v2 import NO_SEQUENCE
 
 _AFTER_LATEST_SEQUENCE = 1 << 31
-
-
-@cache
-def _header() -> Any:
-    """``v2.HEADER`` as numpy knows it."""
-    return np.dtype({
-        "names": ["base_offset", "length", "leader_epoch", "magic", "crc", "attributes", "last_delta", "base_timestamp",
-                  "max_timestamp", "producer_id", "producer_epoch", "base_sequence", "count"],
-        "formats": [">i8", ">i4", ">i4", "i1", ">u4", ">i2", ">i4", ">i8", ">i8", ">i8", ">i2", ">i4", ">i4"],
-    })  # fmt: skip
 
 
 def batch_lines(views: Sequence[BatchView], crcs_ok: Sequence[bool]) -> Sequence[bytes | memoryview]:
     """The lines of magic 2 batches that lie in one buffer."""
     positions = np.array([view.position for view in views], np.int64)
-    headers = cells_at(views[0].buffer, positions, HEADER_BYTES).view(_header()).reshape(-1)
-    field = {name: headers[name].astype(np.int64) for name in headers.dtype.names}
+    headers = gather(views[0].buffer, positions)
+    field = {name: headers[name].astype(np.int64) for name, _ in FIELDS}
     attributes, base_sequence = field["attributes"], field["base_sequence"]
-    last_sequence = np.where(base_sequence == NO_SEQUENCE, NO_SEQUENCE, base_sequence + field["last_delta"])
+    last_sequence = np.where(base_sequence == NO_SEQUENCE, NO_SEQUENCE, base_sequence + field["last_offset_delta"])
     last_sequence -= np.where(last_sequence >= _AFTER_LATEST_SEQUENCE, _AFTER_LATEST_SEQUENCE, 0)
-    for at in np.flatnonzero((field["last_delta"] < 0) | (base_sequence < NO_SEQUENCE)).tolist():
+    for at in np.flatnonzero((field["last_offset_delta"] < 0) | (base_sequence < NO_SEQUENCE)).tolist():
         last_sequence[at] = views[at].last_sequence  # damaged
 
     rows = ByteRows(len(views))
     for name, column in (
         (b"baseOffset: ", field["base_offset"]),
-        (b" lastOffset: ", field["base_offset"] + field["last_delta"]),
-        (b" count: ", field["count"]),
+        (b" lastOffset: ", field["base_offset"] + field["last_offset_delta"]),
+        (b" count: ", field["record_count"]),
         (b" baseSequence: ", base_sequence),
         (b" lastSequence: ", last_sequence),
         (b" producerId: ", field["producer_id"]),

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex
-from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, BatchView
-from kafka_tools.records.v2 import HEADER_BYTES
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.chain import HEADER_BYTES, LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, size_at
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import MAX_INDEX_BYTES, OFFSET_ENTRY, TIME_ENTRY, OffsetEntry, TimeEntry
 from kafka_tools.storage.names import parse_file_name
@@ -103,8 +103,8 @@ def last_offset_at(segment: Segment, index_path: str, position: int, max_message
         )
     end = min(position + max_message_bytes, segment.size_bytes)
     header = segment.read(position, min(HEADER_BYTES, end - position))
-    length = int.from_bytes(header[8:12], "big", signed=True)
-    if position >= end - MAGIC_POSITION - 1 or (length >= LEAST_LENGTH and position + PREFIX_BYTES + length > end):
+    length = size_at(header) - PREFIX_BYTES if len(header) > MAGIC_POSITION + 1 else None
+    if length is None or (length >= LEAST_LENGTH and position + PREFIX_BYTES + length > end):
         raise CorruptIndex(f"{index_path} points to {position}, where no whole batch starts", path=index_path)
     if length < LEAST_LENGTH:
         raise CorruptIndex(

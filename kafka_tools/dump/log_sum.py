@@ -12,10 +12,10 @@ from typing import Any
 from kafka_tools.dump.json_ending import opened
 from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES, ControlRecordType
-from kafka_tools.records.batches import LEGACY_BYTES, BatchView
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.chain import HEADER_BYTES, LEGACY_BYTES
 from kafka_tools.records.control import control_type
 from kafka_tools.records.record import Record
-from kafka_tools.records.v2 import HEADER_BYTES
 
 MOST_PRODUCERS = 10_000
 """So many producers are told apart; the batches of others count, but for no producer."""

@@ -20,27 +20,30 @@ from kafka_tools.protocol.enums import (
     TRANSACTIONAL_BIT,
 )
 from kafka_tools.records import v2
+from kafka_tools.records.chain import (
+    CRC_FROM,
+    HEADER,
+    HEADER_BYTES,
+    LEAST_LENGTH,
+    LEGACY_BYTES,
+    LEGACY_CRC_FROM,
+    LEGACY_HEADER,
+    LEGACY_TIMESTAMP_POSITION,
+    MAGIC_POSITION,
+    OF_KNOWN_MAGIC,
+    PREFIX_BYTES,
+    Buffer,
+    follow,
+    size_at,
+)
 from kafka_tools.records.compression import LIMIT_BYTES, decompress
 from kafka_tools.records.crc32c import crc32c, crc32c_extend
 from kafka_tools.records.record import Record
 
-Buffer = bytes | bytearray | memoryview
-
-PREFIX_BYTES = 12
-"""Offset and length: what every magic starts with; the length counts what follows."""
-MAGIC_POSITION = 16
-LEAST_LENGTH = 14
-"""The smallest length that Kafka accepts (the overhead of a magic 0 message)."""
-LEGACY_BYTES = (26, 34)
-"""The smallest messages of magic 0 and 1: neither key nor value."""
-
 _CRC_BYTES = 1024 * 1024
 """A CRC is computed in parts of this size: each is copied, and a damaged length may claim hundreds of megabytes."""
-_PREFIX = Struct(">qi")
-_LEGACY = Struct(">qiIbb")  # offset, length, crc, magic, attributes
-_INT64 = Struct(">q")
-_unpack_header = v2.HEADER.unpack_from
-_unpack_prefix = _PREFIX.unpack_from
+_TIMESTAMP = Struct(">q")
+_unpack_header = HEADER.unpack_from
 
 
 class BatchView:
@@ -115,10 +118,14 @@ class BatchView:
             self.size_bytes = PREFIX_BYTES + length
             return
         # The offset of a message is its own, that of a wrapper its last inner record's.
-        self._last_offset_delta, length, self.crc, self.magic, self.attributes = _LEGACY.unpack_from(buffer, position)
+        self._last_offset_delta, length, self.crc, self.magic, self.attributes = LEGACY_HEADER.unpack_from(
+            buffer, position
+        )
         self.size_bytes = PREFIX_BYTES + length
         self._base_offset = self._count = None
-        self.max_timestamp = _INT64.unpack_from(buffer, position + 18)[0] if self.magic == 1 else -1
+        self.max_timestamp = -1
+        if self.magic == 1:
+            self.max_timestamp = _TIMESTAMP.unpack_from(buffer, position + LEGACY_TIMESTAMP_POSITION)[0]
         self.base_timestamp = self.max_timestamp
         self.partition_leader_epoch = self.producer_id = self.producer_epoch = self.base_sequence = -1
 
@@ -190,7 +197,7 @@ class BatchView:
 
     def crc_ok(self) -> bool:
         """Whether the stored CRC is that of the contents."""
-        start = self.position + (v2.CRC_FROM if self.magic >= 2 else MAGIC_POSITION)
+        start = self.position + (CRC_FROM if self.magic >= 2 else LEGACY_CRC_FROM)
         end = self.position + self.size_bytes
         if self.magic < 2:
             return self.crc == zlib.crc32(memoryview(self.buffer)[start:end])
@@ -201,7 +208,7 @@ class BatchView:
 
     def body(self, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
         """The records of a magic 2 batch as bytes, decompressed. Raises CorruptBatch, UnsupportedCodec."""
-        stored = bytes(self.buffer[self.position + v2.HEADER_BYTES : self.position + self.size_bytes])
+        stored = bytes(self.buffer[self.position + HEADER_BYTES : self.position + self.size_bytes])
         codec = self.attributes & CODEC_BITS
         return decompress(codec, stored, limit_bytes=limit_bytes) if codec else stored
 
@@ -236,37 +243,35 @@ def batches(buffer: Buffer, *, strict: bool = True, max_batch_bytes: int | None 
     With ``strict`` a length or magic that cannot be raises CorruptBatch (UnknownMagic), as Kafka's reader of
     buffers does; else the iteration ends there. ``max_batch_bytes`` bounds a batch without its first 12 bytes.
     """
-    position, end = 0, len(buffer)
-    while position + PREFIX_BYTES <= end:
-        length = _unpack_prefix(buffer, position)[1]
-        if length < LEAST_LENGTH:
-            if not strict:
-                return
-            raise CorruptBatch(
-                f"Record size {length} is less than the minimum record overhead ({LEAST_LENGTH})", position=position
-            )
-        if max_batch_bytes is not None and length > max_batch_bytes:
-            if not strict:
-                return
-            raise CorruptBatch(
-                f"Record size {length} exceeds the largest allowable message size ({max_batch_bytes}).",
-                position=position,
-            )
-        if position + MAGIC_POSITION >= end:
-            return
-        magic = buffer[position + MAGIC_POSITION]
-        if magic > 2:
-            if not strict:
-                return
-            raise UnknownMagic(
-                f"Invalid magic found in record: {magic - 256 if magic > 127 else magic}", position=position
-            )
-        size_bytes = PREFIX_BYTES + length
-        if position + size_bytes > end:
-            return
-        if size_bytes < (v2.HEADER_BYTES if magic == 2 else LEGACY_BYTES[magic]):
-            if not strict:
-                return
-            raise CorruptBatch(f"A batch of magic {magic} cannot have {size_bytes} bytes", position=position)
-        yield BatchView(buffer, position)
-        position += size_bytes
+    starts, position = follow(buffer, least=OF_KNOWN_MAGIC)
+    for start in starts:
+        view = BatchView(buffer, start)
+        if max_batch_bytes is not None and view.size_bytes > PREFIX_BYTES + max_batch_bytes:
+            position = start
+            break
+        yield view
+    if strict:
+        _refuse(buffer, position, max_batch_bytes)
+
+
+def _refuse(buffer: Buffer, position: int, max_batch_bytes: int | None) -> None:
+    """Raise CorruptBatch for what is no batch; the beginning of one is fine."""
+    left = len(buffer) - position
+    if left < PREFIX_BYTES:
+        return
+    size_bytes = size_at(buffer, position)
+    if (length := size_bytes - PREFIX_BYTES) < LEAST_LENGTH:
+        raise CorruptBatch(
+            f"Record size {length} is less than the minimum record overhead ({LEAST_LENGTH})", position=position
+        )
+    if max_batch_bytes is not None and length > max_batch_bytes:
+        raise CorruptBatch(
+            f"Record size {length} exceeds the largest allowable message size ({max_batch_bytes}).", position=position
+        )
+    if left <= MAGIC_POSITION:
+        return
+    magic = buffer[position + MAGIC_POSITION]
+    if magic > 2:
+        raise UnknownMagic(f"Invalid magic found in record: {magic - 256 if magic > 127 else magic}", position=position)
+    if size_bytes <= left and size_bytes < (HEADER_BYTES if magic == 2 else LEGACY_BYTES[magic]):
+        raise CorruptBatch(f"A batch of magic {magic} cannot have {size_bytes} bytes", position=position)

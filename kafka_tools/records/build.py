@@ -14,9 +14,24 @@ from kafka_tools.protocol.enums import (
     DELETE_HORIZON_BIT,
     LOG_APPEND_TIME_BIT,
     TRANSACTIONAL_BIT,
+    Codec,
 )
-from kafka_tools.records import v2
-from kafka_tools.records.batches import PREFIX_BYTES
+from kafka_tools.records.chain import (
+    ATTRIBUTE_BITS,
+    ATTRIBUTES_POSITION,
+    CRC_FROM,
+    CRC_POSITION,
+    EPOCH_POSITION,
+    FLAGS_POSITION,
+    FROM_ATTRIBUTES,
+    HEADER_BYTES,
+    LEGACY_BYTES,
+    MAX_TIMESTAMP_POSITION,
+    PREFIX,
+    PREFIX_BYTES,
+    UP_TO_MAGIC,
+    size_at,
+)
 from kafka_tools.records.compression import codec_id, compress
 from kafka_tools.records.crc32c import crc32c
 
@@ -24,8 +39,10 @@ HeaderPairs = Sequence[tuple[str | bytes, bytes | None]]
 Row = tuple[int, bytes | None, bytes | None, HeaderPairs]
 """(timestamp in ms, key, value, headers)."""
 
-_PREFIX = Struct(">qi")
-_AFTER_CRC = Struct(">hiqqqhii")
+_CRC_BYTES = CRC_FROM - CRC_POSITION
+_BEFORE_ATTRIBUTES = CRC_FROM - PREFIX_BYTES
+_INT32 = Struct(">i")
+_INT64 = Struct(">q")
 _LEGACY_0 = Struct(">bb")
 _LEGACY_1 = Struct(">bbq")
 _MINUS_1 = b"\xff\xff\xff\xff"
@@ -79,12 +96,12 @@ class BatchBuilder:
         self.level = level
         if magic not in (0, 1, 2):
             raise ValueError(f"Unknown record version: {magic}")
-        if self.codec == 4 and magic < 2:
+        if self.codec == Codec.ZSTD and magic < 2:
             raise ValueError("zstd needs magic 2")
         self._records: list[bytes] = []
         self._rows: list[tuple[int, int, bytes | None, bytes | None]] = []
-        wrapper_bytes = (26 if magic == 0 else 34) if self.codec else 0
-        self._size = v2.HEADER_BYTES if magic == 2 else wrapper_bytes
+        wrapper_bytes = LEGACY_BYTES[magic] if magic < 2 and self.codec else 0
+        self._size = HEADER_BYTES if magic == 2 else wrapper_bytes
         self._base_timestamp = 0
         self._max_timestamp = -1
         self._last_delta = -1
@@ -121,7 +138,7 @@ class BatchBuilder:
             if headers:
                 raise ValueError(f"magic {self.magic} has no record headers")
             self._rows.append((delta, timestamp, key, value))
-            self._size += 26 + (8 if self.magic else 0) + len(key or b"") + len(value or b"")
+            self._size += LEGACY_BYTES[self.magic] + len(key or b"") + len(value or b"")
         else:
             if not self._records:
                 self._base_timestamp = timestamp
@@ -162,7 +179,7 @@ class BatchBuilder:
             base_timestamp, attributes = delete_horizon_ms, attributes | DELETE_HORIZON_BIT
         body = compress(self.codec, b"".join(records), level=self.level) if records else b""
         covered = (
-            _AFTER_CRC.pack(
+            FROM_ATTRIBUTES.pack(
                 attributes,
                 self._last_delta if last_offset_delta is None else last_offset_delta,
                 base_timestamp if records or delete_horizon_ms is not None else -1,
@@ -174,8 +191,8 @@ class BatchBuilder:
             )
             + body
         )
-        head = _PREFIX.pack(base_offset, 9 + len(covered)) + leader_epoch.to_bytes(4, "big", signed=True)
-        return b"".join((head, b"\x02", crc32c(covered).to_bytes(4, "big"), covered))
+        head = UP_TO_MAGIC.pack(base_offset, _BEFORE_ATTRIBUTES + len(covered), leader_epoch, self.magic)
+        return b"".join((head, crc32c(covered).to_bytes(_CRC_BYTES, "big"), covered))
 
     def _build_legacy(self, base_offset: int, timestamp_type: int, append_time_ms: int | None) -> bytes:
         attributes = LOG_APPEND_TIME_BIT if self.magic and timestamp_type else 0
@@ -226,7 +243,7 @@ def encode_message(
             _MINUS_1 if value is None else len(value).to_bytes(4, "big") + value,
         )
     )
-    return _PREFIX.pack(offset, 4 + len(covered)) + zlib.crc32(covered).to_bytes(4, "big") + covered
+    return PREFIX.pack(offset, _CRC_BYTES + len(covered)) + zlib.crc32(covered).to_bytes(_CRC_BYTES, "big") + covered
 
 
 def build_batch(
@@ -282,8 +299,8 @@ def patch_batch(
     ``append_time_ms`` makes it a LogAppendTime batch of that time; only then the CRC changes, since it covers
     neither offset nor epoch.
     """
-    buffer[position : position + 8] = base_offset.to_bytes(8, "big", signed=True)
-    buffer[position + PREFIX_BYTES : position + 16] = leader_epoch.to_bytes(4, "big", signed=True)
+    _INT64.pack_into(buffer, position, base_offset)
+    _INT32.pack_into(buffer, position + EPOCH_POSITION, leader_epoch)
     if append_time_ms is not None:
         set_times(buffer, position, max_timestamp=append_time_ms, appended=True)
 
@@ -293,9 +310,10 @@ def set_times(buffer: bytearray, position: int, *, max_timestamp: int, appended:
 
     Attributes that mean nothing are cleared, as in ``DefaultRecordBatch.setMaxTimestamp``.
     """
-    end = position + PREFIX_BYTES + int.from_bytes(buffer[position + 8 : position + 12], "big")
-    buffer[position + v2.CRC_FROM] = 0
-    buffer[position + v2.CRC_FROM + 1] = buffer[position + v2.CRC_FROM + 1] & 0x77 | appended << 3
-    buffer[position + 35 : position + 43] = max_timestamp.to_bytes(8, "big", signed=True)
-    crc = crc32c(buffer[position + v2.CRC_FROM : end])
-    buffer[position + v2.CRC_POSITION : position + v2.CRC_FROM] = crc.to_bytes(4, "big")
+    end = position + size_at(buffer, position)
+    kept = buffer[position + FLAGS_POSITION] & ATTRIBUTE_BITS & ~LOG_APPEND_TIME_BIT
+    buffer[position + ATTRIBUTES_POSITION] = 0
+    buffer[position + FLAGS_POSITION] = kept | (LOG_APPEND_TIME_BIT if appended else 0)
+    _INT64.pack_into(buffer, position + MAX_TIMESTAMP_POSITION, max_timestamp)
+    crc = crc32c(buffer[position + CRC_FROM : end])
+    buffer[position + CRC_POSITION : position + CRC_FROM] = crc.to_bytes(_CRC_BYTES, "big")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kafka_tools.records.batches import BatchView
+from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.records.compression import decompress_into
-from kafka_tools.records.v2 import HEADER_BYTES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

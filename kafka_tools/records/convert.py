@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
 from kafka_tools.protocol.enums import Codec
-from kafka_tools.records.batches import LEAST_LENGTH, BatchView, batches
+from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import BatchBuilder
+from kafka_tools.records.chain import LEAST_LENGTH, PREFIX, PREFIX_BYTES
 from kafka_tools.records.record import Record
 
 Now = Callable[[], int]
@@ -23,8 +24,7 @@ Now = Callable[[], int]
 
 CHUNK_BYTES = 128 * 1024
 """So many bytes of the log are converted at a time, and one batch at least."""
-
-_PREFIX_BYTES = 12  # offset and length, what the filler at the end of a fetch must have at least
+_LARGEST_LENGTH = 0x7FFFFFFF
 
 
 class ConversionStats(NamedTuple):
@@ -175,9 +175,8 @@ def _filler(left: int) -> bytes:
 
     At the least what a batch can have: with 12 bytes left Kafka claims 13, which its own consumer takes for damage.
     """
-    size_bytes = max(_PREFIX_BYTES, min(left + 1, CHUNK_BYTES))
-    head = (-1).to_bytes(8, "big", signed=True) + max(LEAST_LENGTH, left + 1).to_bytes(4, "big")
-    return head + bytes(size_bytes - _PREFIX_BYTES)
+    size_bytes = max(PREFIX_BYTES, min(left + 1, CHUNK_BYTES))
+    return PREFIX.pack(-1, min(max(LEAST_LENGTH, left + 1), _LARGEST_LENGTH)) + bytes(size_bytes - PREFIX_BYTES)
 
 
 def up_convert(

@@ -8,21 +8,31 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from itertools import pairwise
 from struct import Struct
 from typing import TYPE_CHECKING
 
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol.enums import CODEC_BITS, LOG_APPEND_TIME_BIT
+from kafka_tools.records.chain import (
+    LEGACY_BYTES,
+    LEGACY_CRC_FROM,
+    LEGACY_HEADER,
+    MAGIC_POSITION,
+    OF_ANY_MAGIC,
+    PREFIX_BYTES,
+    follow,
+    size_at,
+)
 from kafka_tools.records.compression import LIMIT_BYTES, decompress
 from kafka_tools.records.record import NO_TIMESTAMP, Record
 
 if TYPE_CHECKING:
     from kafka_tools.records.batches import BatchView
 
-_HEAD = Struct(">qiIbb")  # offset, length, crc, magic, attributes
 _INT32 = Struct(">i")
 _INT64 = Struct(">q")
-_LEAST_BYTES = 26  # a magic 0 message without key and value
+_LEAST_BYTES = LEGACY_BYTES[0]
 
 _Message = tuple[int, int, int, bytes | None, bytes | None, int, bool]
 """offset, attributes, timestamp, key, value, crc, whether the CRC is right."""
@@ -65,22 +75,18 @@ def _inner_messages(view: BatchView, value: bytes | None, limit_bytes: int) -> l
         raise CorruptBatch("a compressed wrapper message has no value")
     data = decompress(view.codec, value, limit_bytes=limit_bytes)
     messages: list[_Message] = []
-    position, end = 0, len(data)
-    while position + 12 <= end:
-        size_bytes = 12 + _INT32.unpack_from(data, position + 8)[0]
-        if size_bytes < _LEAST_BYTES:
-            raise CorruptBatch(f"an inner message cannot have {size_bytes} bytes")
-        if size_bytes > end - position:
-            break  # Kafka's reader takes it for the end
-        magic = data[position + 16]
+    starts, end = follow(data, least=OF_ANY_MAGIC)
+    for position, after in pairwise((*starts, end)):
+        magic = data[position + MAGIC_POSITION]
         if magic != view.magic:
             raise CorruptBatch(f"an inner message has magic {magic}, its wrapper {view.magic}")
-        message = _message(data, position, position + size_bytes)
+        message = _message(data, position, after)
         if message[1] & CODEC_BITS:
             raise CorruptBatch("an inner message is compressed itself")
         messages.append(message)
-        position += size_bytes
-    if not messages:
+    if end + PREFIX_BYTES <= len(data) and (size_bytes := size_at(data, end)) < _LEAST_BYTES:
+        raise CorruptBatch(f"an inner message cannot have {size_bytes} bytes")
+    if not messages:  # one that is not whole is the end to Kafka's reader
         raise CorruptBatch("a compressed wrapper message holds no records")
     return messages
 
@@ -89,15 +95,15 @@ def _message(data: bytes, position: int, end: int) -> _Message:
     """The message at ``position``, which ends at ``end``. Raises CorruptBatch if its parts do not fit."""
     if end - position < _LEAST_BYTES:
         raise CorruptBatch(f"a message of {end - position} bytes is too short")
-    offset, _, crc, magic, attributes = _HEAD.unpack_from(data, position)
-    crc_ok = crc == zlib.crc32(data[position + 16 : end])
-    position += 18
+    offset, _, crc, magic, attributes = LEGACY_HEADER.unpack_from(data, position)
+    crc_ok = crc == zlib.crc32(data[position + LEGACY_CRC_FROM : end])
+    if magic and end - position < LEGACY_BYTES[1]:
+        raise CorruptBatch(f"a message of {end - position} bytes is too short")
+    position += LEGACY_HEADER.size
     timestamp = NO_TIMESTAMP
     if magic:
-        if end - position < 16:
-            raise CorruptBatch(f"a message of {end - position + 18} bytes is too short")
         timestamp = _INT64.unpack_from(data, position)[0]
-        position += 8
+        position += _INT64.size
     key, position = _part(data, position, end, "key")
     value, _ = _part(data, position, end, "value")  # Kafka does not look at what may stand behind it
     return offset, attributes, timestamp, key, value, crc, crc_ok

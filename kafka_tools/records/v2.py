@@ -1,4 +1,4 @@
-"""Magic 2: the batch header and the loop over the records behind it.
+"""Magic 2: the loop over the records behind a batch's header (``chain``).
 
 Plain functions over a buffer and ints, no objects but the records: ``columns.py`` is the vectorised twin and
 is tested against this one. Knows no compression. Source: KIP-98; ``DefaultRecordBatch``, ``DefaultRecord``.
@@ -7,20 +7,11 @@ is tested against this one. Knows no compression. Source: KIP-98; ``DefaultRecor
 from __future__ import annotations
 
 from collections.abc import Iterator
-from struct import Struct
 
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol.primitives import read_varint, read_varlong
 from kafka_tools.records.record import Headers, Record
 from kafka_tools.records.text import java_text
-
-HEADER = Struct(">qiibIhiqqqhii")
-"""base offset, length, leader epoch, magic, crc, attributes, last offset delta, base timestamp, max timestamp,
-producer id, producer epoch, base sequence, record count."""
-HEADER_BYTES = HEADER.size  # 61
-CRC_POSITION = 17
-CRC_FROM = 21
-"""The CRC covers everything from here (the attributes) to the end of the batch."""
 
 _INT64 = 1 << 63
 _MAX_SEQUENCE = 0x7FFFFFFF

@@ -21,8 +21,9 @@ from kafka_tools.protocol.enums import (
     TIMESTAMP_TYPES,
     TRANSACTIONAL_BIT,
 )
+from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.spark.damage import ERROR, KINDS, SOUND
-from kafka_tools.spark.headers import PREFIX_BYTES, Headers
+from kafka_tools.spark.headers import Headers
 from kafka_tools.spark.interval import within
 from kafka_tools.spark.rows import NEWEST_MS, OLDEST_MS, Column
 from kafka_tools.spark.scan import HeaderRun, Row, scan_range

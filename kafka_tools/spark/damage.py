@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS
-from kafka_tools.spark.headers import HEADER_BYTES, PREFIX_BYTES
+from kafka_tools.records.chain import HEADER_BYTES, PREFIX_BYTES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,9 +18,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kafka_tools.errors import InputError
-from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, batches
+from kafka_tools.records.batches import batches
+from kafka_tools.records.chain import (
+    HEADER_BYTES,
+    LEAST_LENGTH,
+    MAGIC_POSITION,
+    OF_KNOWN_MAGIC,
+    OF_MAGIC_2,
+    PREFIX_BYTES,
+    follow,
+    size_at,
+)
+from kafka_tools.records.chain_columns import gather
 from kafka_tools.spark.files import File, is_remote, list_store, normalised, open_file, read_whole, size_and_identity
-from kafka_tools.spark.headers import HEADER, HEADER_BYTES
 from kafka_tools.spark.scan import FileSegment
 from kafka_tools.storage.layout import PartitionFiles, SegmentFiles, partition_files
 from kafka_tools.storage.live import Identity
@@ -47,6 +58,8 @@ OPEN_COST_BYTES = 1024 * 1024
 
 _LARGEST_PROBE_BYTES = 16 * 1024 * 1024
 _HOP_BYTES = 4096
+_NO_END = 1 << 62
+"""For batches of which the headers alone are read."""
 _PROBES = 4
 """How many entries of an index may be wrong before the batch headers are followed instead."""
 _FOLLOWED_BYTES = 2 * 1024 * 1024
@@ -307,7 +320,7 @@ def _is_batch(file: File, position: int, size: int, base_offset: int, indexed_of
     head = file.read(position, PREFIX_BYTES)
     if len(head) < PREFIX_BYTES:
         return False
-    size_bytes = PREFIX_BYTES + int.from_bytes(head[8:12], "big", signed=True)
+    size_bytes = size_at(head)
     if not PREFIX_BYTES + LEAST_LENGTH <= size_bytes <= min(size - position, _LARGEST_PROBE_BYTES):
         return False
     data = file.read(position, size_bytes)
@@ -322,15 +335,13 @@ def _starts_by_headers(file: File, base_offset: int, start: int, end: int, range
     position = previous = start
     while end - previous > range_bytes + range_bytes // 2:
         block = file.read(position, _HOP_BYTES)
-        at = 0
-        while at + MAGIC_POSITION < len(block):
-            length = int.from_bytes(block[at + 8 : at + 12], "big", signed=True)
-            if length < LEAST_LENGTH or block[at + MAGIC_POSITION] > 2:
-                damage = position + at
-                return starts + _starts_by_search(file, base_offset, previous, end, range_bytes, behind=damage)
-            at += PREFIX_BYTES + length
-            if position + at - previous >= range_bytes:
-                break
+        places, behind = follow(block, 0, _NO_END, OF_KNOWN_MAGIC)
+        places.append(behind)
+        far_enough = bisect_left(places, previous + range_bytes - position)
+        if far_enough == len(places) and behind + MAGIC_POSITION < len(block):
+            damage = position + behind
+            return starts + _starts_by_search(file, base_offset, previous, end, range_bytes, behind=damage)
+        at = places[min(far_enough, len(places) - 1)]
         if at == 0 or position + at >= end:
             return starts
         position += at
@@ -362,13 +373,12 @@ def _starts_by_search(
 def _is_followed(file: File, start: int, end: int) -> bool:
     """Whether batch follows batch from ``start`` on, as they do not within a record that holds batches itself."""
     block = file.read(start, min(_FOLLOWED_BYTES, end - start))
-    at, last_offset = 0, -1
-    while at + HEADER_BYTES <= len(block):
-        fields = np.frombuffer(block, HEADER, 1, at)[0]
-        size_bytes = PREFIX_BYTES + int(fields["length"])
-        base_offset = int(fields["base_offset"])
-        if fields["magic"] != 2 or size_bytes < HEADER_BYTES or base_offset <= last_offset:
-            return False
-        last_offset = base_offset + int(fields["last_offset_delta"])
-        at += size_bytes
-    return at >= len(block) or len(block) == _FOLLOWED_BYTES
+    starts, behind = follow(block, 0, _NO_END, OF_MAGIC_2)
+    if behind + HEADER_BYTES <= len(block):
+        return False
+    headers = gather(block, [at for at in starts if at + HEADER_BYTES <= len(block)])
+    first = headers["base_offset"].astype(np.int64)
+    last = first + headers["last_offset_delta"]
+    if (first < 0).any() or (first[1:] <= last[:-1]).any():
+        return False
+    return behind >= len(block) or len(block) == _FOLLOWED_BYTES

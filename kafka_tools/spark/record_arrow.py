@@ -19,13 +19,13 @@ from kafka_tools.errors import CorruptBatch, UnsupportedCodec
 from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records import v2
 from kafka_tools.records.batches import BatchView
+from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.records.columns import RecordColumns, decode, new_arena
 from kafka_tools.records.record import Record
 from kafka_tools.spark import internal_topics
 from kafka_tools.spark.arrow import HEADERS, from_rows, is_behind, schema_of, times
 from kafka_tools.spark.damage import ERROR, KINDS, SOUND
 from kafka_tools.spark.files import File
-from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.interval import within
 from kafka_tools.spark.scan import HeaderRun, Row, event, open_range, scan_file
 from kafka_tools.spark.xxh64 import PADDING_BYTES, xxh64_spans

@@ -15,6 +15,7 @@ import numpy as np
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
+from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.spark import headers
 from kafka_tools.spark.damage import ERROR, INFO, KINDS, WARNING, judge, severity
 from kafka_tools.spark.files import File, is_remote, open_file
@@ -163,8 +164,9 @@ class _Scan:
     def _sound_batches(self) -> Iterator[HeaderRun | list[Row]]:
         runs: list[headers.Headers] = []
         count = 0
-        end, how = self.range.end, {"check_crc": self.check_crc}
-        scan = headers.scan(self.file, self.position, end, end, **how, window_bytes=self.window_bytes)
+        scan = headers.scan(
+            self.file, self.position, self.range.end, check_crc=self.check_crc, window_bytes=self.window_bytes
+        )
         while True:
             try:
                 run = next(scan)
@@ -198,7 +200,7 @@ class _Scan:
             return None
         position = int(run.positions[-1])
         with FileSegment(self.file, self.range.base_offset) as segment:
-            return segment.hidden_in(BatchView(segment.read(position, headers.HEADER_BYTES), 0, position))
+            return segment.hidden_in(BatchView(segment.read(position, HEADER_BYTES), 0, position))
 
     def _judged(self, run: headers.Headers) -> HeaderRun:
         codes = judge(run, self.last_offset, self.range.base_offset)

@@ -14,9 +14,9 @@ import numpy as np
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kafka_tools.errors import KafkaToolsError
+from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.spark.damage import SOUND
 from kafka_tools.spark.files import File, read_whole
-from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.options import LATEST, ReadOptions
 from kafka_tools.spark.plan import Range, cut, pack, partitions, position_of, segments_of, with_next
 from kafka_tools.spark.scan import HeaderRun, open_range, scan_file

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS, CONTROL_BIT, DELETE_HORIZON_BIT, LOG_APPEND_TIME_BIT
+from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.spark.damage import ERROR, INFO, KINDS, SOUND
-from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.index_check import Batches, Indexes, check_indexes, read_indexes
 from kafka_tools.spark.scan import HeaderRun, Row, scan_range
 

@@ -13,13 +13,23 @@ import logging
 import os
 import random
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from struct import Struct, iter_unpack
+from struct import iter_unpack
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
-from kafka_tools.records.batches import LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, BatchView, batches
-from kafka_tools.records.v2 import HEADER_BYTES
+from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.chain import (
+    HEADER_BYTES,
+    LEAST_LENGTH,
+    MAGIC_POSITION,
+    OF_FILES,
+    OFFSETS_BYTES,
+    PREFIX_BYTES,
+    follow,
+    offsets_at,
+    size_at,
+)
 from kafka_tools.storage.checkpoints import file_mode
 from kafka_tools.storage.file_range import FileRange, OpenFile
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, append_entries, read_packed
@@ -27,11 +37,9 @@ from kafka_tools.storage.names import file_name
 
 log = logging.getLogger(__name__)
 
-_HEAD = Struct(">qiib")  # base offset, length, leader epoch, magic
-_MAGIC_2_HEAD = Struct(">qiibIhi")  # ... crc, attributes, last offset delta
-_ATTRIBUTES_POSITION = 22  # the low byte
-_CONTROL = 0x20
 _SCAN_BYTES = 64 * 1024
+_FIRST_SCAN_BYTES = 8 * 1024
+"""What lies between two index entries by default, and a little more."""
 _SMALLEST_BYTES = PREFIX_BYTES + LEAST_LENGTH
 _PENDING_ENTRIES = 256
 _HINTS = 8
@@ -261,19 +269,45 @@ class LogSegment:
 
     def header_at(self, position: int) -> tuple[int, int]:
         """(last offset, size in bytes) of the batch at ``position``. Raises CorruptBatch."""
-        return _head(os.pread(self.fd, _MAGIC_2_HEAD.size, position), 0, self.path, position)
+        head = os.pread(self.fd, OFFSETS_BYTES, position)
+        if len(head) < OFFSETS_BYTES:
+            raise CorruptBatch(
+                f"{self.path} at {position}: {len(head)} bytes are not a whole batch", path=self.path, position=position
+            )
+        self._refuse(head, position)
+        return offsets_at(head)[1], size_at(head)
 
     def _scan(self, position: int, offset: int) -> int:
+        scan_bytes = _FIRST_SCAN_BYTES
         while position + _SMALLEST_BYTES <= self.size:
-            data = os.pread(self.fd, _SCAN_BYTES, position)
-            at = 0
-            while at + _MAGIC_2_HEAD.size <= len(data) or (at == 0 and len(data) >= _SMALLEST_BYTES):
-                last, size_bytes = _head(data, at, self.path, position)
-                if last >= offset:
-                    return position + at
-                at += size_bytes
-            position += at
+            data, starts, behind = self._headers(position, self.size, scan_bytes)
+            found = bisect_left(starts, offset, key=lambda at: offsets_at(data, at)[1])
+            if found < len(starts):
+                return position + starts[found]
+            if not starts:
+                break
+            position += behind
+            scan_bytes = _SCAN_BYTES
         return self.size
+
+    def _headers(self, position: int, end: int, scan_bytes: int) -> tuple[bytes, list[int], int]:
+        """(bytes from ``position`` on, starts of batches in them that end up to ``end``, where the last of them ends).
+
+        Of the last one no more than what tells its offsets need be there. Raises CorruptBatch if the first is none.
+        """
+        data = os.pread(self.fd, min(scan_bytes, self.size - position), position)
+        starts, behind = follow(data, 0, end - position)
+        if starts and starts[-1] + OFFSETS_BYTES > len(data):
+            behind = starts.pop()
+        if not starts:
+            self._refuse(data, position)
+        return data, starts, behind
+
+    def _refuse(self, data: bytes, position: int) -> None:
+        """Raise CorruptBatch where ``data``, read from ``position`` on, begins with a length that no batch has."""
+        if len(data) > MAGIC_POSITION and (length := size_at(data) - PREFIX_BYTES) < OF_FILES[data[MAGIC_POSITION]]:
+            text = f"{self.path} at {position}: batch length {length}"
+            raise CorruptBatch(text, path=self.path, position=position)
 
     def read(self, position: int, max_bytes: int, limit_offset: int | None, *, whole_first: bool) -> tuple[bytes, int]:
         """(whole batches, offset after them) from ``position``, at most ``max_bytes``.
@@ -281,26 +315,21 @@ class LogSegment:
         With ``whole_first`` the first batch comes whole however big it is. Batches that start at or after
         ``limit_offset`` are left out. The offset is -1 where nothing was read.
         """
-        data = os.pread(self.fd, max(min(max_bytes, self.size - position), 0), position)
-        if len(data) < _MAGIC_2_HEAD.size and position + len(data) < self.size:
-            data = os.pread(self.fd, _MAGIC_2_HEAD.size, position) if whole_first else b""
-        at, next_offset = 0, -1
-        length = len(data)
-        while at + _SMALLEST_BYTES <= length:
-            if at + _MAGIC_2_HEAD.size > length and position + length < self.size:
-                break
-            last, size_bytes = _head(data, at, self.path, position)
-            if limit_offset is not None and _HEAD.unpack_from(data, at)[0] >= limit_offset:
-                break
-            if at + size_bytes > length:
-                if at == 0 and whole_first:
-                    data = os.pread(self.fd, size_bytes, position)
-                    at, next_offset = len(data), last + 1
-                break
-            at += size_bytes
-            next_offset = last + 1
-        if next_offset >= 0:
-            self._hint(next_offset, position + at)
+        left = self.size - position
+        data = os.pread(self.fd, max(min(max_bytes, left), 0), position)
+        if whole_first and len(data) < OFFSETS_BYTES <= left:
+            data = os.pread(self.fd, OFFSETS_BYTES, position)
+        starts, at = follow(data)
+        if not starts and len(data) >= OFFSETS_BYTES:
+            self._refuse(data, position)
+            if whole_first and size_at(data) <= left:
+                data = os.pread(self.fd, size_at(data), position)
+                starts, at = follow(data)
+        at = _before(limit_offset, data, starts, at)
+        if not starts:
+            return b"", -1
+        next_offset = offsets_at(data, starts[-1])[1] + 1
+        self._hint(next_offset, position + at)
         return (data if at == len(data) else data[:at]), next_offset
 
     def range(self, position: int, max_bytes: int, limit_offset: int | None) -> FileRange | None:
@@ -312,20 +341,16 @@ class LogSegment:
         at, next_offset = max(position, self.indexed_position_before(most)), -1
         if limit_offset is not None:
             at = min(at, max(position, self._indexed_position(limit_offset)))
+        scan_bytes = _FIRST_SCAN_BYTES
         while at + _SMALLEST_BYTES <= most:
-            data = os.pread(self.fd, min(_SCAN_BYTES, self.size - at), at)
-            inside = 0
-            while inside + _MAGIC_2_HEAD.size <= len(data) or (inside == 0 and len(data) >= _SMALLEST_BYTES):
-                last, size_bytes = _head(data, inside, self.path, at)
-                hidden = limit_offset is not None and _HEAD.unpack_from(data, inside)[0] >= limit_offset
-                if hidden or at + inside + size_bytes > most:
-                    most = 0
-                    break
-                inside += size_bytes
-                next_offset = last + 1
-            if not inside:
+            data, starts, behind = self._headers(at, most, scan_bytes)
+            shown = _before(limit_offset, data, starts, behind)
+            if starts:
+                next_offset = offsets_at(data, starts[-1])[1] + 1
+                at += shown
+            if not starts or shown < behind or behind + OFFSETS_BYTES <= len(data):
                 break
-            at += inside
+            scan_bytes = _SCAN_BYTES
         if next_offset >= 0:
             self._hint(next_offset, at)
         return FileRange(self._opened(), position, at - position) if at > position else None
@@ -354,15 +379,16 @@ class LogSegment:
         """As ``walk``, but of batches other than control batches only the header is read."""
         while position < self.size:
             head = os.pread(self.fd, HEADER_BYTES, position)
-            if len(head) == HEADER_BYTES and head[MAGIC_POSITION] == 2 and not head[_ATTRIBUTES_POSITION] & _CONTROL:
-                _, size_bytes = _head(head, 0, self.path, position)
-                if size_bytes > self.size - position:
+            view = None
+            if len(head) == HEADER_BYTES and head[MAGIC_POSITION] == 2:
+                self._refuse(head, position)
+                view = BatchView(head, 0)
+                if view.size_bytes > self.size - position:
                     raise CorruptBatch(
-                        f"{self.path} at {position}: a batch of {size_bytes} bytes goes beyond the end",
+                        f"{self.path} at {position}: a batch of {view.size_bytes} bytes goes beyond the end",
                         path=self.path, position=position,
                     )  # fmt: skip
-                view = BatchView(head, 0)
-            else:
+            if view is None or view.is_control:
                 view = next(batches(self._read_batch(position)))
             yield position, view
             position += view.size_bytes
@@ -370,7 +396,7 @@ class LogSegment:
     def _read_batch(self, position: int) -> bytes:
         head = os.pread(self.fd, PREFIX_BYTES, position)
         left = self.size - position
-        size_bytes = PREFIX_BYTES + int.from_bytes(head[8:12], "big", signed=True) if len(head) == 12 else 0
+        size_bytes = size_at(head) if len(head) == PREFIX_BYTES else 0
         if not _SMALLEST_BYTES <= size_bytes <= left:
             raise CorruptBatch(
                 f"{self.path} at {position}: a batch of {size_bytes} bytes does not fit the {left} bytes left",
@@ -398,22 +424,14 @@ class LogSegment:
         return [stem + suffix for suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot")]
 
 
-def _head(data: bytes, at: int, path: str, position: int) -> tuple[int, int]:
-    """(last offset, size in bytes) of the batch at ``at``, from its header alone."""
-    if at + _HEAD.size > len(data):
-        raise _torn(path, position + at, len(data) - at)
-    base_offset, length, _, magic = _HEAD.unpack_from(data, at)
-    if length < LEAST_LENGTH:
-        raise CorruptBatch(f"{path} at {position + at}: batch length {length}", path=path, position=position + at)
-    if magic < 2:
-        return base_offset, PREFIX_BYTES + length  # a magic 0 or 1 wrapper carries its last offset
-    if at + _MAGIC_2_HEAD.size > len(data):
-        raise _torn(path, position + at, len(data) - at)
-    return base_offset + int.from_bytes(data[at + 23 : at + 27], "big"), PREFIX_BYTES + length
-
-
-def _torn(path: str, position: int, left: int) -> CorruptBatch:
-    return CorruptBatch(f"{path} at {position}: {left} bytes are not a whole batch", path=path, position=position)
+def _before(limit_offset: int | None, data: bytes, starts: list[int], behind: int) -> int:
+    """Leave the batches in ``starts`` that begin before an offset; where the last of them ends."""
+    if limit_offset is not None:
+        shown = bisect_left(starts, limit_offset, key=lambda at: offsets_at(data, at)[0])
+        if shown < len(starts):
+            behind = starts[shown]
+            del starts[shown:]
+    return behind
 
 
 def _ascending(values: array[int] | list[int]) -> bool:

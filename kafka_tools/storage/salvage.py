@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafka_tools.records.batches import PREFIX_BYTES
+from kafka_tools.records.chain import PREFIX_BYTES, size_at
 from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.search import BatchSearch
 from kafka_tools.storage.segment import Segment
@@ -33,6 +33,6 @@ class Salvage:
                     self.damaged_spans += 1
                 if found is None:
                     return
-                size_bytes = PREFIX_BYTES + int.from_bytes(segment.read(found + 8, 4), "big")
+                size_bytes = size_at(segment.read(found, PREFIX_BYTES))
                 yield segment.read(found, size_bytes)
                 position = found + size_bytes

@@ -11,14 +11,25 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kafka_tools.protocol.enums import LOG_APPEND_TIME_BIT
-from kafka_tools.records.batches import LEGACY_BYTES, MAGIC_POSITION, PREFIX_BYTES
+from kafka_tools.protocol.enums import LOG_APPEND_TIME_BIT, Codec
+from kafka_tools.records.chain import (
+    ATTRIBUTE_BITS,
+    CRC_FROM,
+    CRC_POSITION,
+    HEADER_BYTES,
+    LEGACY_BYTES,
+    LEGACY_CRC_FROM,
+    LEGACY_CRC_POSITION,
+    LENGTH_POSITION,
+    MAGIC_POSITION,
+    PREFIX_BYTES,
+)
+from kafka_tools.records.chain_columns import field, gather, number
 from kafka_tools.records.crc32c import crc32c_extend
-from kafka_tools.records.v2 import CRC_FROM, HEADER_BYTES
 from kafka_tools.storage.segment import FIRST_BYTES, MAX_BATCH_BYTES, MAX_RELATIVE_OFFSET
 
 if TYPE_CHECKING:
@@ -28,8 +39,11 @@ _WINDOW_BYTES = 256 * 1024
 _CRC_BYTES = 64 * 1024 * 1024
 """What the CRCs of a file's searches may read beyond what the searches have passed."""
 _CRC_PART_BYTES = 1024 * 1024
-_LEGACY_ATTRIBUTES = (0x03, 0x03 | LOG_APPEND_TIME_BIT)
-"""Bits of the codec and, from magic 1 on, of the timestamp's type."""
+_LEGACY_CODEC_BITS = Codec.GZIP | Codec.SNAPPY | Codec.LZ4
+_LEGACY_ATTRIBUTES = (_LEGACY_CODEC_BITS, _LEGACY_CODEC_BITS | LOG_APPEND_TIME_BIT)
+"""Bits of the codec (zstd needs magic 2) and, from magic 1 on, of the timestamp's type."""
+_SIZES_BYTES = 8
+"""What the sizes of key and value take at the end of the smallest message."""
 _INT32 = Struct(">i")
 
 Read = Callable[[int, int], bytes]
@@ -82,19 +96,21 @@ class BatchSearch:
 
     def _parts_fit(self, data: bytes, at: int, size_bytes: int, position: int, magic: int) -> bool:
         """Whether key and value fill the message at ``at`` to its last byte."""
-        key_at = at + LEGACY_BYTES[magic] - 8
+        key_at = at + LEGACY_BYTES[magic] - _SIZES_BYTES
         key_bytes = max(_INT32.unpack_from(data, key_at)[0], 0)
-        left = at + size_bytes - key_at - 8 - key_bytes
-        value_at = key_at + 4 + key_bytes
-        raw = data[value_at : value_at + 4]
-        if len(raw) < 4:
-            raw = self._read(position + value_at, 4)
-        value_bytes = _INT32.unpack(raw)[0] if len(raw) == 4 else None
+        left = at + size_bytes - key_at - _SIZES_BYTES - key_bytes
+        value_at = key_at + _INT32.size + key_bytes
+        raw = data[value_at : value_at + _INT32.size]
+        if len(raw) < _INT32.size:
+            raw = self._read(position + value_at, _INT32.size)
+        value_bytes = _INT32.unpack(raw)[0] if len(raw) == _INT32.size else None
         return value_bytes == left or (value_bytes == -1 and not left)
 
     def _crc_ok(self, position: int, size_bytes: int, magic: int) -> bool:
         """Whether the CRC of the batch at ``position`` is right: read in parts, since its size may be made up."""
-        crc_from, stored_at, extend = (CRC_FROM, CRC_FROM - 4, crc32c_extend) if magic == 2 else (16, 12, _crc32_extend)
+        crc_from, stored_at, extend = LEGACY_CRC_FROM, LEGACY_CRC_POSITION, _crc32_extend
+        if magic == 2:
+            crc_from, stored_at, extend = CRC_FROM, CRC_POSITION, crc32c_extend
         end = position + size_bytes
         stored = self._read(position + stored_at, 4)
         position += crc_from
@@ -129,13 +145,14 @@ def _headers(data: bytes, stop: int, base_offset: int, left: int) -> Iterator[tu
         if value != other:
             break
         possible &= octet(at) == value
-    possible &= octet(8) <= MAX_BATCH_BYTES >> 24
-    possible &= (octet(8) | octet(9) | octet(10) | octet(11)) != 0
+    lengths = [octet(at) for at in range(LENGTH_POSITION, PREFIX_BYTES)]
+    possible &= lengths[0] <= MAX_BATCH_BYTES >> 24
+    possible &= (lengths[0] | lengths[1] | lengths[2] | lengths[3]) != 0
     starts = np.flatnonzero(possible)
     if not len(starts):
         return
-    sizes = _numbers(data, 8, ">i4", starts).astype(np.int64) + PREFIX_BYTES
-    offsets = _numbers(data, 0, ">i8", starts).astype(np.int64) - base_offset
+    sizes = field(data, "length", starts) + PREFIX_BYTES
+    offsets = field(data, "base_offset", starts) - base_offset
     fits = (sizes <= np.minimum(left - starts, MAX_BATCH_BYTES)) & (offsets >= 0) & (offsets <= MAX_RELATIVE_OFFSET)
     starts, sizes, offsets = starts[fits], sizes[fits], offsets[fits]
     magics = octets[starts + MAGIC_POSITION]
@@ -147,13 +164,6 @@ def _headers(data: bytes, stop: int, base_offset: int, left: int) -> Iterator[tu
     yield from zip(starts[fits].tolist(), sizes[fits].tolist(), strict=True)
 
 
-def _numbers(data: bytes, at: int, kind: str, starts: NDArray[np.int64]) -> NDArray[Any]:
-    """The numbers ``at`` bytes behind each of ``starts``."""
-    kind_ = np.dtype(kind)
-    every = np.ndarray((len(data) - at - kind_.itemsize + 1,), kind_, data, at, (1,))
-    return every[starts]
-
-
 def _message_fits(
     data: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64], offsets: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
@@ -162,7 +172,7 @@ def _message_fits(
         return np.zeros(0, bool)
     magic = data[int(starts[0]) + MAGIC_POSITION]
     attributes = np.frombuffer(data, np.uint8)[starts + MAGIC_POSITION + 1]
-    key_bytes = _numbers(data, LEGACY_BYTES[magic] - 8, ">i4", starts).astype(np.int64)
+    key_bytes = number(data, LEGACY_BYTES[magic] - _SIZES_BYTES, ">i4", starts)
     fits: NDArray[np.bool_] = (attributes & ~np.uint8(_LEGACY_ATTRIBUTES[magic]) == 0) & (key_bytes >= -1)
     return fits & (key_bytes <= sizes - LEGACY_BYTES[magic])
 
@@ -171,16 +181,12 @@ def _batch_fits(
     data: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64], offsets: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Whether the numbers in the headers of magic 2 batches fit each other."""
-    if not len(starts):
-        return np.zeros(0, bool)
-
-    def field(at: int, kind: str) -> NDArray[np.int64]:
-        column: NDArray[np.int64] = _numbers(data, at, kind, starts).astype(np.int64)
-        return column
-
-    attributes, last_delta, count = field(21, ">i2"), field(23, ">i4"), field(57, ">i4")
-    fits: NDArray[np.bool_] = (attributes >= 0) & (attributes < 0x80) & (offsets + last_delta <= MAX_RELATIVE_OFFSET)
+    headers = gather(data, starts)
+    last_delta, count = (headers[name].astype(np.int64) for name in ("last_offset_delta", "record_count"))
+    fits: NDArray[np.bool_] = (headers["attributes"] & ~ATTRIBUTE_BITS == 0) & (
+        offsets + last_delta <= MAX_RELATIVE_OFFSET
+    )
     fits &= (count >= 0) & (count <= last_delta + 1)
-    for at, kind in ((12, ">i4"), (43, ">i8"), (51, ">i2"), (53, ">i4")):  # leader epoch; producer id, epoch, sequence
-        fits &= field(at, kind) >= -1
+    for name in ("leader_epoch", "producer_id", "producer_epoch", "base_sequence"):
+        fits &= headers[name] >= -1
     return fits

@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cached_property
-from struct import Struct
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from kafka_tools.errors import CorruptBatch, InputError
-from kafka_tools.records.batches import LEAST_LENGTH, LEGACY_BYTES, MAGIC_POSITION, PREFIX_BYTES, BatchView
-from kafka_tools.records.v2 import HEADER_BYTES
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.chain import LEAST_LENGTH, MAGIC_POSITION, OF_FILES, PREFIX_BYTES, follow, size_at
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.names import parse_file_name
 
@@ -32,7 +31,7 @@ FIRST_BYTES = 8 * 1024
 """How much is read at first where the next damage may be near: a file may have one in every batch."""
 
 _HEADER_UP_TO_MAGIC = MAGIC_POSITION + 1
-_LENGTH = Struct(">i")
+_LEAST_BYTES = PREFIX_BYTES + LEAST_LENGTH
 
 
 class Segment:
@@ -102,17 +101,37 @@ class Segment:
         end = self.size_bytes if end is None else min(end, self.size_bytes)
         want = size = window_bytes if first_bytes is None else min(first_bytes, window_bytes)
         while position < end - _HEADER_UP_TO_MAGIC:
-            buffer = self.read(position, min(want, end - position))
-            starts: list[int] = []
-            size = min(size * 4, window_bytes)
-            at, stop, damage, want = _walk(buffer, position, end, starts, self.path, size)
+            want = min(want, end - position)
+            buffer = self.read(position, want)
+            starts, at = follow(buffer)
             if starts:
                 yield position, buffer, starts
-            if damage is not None:
-                raise damage
             position += at
-            if stop:
+            is_cut = len(buffer) < want
+            want = size = min(size * 4, window_bytes)
+            if position < end - _HEADER_UP_TO_MAGIC and at + _HEADER_UP_TO_MAGIC <= len(buffer):
+                claimed = size_at(buffer, at)
+                if end - position < claimed >= _LEAST_BYTES:
+                    return
+                self._refuse(claimed, buffer[at + MAGIC_POSITION], position)
+                want = max(size, claimed)
+            if is_cut:  # the file became shorter since its size was taken
                 return
+
+    def _refuse(self, size_bytes: int, magic: int, position: int) -> None:
+        """Raise CorruptBatch for a batch that cannot have the size which its header claims."""
+        length = size_bytes - PREFIX_BYTES
+        if length < LEAST_LENGTH:
+            text = (
+                f"Found record size {length} smaller than minimum record overhead ({LEAST_LENGTH}) in file {self.path}."
+            )
+        elif length < OF_FILES[magic]:
+            text = f"a batch of magic {magic} cannot have {size_bytes} bytes"
+        elif size_bytes > MAX_BATCH_BYTES:
+            text = f"a batch claims {size_bytes} bytes, more than the {MAX_BATCH_BYTES} that are read at once"
+        else:
+            return
+        raise CorruptBatch(text, path=self.path, position=position)
 
     def walk(
         self,
@@ -187,45 +206,6 @@ class Segment:
         from kafka_tools.storage.search import BatchSearch  # numpy, for damage only
 
         return BatchSearch(self.read, self.base_offset)
-
-
-def _walk(
-    buffer: bytes, position: int, end: int, starts: list[int], path: str, window_bytes: int
-) -> tuple[int, bool, CorruptBatch | None, int]:
-    """Find the batches in a window. (bytes used, whether the file ends here, damage, size of the next window)."""
-    at, length = 0, len(buffer)
-    left = end - position
-    unpack = _LENGTH.unpack_from
-    while True:
-        if at >= left - _HEADER_UP_TO_MAGIC:
-            return at, True, None, window_bytes
-        if at + _HEADER_UP_TO_MAGIC > length:
-            return at, False, None, window_bytes
-        size = unpack(buffer, at + 8)[0]
-        if size < LEAST_LENGTH:
-            return at, True, _undersized(path, position + at, size), window_bytes
-        size_bytes = PREFIX_BYTES + size
-        if at + size_bytes > left:
-            return at, True, None, window_bytes
-        magic = buffer[at + MAGIC_POSITION]
-        if size_bytes < (LEGACY_BYTES[magic] if magic < 2 else HEADER_BYTES if magic < 128 else 26):
-            text = f"a batch of magic {magic} cannot have {size_bytes} bytes"
-            return at, True, CorruptBatch(text, path=path, position=position + at), window_bytes
-        if size_bytes > MAX_BATCH_BYTES:
-            text = f"a batch claims {size_bytes} bytes, more than the {MAX_BATCH_BYTES} that are read at once"
-            return at, True, CorruptBatch(text, path=path, position=position + at), window_bytes
-        if at + size_bytes > length:
-            return at, False, None, max(window_bytes, size_bytes)
-        starts.append(at)
-        at += size_bytes
-
-
-def _undersized(path: str, position: int, size: int) -> CorruptBatch:
-    return CorruptBatch(
-        f"Found record size {size} smaller than minimum record overhead ({LEAST_LENGTH}) in file {path}.",
-        path=path,
-        position=position,
-    )
 
 
 def torn_tail(segment: Segment, position: int, end: int | None = None) -> Finding:

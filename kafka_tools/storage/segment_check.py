@@ -15,7 +15,7 @@ from typing import Protocol
 from kafka_tools.errors import CorruptBatch, CorruptIndex
 from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.v2 import HEADER_BYTES
+from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.storage.findings import INFO, WARNING, Finding
 from kafka_tools.storage.live import is_served, stays
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, Segment

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from kafka_tools.records.build import encode_message
+from kafka_tools.records.chain import HEADER
 from kafka_tools.records.compression import compress
 from kafka_tools.records.crc32c import crc32c
-from kafka_tools.records.v2 import HEADER
 
 NOW_MS = 1_750_000_000_000
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -23,8 +23,8 @@ from kafka_tools.protocol.enums import CODECS
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.records.chain import HEADER, HEADER_BYTES
 from kafka_tools.records.columns import decode, new_arena
-from kafka_tools.records.v2 import HEADER, HEADER_BYTES
 
 NAME = st.sampled_from(["", "trace", "ключ"])
 BYTES = st.none() | st.binary(max_size=20) | st.text(max_size=9).map(str.encode) | st.just(b"wide" * 200)

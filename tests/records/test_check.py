@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.records import check, v2
 from kafka_tools.records.build import encode_record
+from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.records.check import Ordinary, in_columns, in_runs, ordinary, walk
 from kafka_tools.records.record import Record
 from tests.against_kafka.produced_batches import FAULTS, sound
@@ -88,7 +89,7 @@ def test_every_kind_of_fault_is_judged_alike(name: str) -> None:
         data = batch.encode()
         count = len(batch.records) if batch.count is None else batch.count
         if 0 < count < 10_000:
-            agree(data[v2.HEADER_BYTES :], count)
+            agree(data[HEADER_BYTES:], count)
 
 
 LONG_NULL = b"\x81\x00"  # -1 in two bytes, which Kafka's readers understand and no producer writes

@@ -9,24 +9,22 @@ import pytest
 
 pytest.importorskip("numpy")
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
-from kafka_tools.spark import headers as headers_module
+from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.spark.files import open_file
-from kafka_tools.spark.headers import HEADER_BYTES, Headers, concatenate, scan
+from kafka_tools.spark.headers import Headers, concatenate, scan
 
 
 def scanned(
     path: Path, start: int, end: int, *, check_crc: bool = True, window: int = 1024
 ) -> tuple[Headers | None, int]:
-    size = path.stat().st_size
     runs = []
     with open_file(str(path)) as file:
-        walk = scan(file, start, end, size, check_crc=check_crc, window_bytes=window)
+        walk = scan(file, start, end, check_crc=check_crc, window_bytes=window)
         while True:
             try:
                 runs.append(next(walk))
@@ -132,38 +130,3 @@ def test_a_batch_larger_than_the_window_is_checked_in_pieces(tmp_path: Path) -> 
     headers, _ = scanned(path, 0, len(data), window=4096)
     assert headers is not None and headers.crc_ok is not None
     assert headers.crc_ok.tolist() == [False]
-
-
-def embedded(pick: random.Random) -> bytes:
-    """What looks like batches to whoever does not follow the lengths."""
-    inner = build_batch([(1, None, pick.randbytes(pick.randrange(20)), ())], base_offset=pick.randrange(1000))
-    return bytes([2]) * pick.randrange(40) + inner * pick.randrange(1, 3) + pick.randbytes(pick.randrange(40))
-
-
-@settings(deadline=None, max_examples=150)
-@given(seed=st.integers(0, 2**32), count=st.integers(1, 60), spoiled=st.integers(0, 6), cut=st.integers(0, 90))
-def test_small_batches_are_found_where_following_them_leads(seed: int, count: int, spoiled: int, cut: int) -> None:
-    """Also where records hold batches, where bytes are damaged, and where the data end within a batch."""
-    pick = random.Random(seed)
-    plain = (b"v", bytes(9), bytes([2] * 30))
-    made = (pick.choice(plain) if pick.random() < 0.7 else embedded(pick) for _ in range(count))
-    data = bytearray().join(build_batch([(1, None, value, ())], base_offset=n) for n, value in enumerate(made))
-    for _ in range(spoiled):
-        data[pick.randrange(len(data))] ^= 1 << pick.randrange(8)
-    data = data[: len(data) - cut]
-    end = pick.randrange(len(data)) + 1 if data else 1
-
-    def chain(first_steps: int) -> tuple[list[int], int, int]:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(headers_module, "_FIRST_STEPS", first_steps)
-            return headers_module._chain(data, np.frombuffer(bytes(data), np.uint8), len(data), end)
-
-    plainly = chain(10**9)
-    for first_steps in (1, 5):
-        assert chain(first_steps) == plainly
-
-
-def test_a_thousand_small_batches_take_no_step_each() -> None:
-    data = bytearray().join(build_batch([(1, None, b"v", ())], base_offset=n) for n in range(1000))
-    starts, after = headers_module._leap(np.frombuffer(bytes(data), np.uint8), 0, len(data))
-    assert (starts, after) == ([view.position for view in batches(data)], len(data))

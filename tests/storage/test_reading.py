@@ -151,6 +151,29 @@ def test_exactly_17_bytes_left_are_the_end(tmp_path: Path) -> None:
         list(segment.walk())
 
 
+@pytest.mark.parametrize("left", [0, 10, 150, 500, 999])
+def test_a_file_that_is_cut_while_it_is_read_ends_there(
+    left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    batch = build_batch([(1, None, b"v" * 50, ())])
+    path.write_bytes(batch * 30)
+    reads = []
+    plain = Segment.read
+
+    def counted(self: Segment, position: int, size_bytes: int) -> bytes:
+        reads.append(position)
+        assert len(reads) < 50, "it reads the same place again and again"
+        return plain(self, position, size_bytes)
+
+    monkeypatch.setattr(Segment, "read", counted)
+    with Segment(path) as segment:
+        os.truncate(path, left)
+        found = list(segment.batches())
+    assert [item.kind for item in found if isinstance(item, Finding)] == ["torn-tail"]
+    assert len(found) - 1 == left // len(batch)
+
+
 @pytest.mark.req("REC-13", "DL-11")
 def test_an_undersized_batch_names_size_least_size_and_file(tmp_path: Path) -> None:
     with log(tmp_path, b"\x00" * 11 + b"\x07" + b"\x00" * 60) as segment:

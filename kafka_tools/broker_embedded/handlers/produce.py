@@ -20,8 +20,10 @@ from kafka_tools.broker_embedded.refusals import text_of
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import TRANSACTIONAL_BIT
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_tools.protocol.primitives import Buffer
+from kafka_tools.records.chain import FLAGS_POSITION, MAGIC_POSITION
 from kafka_tools.storage.log import LogOffline
 from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
 
@@ -31,8 +33,6 @@ AUTHORIZE = (("WRITE", "TOPIC"),)
 log = logging.getLogger(__name__)
 
 _MAY_WRITE_INTERNAL = "__admin_client"  # the one client id that Kafka lets append to internal topics
-
-_MAGIC, _ATTRIBUTES, _IN_TRANSACTION = 16, 22, 0x10  # positions in a batch, and the bit of its attributes
 
 TopicResponse = ProduceResponse.TopicProduceResponse
 PartitionResponse = TopicResponse.PartitionProduceResponse
@@ -96,7 +96,9 @@ def _transactional(request: ProduceRequest) -> bool:
     for topic in request.topic_data:
         for data in topic.partition_data:
             records = data.records or b""
-            if len(records) > _ATTRIBUTES and records[_MAGIC] == 2 and records[_ATTRIBUTES] & _IN_TRANSACTION:
+            if len(records) <= FLAGS_POSITION or records[MAGIC_POSITION] != 2:
+                continue
+            if records[FLAGS_POSITION] & TRANSACTIONAL_BIT:
                 return True
     return False
 
@@ -106,8 +108,7 @@ def _unreadable(request: ProduceRequest) -> str | None:
     for topic in request.topic_data:
         for data in topic.partition_data:
             records = data.records or b""
-            if len(records) > _MAGIC and records[_MAGIC] > 2:
-                magic = records[_MAGIC]
+            if len(records) > MAGIC_POSITION and (magic := records[MAGIC_POSITION]) > 2:
                 return f"Invalid magic found in record: {magic if magic < 128 else magic - 256}"
     return None
 

@@ -7,10 +7,9 @@ converted is ``records.convert``'s knowledge.
 from __future__ import annotations
 
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import Codec
 from kafka_tools.records.batches import batches
 from kafka_tools.records.convert import LazyConversion
-
-_ZSTD = 4
 
 
 class NotConvertible(Exception):
@@ -27,7 +26,7 @@ def for_version(data: bytes, version: int, fetch_offset: int) -> bytes:
     Raises NotConvertible, or CorruptBatch.
     """
     views = list(batches(data))
-    if any(view.codec == _ZSTD for view in views):
+    if any(view.codec == Codec.ZSTD for view in views):
         raise NotConvertible(error_codes.UNSUPPORTED_COMPRESSION_TYPE)
     magic = 1 if version >= 2 else 0
     if all(view.magic <= magic for view in views):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
 from kafka_tools.spark.findings.kinds import INFO, KINDS, WARNING
 from kafka_tools.spark.summary import AuditFinding
@@ -45,7 +46,7 @@ def batching_findings(facts: PartitionFacts) -> Iterator[AuditFinding]:
     half = counts.percentile(50)
     if half is None or half > TINY_RECORDS or mean > 2 * TINY_RECORDS:
         return
-    header_bytes = 61 * counts.count
+    header_bytes = HEADER_BYTES * counts.count
     share = round(100 * header_bytes / max(1, facts.summary.batch_bytes))
     severity = WARNING if counts.count >= _TINY_BATCHES[1] and share >= 10 else INFO
     text = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kafka_tools.protocol.enums import CONTROL_BIT, DELETE_HORIZON_BIT
-from kafka_tools.spark.headers import PREFIX_BYTES
+from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.spark.measures.sketches import Histogram
 from kafka_tools.spark.measures.times import DAY_MS, DAYS_KEPT, HOUR_MS, HOURS_KEPT, OddTimes, Spans, odd_times
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.spark.damage import SOUND
 from kafka_tools.spark.files import modified_ms, open_file
-from kafka_tools.spark.headers import PREFIX_BYTES
 from kafka_tools.spark.measures.batches import BatchMeasures
 from kafka_tools.spark.measures.groups import InternalMeasures
 from kafka_tools.spark.measures.producers import ProducerPiece, RangeProducers

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kafka_tools.protocol.enums import CONTROL_BIT, TRANSACTIONAL_BIT
+from kafka_tools.records.chain import PREFIX_BYTES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,7 +197,7 @@ class _Rows:
         self.last_sequences = (self.sequences + deltas) % _SEQUENCES
         self.times = fields["max_timestamp"].astype(np.int64)
         self.records = fields["record_count"].astype(np.int64)
-        self.sizes = fields["length"].astype(np.int64) + 12
+        self.sizes = fields["length"].astype(np.int64) + PREFIX_BYTES
         attributes = fields["attributes"]
         self.control = (attributes & CONTROL_BIT) != 0
         self.transactional = (attributes & TRANSACTIONAL_BIT) != 0

@@ -18,9 +18,10 @@ import numpy as np
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS, CONTROL_BIT, LOG_APPEND_TIME_BIT
 from kafka_tools.records import v2
-from kafka_tools.records.batches import MAGIC_POSITION, BatchView
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.chain import HEADER_BYTES, MAGIC_POSITION, PREFIX_BYTES
+from kafka_tools.records.chain_columns import gather
 from kafka_tools.records.columns import BatchColumns, RecordColumns, decode_headers, new_arena
-from kafka_tools.spark.headers import HEADER_BYTES, PREFIX_BYTES, gather
 from kafka_tools.spark.measures.sketches import Histogram, HotKeys, KeySample
 from kafka_tools.spark.xxh64 import xxh64_spans
 
@@ -111,7 +112,7 @@ class RecordMeasures:
                 if group.codec:
                     # The bodies lie behind each other in the arena.
                     bodies = int(columns.end[-1]) if columns.record_count else 0
-                    plain = bodies + done * v2.HEADER_BYTES
+                    plain = bodies + done * HEADER_BYTES
                 yield self._add(columns, CODECS[group.codec], stored, plain, file)
                 batches, at_once = batches.after(done), 2 * at_once
             elif at_once > 1:
@@ -271,7 +272,7 @@ def _one_by_one(view: BatchView) -> tuple[RecordColumns, int]:
         )  # fmt: skip
         position = end
     columns = np.array(rows, np.int64).reshape(len(rows), 10).T
-    whole = position + len(rows) * 8 + v2.HEADER_BYTES if view.is_compressed else view.size_bytes
+    whole = position + len(rows) * 8 + HEADER_BYTES if view.is_compressed else view.size_bytes
     arena = memoryview(b"".join(parts) + _PADDING)
     counts, batch = np.array([len(rows)]), np.zeros(len(rows), np.int64)
     return RecordColumns(arena, counts, batch, *columns), whole
