@@ -85,3 +85,47 @@ def test_decisions_name_each_requirement_once() -> None:
     )
     assert rows
     assert len(rows) == len(set(rows))
+
+
+def test_the_index_of_documents_names_each_of_them() -> None:
+    text = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    named = {(ROOT / "docs" / target.partition("#")[0]).resolve() for target in LINK.findall(text)}
+    pages = {page for page in PAGES if page.parent != ROOT / "docs" / "commands"} - {ROOT / "docs" / "README.md"}
+    assert {page.name for page in pages - named} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_lines_of_prose_fit_a_page(page: Path) -> None:
+    prose = FENCE.sub("", page.read_text(encoding="utf-8")).splitlines()
+    assert [line[:60] for line in prose if len(line) > 120 and not line.startswith(("|", "<!--"))] == []
+
+
+def test_files_that_contributors_are_sent_to_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    below = ("", "kafka_tools", "kafka_tools/broker_embedded", "kafka_tools/spark", "kafka_tools/config_definitions",
+             "kafka_tools/storage", "tests/against_kafka")  # fmt: skip
+    places = [place for place in re.findall(r"`([\w./*]+/[\w./*]*|[\w]+\.(?:py|toml|md))`", text) if "<" not in place]
+    assert len(places) > 20
+    assert [each for each in places if not any([*(ROOT / root).glob(each)] for root in below)] == []
+
+
+def test_the_changelog_is_ordered_by_version_and_area() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    for version in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        assert re.match(r"\d+\.\d+\.\d+ \((unreleased|\d{4}-\d{2}-\d{2})\)\n", version)
+        areas = re.findall(r"^### (.*)$", version, re.MULTILINE)
+        assert areas
+        assert len(areas) == len(set(areas))
+
+
+def test_the_contents_of_architecture_are_its_headings() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert headings[0] == "Contents"
+    assert re.findall(r"^- \[(.*)\]\(#", text, re.MULTILINE)[: len(headings) - 1] == headings[1:]
+
+
+def test_the_flows_of_architecture_are_counted_right() -> None:
+    counted, body = re.findall(r"^## (\w+) flows\n(.*?)^## ", (ROOT / "ARCHITECTURE.md").read_text(), re.M | re.S)[0]
+    numbers = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"]
+    assert numbers.index(counted) == len(re.findall(r"^\*\*", body, re.MULTILINE))
