@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from kafka_tools.admin import driver
 from kafka_tools.admin.driver import AdminCall
 from kafka_tools.admin.lookups import ClusterAccess
-from kafka_tools.admin.metadata import ClusterMetadata
 from kafka_tools.admin.outcomes import Outcomes
 from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.metadata import ClusterMetadata
 
 if TYPE_CHECKING:
     from kafka_tools.net.given_settings import Given

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from kafka_tools.admin.metadata import ClusterMetadata
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import ConnectFailed, InvalidRequest, KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, error_of, has_code
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.rights import name_what_is_missing
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE, CoordinatorType
@@ -115,7 +115,7 @@ class GivenNodeLookup(Generic[K]):
             id = self._node_id(key)
             node = cluster.metadata.any_node(deadline) if id is None else cluster.metadata.node(id, deadline)
             if node is None:
-                known = ", ".join(str(node.id) for node in cluster.metadata.nodes(deadline))
+                known = ", ".join(str(node.id) for node in cluster.metadata.live_nodes(deadline))
                 text = f"the cluster has no live broker {id}; it has {known or 'none'}"
                 found.failed[key] = InvalidRequest(error_codes.error(error_codes.BROKER_ID_NOT_REGISTERED), text)
             else:
@@ -146,7 +146,7 @@ class LeaderLookup:
     ) -> FoundNodes[TopicPartition]:
         found: FoundNodes[TopicPartition] = FoundNodes()
         topics = {item.name: item for item in _topics(cluster, {key.topic for key in keys}, deadline)}
-        live = {node.id: node for node in cluster.metadata.nodes(deadline)}
+        live = {node.id: node for node in cluster.metadata.live_nodes(deadline)}
         for key in keys:
             topic = topics.get(key.topic)
             if topic is None:
@@ -237,7 +237,7 @@ class CoordinatorLookup:
         (topic,) = _topics(cluster, [_STATE_TOPICS[self._key_type]], deadline) or (None,)
         if topic is None or not topic.partitions:
             return
-        live = {node.id: node for node in cluster.metadata.nodes(deadline)}
+        live = {node.id: node for node in cluster.metadata.live_nodes(deadline)}
         partitions = {item.partition_index: item for item in topic.partitions}
         for key in absent:
             place = TopicPartition(topic.name, java_hash(key) % len(partitions))
@@ -265,7 +265,7 @@ def _topics(cluster: ClusterAccess, names: Iterable[str], deadline: Deadline) ->
     error = error_of(response.error_code)
     if error is not None:
         raise error
-    cluster.metadata.take_response(response)
+    cluster.metadata.take_nodes(response)
     topics: list[Any] = response.topics
     return topics
 

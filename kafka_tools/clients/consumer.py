@@ -20,7 +20,6 @@ from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.fetcher import ConsumedRecord, Fetcher, Plan
 from kafka_tools.clients.group import GroupClient, OffsetAndMetadata, is_retriable
 from kafka_tools.clients.lookup import FoundOffset, OffsetLookup
-from kafka_tools.clients.metadata import ClusterMetadata, TopicInfo
 from kafka_tools.clients.positions import EARLIEST, LATEST, Position, Positions
 from kafka_tools.clients.resets import Resets
 from kafka_tools.clients.settings import ConsumerSettings
@@ -29,6 +28,7 @@ from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.errors import BrokerError, DeadlineExceeded, InputError, KafkaToolsError, LoginWanted, NetworkError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.metadata import ClusterMetadata, TopicMetadata
 from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
 from kafka_tools.values import Node, TopicPartition
@@ -72,7 +72,6 @@ class Consumer:
         self._calls = Calls(self._exchange, self._clock)
         self._metadata = ClusterMetadata(
             self._exchange,
-            self._clock,
             max_age_ms=self.settings.metadata_max_age_ms,
             backoff_ms=self.settings.retry_backoff_ms,
             auto_create=self.settings.allow_auto_create_topics,
@@ -324,7 +323,7 @@ class Consumer:
 
     # Topics and offsets, independent of the assignment
 
-    def partitions_for(self, topic: str, timeout_s: float | None = None) -> TopicInfo:
+    def partitions_for(self, topic: str, timeout_s: float | None = None) -> TopicMetadata:
         """The topic's partitions and leaders; BrokerError when it is refused, DeadlineExceeded when it is not there."""
         self._check_open()
         return self._metadata.wait_for_topic(topic, self._deadline(timeout_s))
@@ -462,7 +461,7 @@ class Consumer:
             raise BrokerError(row, f"topic '{name}': {with_right(row.text, 'Metadata', topic.error)}")
 
     def _any_node(self) -> Node:
-        return self._metadata.any_node(self.settings.request_timeout_ms / 1000)
+        return self._metadata.next_node(self.settings.request_timeout_ms / 1000)
 
     def _send_fetches(self) -> None:
         busy = [key[1] for key in self._calls.under_way() if isinstance(key, tuple) and key[0] == "fetch"]

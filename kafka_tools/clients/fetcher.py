@@ -12,10 +12,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.clients.metadata import ClusterMetadata
 from kafka_tools.clients.positions import Position, Positions
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import BrokerError, CorruptBatch, KafkaToolsError
+from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.clients.calls import Calls
-from kafka_tools.clients.metadata import ClusterMetadata
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError
+from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_tools.values import Node, TopicPartition

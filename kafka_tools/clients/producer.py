@@ -19,7 +19,6 @@ from kafka_tools.clients.accumulator import (
     Header,
     ProducerBatch,
 )
-from kafka_tools.clients.metadata import ClusterMetadata, TopicInfo
 from kafka_tools.clients.partitioner import StickyPartitioner, partition_for_key
 from kafka_tools.clients.sender import OnFailure, Sender
 from kafka_tools.clients.settings import ProducerSettings
@@ -27,6 +26,7 @@ from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.metadata import ClusterMetadata, TopicMetadata
 
 if TYPE_CHECKING:
     from kafka_tools.net.given_settings import Given
@@ -116,7 +116,6 @@ class Producer:
         self._random = random or Random()
         self._metadata = ClusterMetadata(
             self._exchange,
-            self._clock,
             max_age_ms=self.settings.metadata_max_age_ms,
             backoff_ms=self.settings.retry_backoff_ms,
             auto_create=True,
@@ -214,7 +213,7 @@ class Producer:
         # After an error nobody waits for what was queued before it.
         self.close(None if kind is None else 0.0)
 
-    def partitions_for(self, topic: str) -> TopicInfo:
+    def partitions_for(self, topic: str) -> TopicMetadata:
         """The topic's partitions and leaders; errors as ``send``."""
         return self._metadata.wait_for_topic(topic, self._deadline(self.settings.max_block_ms))
 
@@ -236,7 +235,7 @@ class Producer:
             f"which is the value of the {name} configuration."
         )
 
-    def _partition(self, info: TopicInfo, key: bytes | None, partition: int | None, size_bytes: int) -> int:
+    def _partition(self, info: TopicMetadata, key: bytes | None, partition: int | None, size_bytes: int) -> int:
         if partition is None and self._partitioner is not None:
             partition = self._partitioner(info.name, key, sorted(info.partitions))
         if partition is not None:

@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.clients.accumulator import MAX_EPOCH, Accumulator, PendingRecord, ProducerBatch, ProducerIdentity
-from kafka_tools.clients.metadata import ClusterMetadata
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import BrokerError, DeadlineExceeded, KafkaToolsError, NetworkError
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -116,7 +116,7 @@ class Sender:
                 self._metadata.request_update()
         if self._asking is None and self._metadata.update_due:
             timeout_s = self.settings.request_timeout_ms / 1000
-            node = self._metadata.any_node(timeout_s)
+            node = self._metadata.next_node(timeout_s)
             self._asking = self._exchange.send(node, self._metadata.request(), Deadline(self._clock, timeout_s))
 
     def _send_ready(self, now_s: float, hurry: bool) -> None:

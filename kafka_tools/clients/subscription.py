@@ -14,10 +14,10 @@ from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.fetcher import Fetcher
 from kafka_tools.clients.group import GroupClient
 from kafka_tools.clients.membership import ConsumerMembership, State
-from kafka_tools.clients.metadata import ClusterMetadata
 from kafka_tools.clients.positions import EARLIEST, Positions
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import KafkaToolsError
+from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.values import TopicPartition
 
 Listener = Callable[[list[TopicPartition]], None]

@@ -1,5 +1,5 @@
-"""When what is known of a cluster has to be asked for again, for whoever keeps it (``admin.metadata``,
-``clients.metadata``): when it proved wrong, when it is too old, and never twice within the backoff.
+"""When what is known of a cluster (``net.metadata``) has to be asked for again: when it proved wrong, when it is too
+old, and never twice within the backoff.
 
 Knows times and no cluster. The rules are those of Kafka's ``AdminMetadataManager`` and ``Metadata``.
 """

@@ -64,6 +64,9 @@ class FakeCluster:
     def is_connected(self, node: Node) -> bool:
         return True
 
+    def is_suspect(self, node: Node) -> bool:
+        return False
+
     def call(self, node: Node, request: Any, deadline: Deadline, version: int | None = None) -> Any:
         pending = self.send(node, request, deadline)
         self.poll([pending], deadline)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kafka_tools.clients.fetcher import ConsumedRecord, Fetcher, Plan
-from kafka_tools.clients.metadata import ClusterMetadata
 from kafka_tools.clients.positions import Positions
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clock import Deadline, ManualClock
 from kafka_tools.errors import BrokerError, CorruptBatch
+from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.messages.fetch import FetchResponse
@@ -33,7 +33,7 @@ class Bench:
         cluster.topic("t", partitions=2)
         self.metadata = ClusterMetadata(
             cluster,  # type: ignore[arg-type]
-            clock, max_age_ms=300_000, backoff_ms=100, auto_create=False,
+            max_age_ms=300_000, backoff_ms=100, auto_create=False,
         )  # fmt: skip
         self.metadata.watch(["t"])
         self.metadata.refresh(Deadline(clock, 1.0))

@@ -1,12 +1,12 @@
-"""When the admin client asks the cluster again, and what it keeps of an answer."""
+"""When a client asks the cluster again, and what it keeps of an answer."""
 
 import pytest
 
-from kafka_tools.admin.metadata import ClusterMetadata
 from kafka_tools.clock import Deadline, ManualClock
 from kafka_tools.errors import AuthenticationFailed, ConnectFailed
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.protocol.messages.metadata import MetadataResponse
+from kafka_tools.net.metadata import ClusterMetadata
+from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.values import Node
 
 A, B = Node(1, "a", 1), Node(2, "b", 2)
@@ -75,45 +75,49 @@ def deadline(clock):
 
 @pytest.mark.req("AM-3", "AM-6")
 def test_known_cluster_is_not_asked_again_until_it_is_too_old(exchange, metadata, clock, deadline):
-    assert metadata.nodes(deadline) == [A, B]
+    assert metadata.live_nodes(deadline) == [A, B]
     clock.advance(59.9)
-    metadata.nodes(deadline)
+    metadata.live_nodes(deadline)
     assert exchange.asked == 1
     clock.advance(0.2)
-    metadata.nodes(deadline)
+    metadata.live_nodes(deadline)
     assert exchange.asked == 2
 
 
 @pytest.mark.req("AM-2", "AM-3", "AC-20")
 def test_requested_update_waits_for_the_backoff_since_the_last_attempt(exchange, metadata, clock, deadline):
-    metadata.nodes(deadline)
+    metadata.live_nodes(deadline)
     metadata.request_update()
-    assert metadata.delay_s() == pytest.approx(0.1)
     before = clock.monotonic_s()
-    metadata.nodes(deadline)
+    metadata.live_nodes(deadline)
     assert exchange.asked == 2
     assert clock.monotonic_s() - before == pytest.approx(0.1)
     clock.advance(1)
     metadata.request_update()
-    assert metadata.delay_s() == 0.0
+    before = clock.monotonic_s()
+    metadata.live_nodes(deadline)
+    assert exchange.asked == 3
+    assert clock.monotonic_s() == before
 
 
 @pytest.mark.req("AM-4", "AM-5")
-def test_failed_fetch_counts_as_an_attempt_and_authentication_is_told(exchange, metadata, deadline):
+def test_failed_fetch_counts_as_an_attempt_and_authentication_is_told(exchange, metadata, clock, deadline):
     exchange.error = AuthenticationFailed("no")
+    before = clock.monotonic_s()
     with pytest.raises(AuthenticationFailed):
-        metadata.nodes(deadline)
-    assert metadata.delay_s() > 0
+        metadata.live_nodes(deadline)
+    assert clock.monotonic_s() == before
     exchange.error = None
-    assert metadata.nodes(deadline) == [A, B]
+    assert metadata.live_nodes(deadline) == [A, B]
+    assert clock.monotonic_s() - before == pytest.approx(0.1)
 
 
 @pytest.mark.req("AM-6")
 def test_answer_without_nodes_changes_nothing(exchange, metadata, deadline):
-    metadata.nodes(deadline)
+    metadata.live_nodes(deadline)
     exchange.nodes, exchange.controller = [], -1
     metadata.request_update()
-    assert metadata.nodes(deadline) == [A, B]
+    assert metadata.live_nodes(deadline) == [A, B]
     assert metadata.controller(deadline) == A
 
 
@@ -123,18 +127,18 @@ def test_cleared_controller_is_asked_for_and_the_nodes_stay(exchange, metadata, 
     exchange.controller = 2
     assert metadata.controller(deadline) == A
     metadata.clear_controller()
-    assert metadata._nodes == {1: A, 2: B}
+    assert metadata.nodes == {1: A, 2: B}
     assert metadata.controller(deadline) == B
 
 
 @pytest.mark.req("AM-7")
 def test_bootstrap_addresses_are_no_nodes_of_the_cluster(metadata, deadline):
     assert metadata.any_node(deadline) == BOOTSTRAP
-    assert BOOTSTRAP not in metadata.nodes(deadline)
+    assert BOOTSTRAP not in metadata.live_nodes(deadline)
 
 
 def test_known_nodes_help_when_the_bootstrap_servers_are_gone(exchange, metadata, deadline):
-    metadata.nodes(deadline)
+    metadata.live_nodes(deadline)
     exchange.bootstrap_error = ConnectFailed("cannot connect to boot:9")
     with pytest.raises(ConnectFailed, match=r"boot:9"):
         metadata.any_node(deadline)
@@ -143,7 +147,31 @@ def test_known_nodes_help_when_the_bootstrap_servers_are_gone(exchange, metadata
 
 
 def test_unknown_node_id_asks_once_more(exchange, metadata, deadline):
-    metadata.nodes(deadline)
+    metadata.live_nodes(deadline)
     exchange.nodes = [A, B, Node(3, "c", 3)]
     assert metadata.node(3, deadline) == Node(3, "c", 3)
     assert metadata.node(9, deadline) is None
+
+
+def test_call_for_any_node_passes_over_those_that_fail_and_ends_at_the_bootstrap_servers(exchange, metadata, deadline):
+    metadata.live_nodes(deadline)
+    asked = []
+
+    def call(node, request, deadline):
+        asked.append(node)
+        if node != BOOTSTRAP:
+            raise ConnectFailed(f"cannot connect to {node}")
+        return MetadataResponse(brokers=[], controller_id=1)
+
+    exchange.call = call
+    metadata.call_any(MetadataRequest(topics=[]), deadline)
+    assert asked == [A, B, BOOTSTRAP]
+
+
+def test_connected_nodes_are_asked_before_others(exchange, metadata, deadline):
+    metadata.live_nodes(deadline)
+    asked = []
+    exchange.is_connected = lambda node: node == B
+    exchange.call = lambda node, request, deadline: asked.append(node)
+    metadata.call_any(MetadataRequest(topics=[]), deadline)
+    assert asked == [B]

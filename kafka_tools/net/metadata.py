@@ -1,0 +1,348 @@
+"""What a client knows of the cluster: nodes, controller, topics of interest with their leaders, and when to ask again.
+
+One class for the admin client, producers and consumers. The admin client names no topics (its lookups find leaders
+and coordinators themselves) and asks where it needs to, blocking; producers and consumers send ``request`` when
+``update_due`` says so and give the answer to ``take``. Asked again is when somebody found it wrong
+(``request_update``), when it is older than ``metadata.max.age.ms``, and never twice within ``retry.backoff.ms``. When
+no known node answers it starts again from the bootstrap servers (KIP-899).
+Follows ``org.apache.kafka.clients.Metadata`` and ``AdminMetadataManager``: a leader of an older epoch never replaces
+a newer one (KIP-320), topic ids are kept where brokers have them (KIP-516).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import BrokerError, DeadlineExceeded, KafkaToolsError, NetworkError
+from kafka_tools.net.broker_errors import error_of
+from kafka_tools.net.connection import ClosedAtFirstRequest
+from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.freshness import Freshness
+from kafka_tools.net.rights import with_right
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import EndpointType
+from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import ZERO_UUID, Node, TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.describe_cluster import DescribeClusterResponse
+
+NO_LEADER = -1
+NO_CONTROLLER = -1
+
+
+class PartitionMetadata(NamedTuple):
+    """One partition: who leads it, since which epoch (-1: not known)."""
+
+    leader_id: int
+    leader_epoch: int
+
+
+class TopicMetadata(NamedTuple):
+    """One topic. ``error`` is its error code; partitions by number."""
+
+    name: str
+    topic_id: uuid.UUID
+    is_internal: bool
+    error: int
+    partitions: Mapping[int, PartitionMetadata]
+    available: tuple[int, ...]
+    """Numbers of the partitions that have a leader, ascending."""
+
+
+class ClusterMetadata:
+    """The cluster as last seen. ``topics`` holds the topics of interest only, unless everything was asked for.
+
+    ``nodes`` never holds a bootstrap address. ``auto_create``: whether asking for a topic may create it.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        *,
+        max_age_ms: int | None = None,
+        backoff_ms: int | None = None,
+        auto_create: bool = False,
+    ) -> None:
+        config = exchange.config
+        self._exchange = exchange
+        self._clock = exchange.clock
+        self._freshness = Freshness(
+            exchange.clock,
+            max_age_ms=config.number("metadata.max.age.ms") if max_age_ms is None else max_age_ms,
+            backoff_ms=config.number("retry.backoff.ms") if backoff_ms is None else backoff_ms,
+        )
+        self._auto_create = auto_create
+        self.nodes: dict[int, Node] = {}
+        self.topics: dict[str, TopicMetadata] = {}
+        self.is_known = False
+        """Whether a broker has answered yet."""
+        self._controller_id = NO_CONTROLLER
+        self._turn = 0
+        self._interest: set[str] | None = set()
+
+    # Which topics
+
+    def watch(self, names: Iterable[str]) -> None:
+        """Make exactly these topics the ones that refreshes ask for."""
+        wanted = set(names)
+        if self._interest is None or wanted - self._interest:
+            self.request_update()
+        self._interest = wanted
+
+    def watch_all(self) -> None:
+        """Make refreshes ask for every topic (a subscription by pattern)."""
+        if self._interest is not None:
+            self._interest = None
+            self.request_update()
+
+    def add(self, name: str) -> None:
+        """Ask for this topic too from now on."""
+        if self._interest is not None and name not in self._interest:
+            self._interest.add(name)
+            self.request_update()
+
+    # Asking the cluster
+
+    def request_update(self) -> None:
+        """What is known proved wrong: refresh at the next chance."""
+        self._freshness.wanted = True
+
+    @property
+    def update_wanted(self) -> bool:
+        """Whether what is known is known to be incomplete or wrong."""
+        return self._freshness.wanted
+
+    @property
+    def update_due(self) -> bool:
+        """Whether a refresh is wanted, or the view is too old, and the last try is a back-off ago."""
+        return self._freshness.is_due
+
+    def request(self) -> MetadataRequest:
+        """The request for the topics of interest; counts as asked from now on."""
+        self._freshness.attempted()
+        names = None if self._interest is None else sorted(self._interest)
+        return MetadataRequest(
+            topics=None if names is None else [MetadataRequest.RequestTopic(name=name) for name in names],
+            allow_auto_topic_creation=self._auto_create and names is not None,
+        )
+
+    def take(self, response: MetadataResponse) -> None:
+        """Replace the view. Topic errors are kept, not raised; those that a moment mends ask for another update."""
+        if response.error_code:
+            self.request_update()
+            return
+        self.take_nodes(response)
+        topics = {}
+        for row in response.topics:
+            if row.name is None:
+                continue
+            topics[row.name] = self._topic(row.name, row)
+            if error_codes.error(row.error_code).retriable:
+                self.request_update()
+        self.topics = topics
+
+    def take_nodes(self, response: MetadataResponse) -> None:
+        """What any Metadata response says of nodes and controller, whatever topics it was asked for."""
+        nodes = [Node(row.node_id, row.host, row.port, row.rack) for row in response.brokers]
+        self._replace(nodes, response.controller_id)
+
+    def refresh(self, deadline: Deadline) -> None:
+        """Ask a node and take its answer. Raises NetworkError when no node answered before the deadline, BrokerError
+        for an answer that is an error as a whole."""
+        if self._exchange.config.is_controllers:
+            self._ask_controllers(deadline)
+            return
+        response = self.call_any(self.request(), deadline)
+        self.take(response)
+        error = error_of(response.error_code)
+        if error is not None:
+            raise error
+
+    def call_any(self, request: Request, deadline: Deadline) -> Any:
+        """Send to any node that answers: known ones in turn, connected ones first, else the bootstrap addresses."""
+        failure: NetworkError | None = None
+        for node in sorted(self.nodes.values(), key=self._trouble):
+            if deadline.expired:
+                break
+            try:
+                # One node that swallows requests must not use up the whole time.
+                share_s = deadline.left_s() / 2 if len(self.nodes) > 1 else deadline.left_s()
+                return self._exchange.call(node, request, Deadline(self._clock, share_s))
+            except NetworkError as error:
+                failure = error
+        if failure is not None and deadline.expired:
+            raise failure
+        return self._exchange.call(self._exchange.bootstrap(deadline), request, deadline)
+
+    # Nodes
+
+    def next_node(self, timeout_s: float) -> Node:
+        """A node to send to without waiting, another one each time; beside the known ones the bootstrap servers while
+        none of them is connected.
+
+        Blocks, up to ``timeout_s``, only as long as no node is known; raises NetworkError then.
+        """
+        nodes = list(self.nodes.values())
+        if not nodes:
+            return self._exchange.bootstrap(Deadline(self._clock, timeout_s))
+        if not any(map(self._exchange.is_connected, nodes)):
+            # Every broker known may have moved: what the user gave still counts (KIP-899).
+            nodes += [Node(-1 - number, *address) for number, address in enumerate(self._exchange.config.bootstrap)]
+        self._turn += 1
+        return nodes[self._turn % len(nodes)]
+
+    def any_node(self, deadline: Deadline) -> Node:
+        """A node that answers: one that is connected, else the first bootstrap server or known node that answers.
+
+        One that left a request unanswered is passed over as long as there are others. Raises as ``bootstrap`` of
+        Exchange.
+        """
+        suspect = self._exchange.is_suspect
+        for node in self.nodes.values():
+            if self._exchange.is_connected(node) and not suspect(node):
+                return node
+        if any(map(suspect, self.nodes.values())):
+            found = self._known_node(deadline)
+            if found is not None:
+                return found
+        try:
+            return self._exchange.bootstrap(deadline)
+        except NetworkError:
+            found = self._known_node(deadline)
+            if found is None:
+                raise
+            return found
+
+    def live_nodes(self, deadline: Deadline) -> list[Node]:
+        """Every node of the cluster, by id; asks if need be."""
+        self._refresh_if_stale(deadline)
+        return [self.nodes[id] for id in sorted(self.nodes)]
+
+    def node(self, id: int, deadline: Deadline) -> Node | None:
+        """The node of an id, asked for if need be; None when the cluster has none of that id."""
+        if id not in self.nodes:
+            self.request_update()
+        self._refresh_if_stale(deadline)
+        return self.nodes.get(id)
+
+    def controller(self, deadline: Deadline) -> Node | None:
+        """The node that answers for the controller; None while there is none."""
+        if self._controller_id == NO_CONTROLLER:
+            self.request_update()
+        self._refresh_if_stale(deadline)
+        return self.nodes.get(self._controller_id)
+
+    def clear_controller(self) -> None:
+        """The controller has moved; the nodes stay known."""
+        self._controller_id = NO_CONTROLLER
+        self.request_update()
+
+    # Topics
+
+    def leader(self, topic_partition: TopicPartition) -> Node | None:
+        """The node that leads a partition, None when it is not known."""
+        partition = self.partition(topic_partition)
+        return self.nodes.get(partition.leader_id) if partition is not None else None
+
+    def partition(self, topic_partition: TopicPartition) -> PartitionMetadata | None:
+        """A partition as last seen, None when it is not known."""
+        topic = self.topics.get(topic_partition.topic)
+        return topic.partitions.get(topic_partition.partition) if topic is not None else None
+
+    def topic_id(self, name: str) -> uuid.UUID:
+        """The topic's id; the zero uuid when the topic is unknown or its brokers have no ids."""
+        topic = self.topics.get(name)
+        return ZERO_UUID if topic is None else topic.topic_id
+
+    def wait_for_topic(self, name: str, deadline: Deadline) -> TopicMetadata:
+        """The topic, once it has partitions with a leader.
+
+        Raises BrokerError for a name or an access that the broker refuses, DeadlineExceeded when it does not appear.
+        """
+        self.add(name)
+        while True:
+            topic = self.topics.get(name)
+            if topic is not None and topic.available:
+                return topic
+            if topic is not None and not error_codes.error(topic.error).retriable and topic.error:
+                self.request_update()
+                row = error_codes.error(topic.error)
+                raise BrokerError(row, f"topic '{name}': {with_right(row.text, 'Metadata', row.code)}")
+            if deadline.expired:
+                raise DeadlineExceeded(
+                    f"Topic {name} not present in metadata after {round(deadline.timeout_s * 1000)} ms.",
+                    hint="the topic does not exist and is not created automatically, or none of its partitions "
+                    "has a leader",
+                )
+            self._wait_for_backoff(deadline)
+            if not deadline.expired:
+                # Such connections are counted: the last one says that a login is wanted.
+                with contextlib.suppress(ClosedAtFirstRequest):
+                    self.take(self.call_any(self.request(), deadline))
+
+    def _topic(self, name: str, row: MetadataResponse.ResponseTopic) -> TopicMetadata:
+        known = self.topics.get(name)
+        same = known is not None and known.topic_id == row.topic_id
+        partitions = {}
+        for partition in row.partitions:
+            found = PartitionMetadata(partition.leader_id, partition.leader_epoch)
+            before = known.partitions.get(partition.partition_index) if known is not None and same else None
+            # An answer from a broker that lags behind; a topic made anew starts over.
+            if before is not None and found.leader_epoch < before.leader_epoch:
+                found = before
+            if found.leader_id == NO_LEADER:
+                self.request_update()
+            partitions[partition.partition_index] = found
+        available = tuple(sorted(number for number, found in partitions.items() if found.leader_id != NO_LEADER))
+        return TopicMetadata(name, row.topic_id, row.is_internal, row.error_code, partitions, available)
+
+    # Inside
+
+    def _replace(self, nodes: list[Node], controller_id: int) -> None:
+        """Take nodes and controller; an answer without any node changes neither, but is an answer."""
+        self._freshness.updated()
+        self.is_known = True
+        if nodes:
+            self.nodes = {node.id: node for node in nodes}
+            self._controller_id = controller_id
+
+    def _refresh_if_stale(self, deadline: Deadline) -> None:
+        if self._freshness.is_stale:
+            self._wait_for_backoff(deadline)
+            self.refresh(deadline)
+
+    def _wait_for_backoff(self, deadline: Deadline) -> None:
+        wait_s = min(self._freshness.pause_s(), deadline.left_s())
+        if wait_s > 0:
+            self._clock.sleep(wait_s)
+
+    def _ask_controllers(self, deadline: Deadline) -> None:
+        from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
+
+        self._freshness.attempted()
+        request = DescribeClusterRequest(endpoint_type=EndpointType.CONTROLLER)
+        response: DescribeClusterResponse = self.call_any(request, deadline)
+        error = error_of(response.error_code, response.error_message)
+        if error is not None:
+            raise error
+        nodes = [Node(item.broker_id, item.host, item.port, item.rack) for item in response.brokers]
+        self._replace(nodes, response.controller_id)
+
+    def _trouble(self, node: Node) -> tuple[bool, bool]:
+        """Sorts nodes that are likely to answer before others."""
+        return self._exchange.is_suspect(node), not self._exchange.is_connected(node)
+
+    def _known_node(self, deadline: Deadline) -> Node | None:
+        for node in sorted(self.nodes.values(), key=self._exchange.is_suspect):
+            try:
+                self._exchange.connected(node, deadline)
+            except KafkaToolsError:
+                continue  # the caller reports why the bootstrap servers could not be used
+            return node
+        return None
