@@ -129,7 +129,8 @@ class ClusterMetadata:
         names = None if self._interest is None else sorted(self._interest)
         return MetadataRequest(
             topics=None if names is None else [MetadataRequest.RequestTopic(name=name) for name in names],
-            allow_auto_topic_creation=self._auto_create and names is not None,
+            # Where no topic is named nothing is created, and versions without this field take its default.
+            allow_auto_topic_creation=names is not None and (self._auto_create or not names),
         )
 
     def take(self, response: MetadataResponse) -> None:

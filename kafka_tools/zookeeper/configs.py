@@ -18,7 +18,6 @@ from kafka_tools.zookeeper.nodes import (
     CONFIG_ROOT,
     TOPICS,
     Entity,
-    Part,
     Registration,
     decode_configs,
     decode_registration,
@@ -120,16 +119,16 @@ class ZooKeeperConfigs:
         if list(kinds) != ["users", "clients"]:
             (kind,) = kinds
             for name in self._names(kind, f"{CONFIG_ROOT}/{kind}"):
-                yield (Part(kind, name),)
+                yield ((kind, name),)
             return
         for user in self._names("users", f"{CONFIG_ROOT}/users"):
             yield from self.pairs(user)
 
     def pairs(self, user: str | None) -> Iterator[Entity]:
         """The pairs of one user (None: the default user) with any client that have a node."""
-        above = f"{CONFIG_ROOT}/{entity_path((Part('users', user),))}/clients"
+        above = f"{CONFIG_ROOT}/{entity_path((('users', user),))}/clients"
         for client in self._names("clients", above):
-            yield (Part("users", user), Part("clients", client))
+            yield (("users", user), ("clients", client))
 
     def _names(self, kind: str, path: str) -> list[str | None]:
         names = [name_of_node(kind, node) for node in self._store.children(path)]

@@ -32,15 +32,9 @@ SENSITIVE = ("users", "brokers")
 _MOST_BYTES = 1 << 20  # ZooKeeper's own limit of a node (jute.maxbuffer)
 
 
-class Part(NamedTuple):
-    """One type and name of an entity; a name of None is the type's default entity."""
-
-    kind: str
-    name: str | None
-
-
-Entity = tuple[Part, ...]
-"""One part, or a user and a client together, the user first."""
+Entity = tuple[tuple[str, str | None], ...]
+"""(kind, name) pairs: one, or a user and a client together, the user first; the name None is the kind's default
+entity."""
 
 
 def sanitize(name: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.config_definitions.quota_entities import quota_entity
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kafka_tools.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
@@ -167,6 +168,6 @@ def test_the_most_specific_of_eight_levels_holds(broker: MemoryBroker) -> None:
     assert quotas.effective("producer_byte_rate", "u", "c") is None
     for rate, level in enumerate(levels, start=1):
         alter(broker, entry(level, producer_byte_rate=float(rate)))
-        assert quotas.effective("producer_byte_rate", "u", "c") == (frozenset(level.items()), float(rate))
+        assert quotas.effective("producer_byte_rate", "u", "c") == (quota_entity(level), float(rate))
     assert quotas.effective("consumer_byte_rate", "u", "c") is None
     assert quotas.effective("producer_byte_rate", "x", "y")[1] == 4.0

@@ -8,11 +8,11 @@ import pytest
 
 from kafka_tools.errors import InputError, StoreError
 from kafka_tools.zookeeper.configs import ZooKeeperConfigs
-from kafka_tools.zookeeper.nodes import Part, encode_configs
+from kafka_tools.zookeeper.nodes import encode_configs
 from tests.zookeeper.memory_store import MemoryStore
 
-ALICE = (Part("users", "alice"),)
-PAIR = (Part("users", "alice"), Part("clients", "c"))
+ALICE = (("users", "alice"),)
+PAIR = (("users", "alice"), ("clients", "c"))
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ def test_a_node_that_never_rests_is_an_error(store: MemoryStore, configs: ZooKee
 def test_entities_are_found(store: MemoryStore, configs: ZooKeeperConfigs) -> None:
     for path in ("users/b", "users/<default>", "users/a%20b/clients/<default>", "users/a%20b/clients/c"):
         store.put(f"/config/{path}", b"")
-    assert [entity[0].name for entity in configs.entities(["users"])] == ["a b", "b", None]
-    pairs = [[part.name for part in pair] for pair in configs.entities(["users", "clients"])]
+    assert [entity[0][1] for entity in configs.entities(["users"])] == ["a b", "b", None]
+    pairs = [[name for _, name in pair] for pair in configs.entities(["users", "clients"])]
     assert pairs == [["a b", "c"], ["a b", None]]
     assert list(configs.entities(["clients"])) == []
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from kafka_tools.errors import StoreError
 from kafka_tools.zookeeper.nodes import (
-    Part,
     decode_configs,
     desanitize,
     encode_change,
@@ -45,7 +44,7 @@ def test_every_name_comes_back_and_is_one_part_of_a_path(name: str) -> None:
 @pytest.mark.req("QT-20", "SC-11")
 def test_each_of_the_eight_quota_levels_has_its_node() -> None:
     def path(*parts: tuple[str, str | None]) -> str:
-        return entity_path(tuple(Part(*part) for part in parts))
+        return entity_path(tuple(parts))
 
     assert path(("users", "u"), ("clients", "c")) == "users/u/clients/c"
     assert path(("users", "u"), ("clients", None)) == "users/u/clients/<default>"

@@ -1,46 +1,32 @@
 """Client quotas of users, clients and IP addresses (KIP-546): describe, alter, and which of them applies.
 
-An entity is a tuple of (type, name) pairs such as ``(("user", "alice"), ("client-id", None))``; the name None is
-the default entity of that type. ``effective`` resolves the eight levels of precedence as brokers do
-(``ClientQuotaManager``, KIP-55).
+Entities are those of ``config_definitions.quota_entities``: ``(("user", "alice"), ("client-id", None))``.
+``effective`` resolves the eight levels of precedence as brokers do.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.admin.driver import ALL, AdminCall, Progress
 from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
 from kafka_tools.clock import Deadline
-from kafka_tools.errors import InputError
+from kafka_tools.config_definitions.quota_entities import SOURCES, in_order, levels, sort_key
+from kafka_tools.config_definitions.quota_entities import QuotaEntity as QuotaEntity
+from kafka_tools.config_definitions.quota_entities import quota_entity as quota_entity
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol.enums import QuotaMatch
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
-USER, CLIENT_ID, IP = "user", "client-id", "ip"
-_ORDER = {USER: 0, CLIENT_ID: 1, IP: 2}
 EXACT, DEFAULT, ANY = QuotaMatch.EXACT, QuotaMatch.DEFAULT, QuotaMatch.SPECIFIED
 
 IN_ZOOKEEPER = "before Kafka 2.6 quotas are kept in ZooKeeper: give --zookeeper HOST:PORT"
 
-QuotaEntity = tuple[tuple[str, str | None], ...]
 Quotas = dict[QuotaEntity, dict[str, float]]
-
-SOURCES = (
-    "Client of user",
-    "Default client of user",
-    "User",
-    "Client of default user",
-    "Default client of default user",
-    "Default user",
-    "Client",
-    "Default client",
-)
-"""The levels of a user and client's quota, the one that wins first."""
 
 
 class QuotaFilter(NamedTuple):
@@ -60,21 +46,6 @@ class EffectiveQuota(NamedTuple):
     @property
     def source_text(self) -> str:
         return SOURCES[self.source]
-
-
-def quota_entity(parts: Mapping[str, str | None] | Iterable[tuple[str, str | None]]) -> QuotaEntity:
-    """The entity of type -> name, in one order whatever the order given; InputError for impossible ones."""
-    pairs = tuple(sorted(dict(parts).items(), key=lambda pair: _ORDER.get(pair[0], 9)))
-    types = {kind for kind, _ in pairs}
-    unknown = types - set(_ORDER)
-    if not pairs or unknown or (IP in types and len(types) > 1):
-        raise InputError(f"no quota can be set for {entity_text(pairs) or 'nothing'}: user, client-id, both, or ip")
-    return pairs
-
-
-def entity_text(entity: QuotaEntity) -> str:
-    """``user alice, client-id (default)``."""
-    return ", ".join(f"{kind} {'(default)' if name is None else name}" for kind, name in entity)
 
 
 class DescribeClientQuotas(AdminCall[str, Quotas]):
@@ -109,7 +80,7 @@ class DescribeClientQuotas(AdminCall[str, Quotas]):
         quotas: Quotas = {}
         for entry in response.entries or ():
             quotas[_entity_of(entry)] = {item.key: item.value for item in entry.values}
-        progress.completed[ALL] = dict(sorted(quotas.items(), key=lambda pair: _sort_key(pair[0])))
+        progress.completed[ALL] = dict(sorted(quotas.items(), key=lambda pair: sort_key(pair[0])))
 
 
 class AlterClientQuotas(AdminCall[QuotaEntity, None]):
@@ -145,18 +116,13 @@ class AlterClientQuotas(AdminCall[QuotaEntity, None]):
 
 def _entity_of(entry: Any) -> QuotaEntity:
     """The entity that a broker names; its types are not judged here, a newer broker may have more."""
-    pairs = ((part.entity_type, part.entity_name) for part in entry.entity)
-    return tuple(sorted(pairs, key=lambda pair: _ORDER.get(pair[0], 9)))
+    return in_order((part.entity_type, part.entity_name) for part in entry.entity)
 
 
 def _operation(entry: Any, name: str, value: float | None) -> Any:
     if value is None or math.isnan(value):
         return entry.OpData(key=name, value=0.0, remove=True)
     return entry.OpData(key=name, value=value, remove=False)
-
-
-def _sort_key(entity: QuotaEntity) -> list[tuple[int, bool, str]]:
-    return [(_ORDER.get(kind, 9), name is not None, name or "") for kind, name in entity]
 
 
 def effective(quotas: Quotas, user: str | None, client_id: str | None) -> dict[str, EffectiveQuota]:
@@ -171,18 +137,3 @@ def effective(quotas: Quotas, user: str | None, client_id: str | None) -> dict[s
         for name, value in quotas.get(entity, {}).items():
             found.setdefault(name, EffectiveQuota(value, source))
     return found
-
-
-def levels(user: str | None, client_id: str | None) -> tuple[QuotaEntity | None, ...]:
-    """The entities of the eight levels, in order; None for a level that a default entity cannot have."""
-    named_user, named_client = user is not None, client_id is not None
-    return (
-        ((USER, user), (CLIENT_ID, client_id)) if named_user and named_client else None,
-        ((USER, user), (CLIENT_ID, None)) if named_user else None,
-        ((USER, user),) if named_user else None,
-        ((USER, None), (CLIENT_ID, client_id)) if named_client else None,
-        ((USER, None), (CLIENT_ID, None)),
-        ((USER, None),),
-        ((CLIENT_ID, client_id),) if named_client else None,
-        ((CLIENT_ID, None),),
-    )

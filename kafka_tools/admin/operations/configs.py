@@ -181,7 +181,8 @@ class ConfigOperations(Connected):
         deadline: Deadline | None = None,
     ) -> dict[str, EffectiveQuota]:
         """Quota name -> value and level that apply to a user and client id; None asks for the default entity."""
-        from kafka_tools.admin.calls.quotas import CLIENT_ID, USER, QuotaFilter, effective
+        from kafka_tools.admin.calls.quotas import QuotaFilter, effective
+        from kafka_tools.config_definitions.quota_entities import CLIENT_ID, USER
 
         deadline = deadline or self.deadline(timeout_s)
         everything = self.describe_client_quotas([QuotaFilter(USER)], deadline=deadline)

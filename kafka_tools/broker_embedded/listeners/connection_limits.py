@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.quotas.limits import IP
 from kafka_tools.broker_embedded.quotas.throttling import Rate
+from kafka_tools.config_definitions.quota_entities import IP
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core

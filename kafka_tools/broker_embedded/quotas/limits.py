@@ -13,17 +13,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.config_definitions.quota_entities import CLIENT_ID, IP, USER, QuotaEntity, in_order, levels
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import QuotaMatch
 from kafka_tools.protocol.stored.cluster_metadata import ClientQuotaRecord
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
-
-USER, CLIENT_ID, IP = "user", "client-id", "ip"
-
-Entity = frozenset[tuple[str, str | None]]
-"""The (type, name) pairs of an entity; a name of None is the default entity of its type."""
 
 _WHOLE_LIMIT = {"LONG": 1 << 63, "INT": (1 << 31) - 1}
 _CLIENT_KEYS = {
@@ -54,7 +50,7 @@ class Quotas:
     """All limits by entity. ``describe`` and ``changes`` raise BrokerError for what Kafka refuses."""
 
     def __init__(self, core: Core) -> None:
-        self._limits: dict[Entity, dict[str, float]] = {}
+        self._limits: dict[QuotaEntity, dict[str, float]] = {}
         core.on_record(ClientQuotaRecord, self._apply)
 
     @property
@@ -62,7 +58,7 @@ class Quotas:
         """Whether any limit is set: without, nobody needs to be measured."""
         return bool(self._limits)
 
-    def describe(self, components: Sequence[Component], strict: bool) -> list[tuple[Entity, Mapping[str, float]]]:
+    def describe(self, components: Sequence[Component], strict: bool) -> list[tuple[QuotaEntity, Mapping[str, float]]]:
         """The entities that match every component; with ``strict`` those of no further type."""
         exact: dict[str, str | None] = {}
         any_of: set[str] = set()
@@ -94,7 +90,7 @@ class Quotas:
         if len({operation.key for operation in operations}) != len(operations):
             raise _bad_request(f"Ignoring duplicate entity {entity_text(entity)}")
         keys = _check_entity(entity)
-        current = self._limits.get(frozenset(entity), {})
+        current = self._limits.get(in_order(entity), {})
         records = []
         for key, value in operations:
             if value is not None:
@@ -106,23 +102,21 @@ class Quotas:
             records.append(record)
         return records
 
-    def effective(self, key: str, user: str, client_id: str) -> tuple[Entity, float] | None:
+    def effective(self, key: str, user: str, client_id: str) -> tuple[QuotaEntity, float] | None:
         """The one limit that holds for a connection and whose it is: the most specific of Kafka's eight levels."""
-        for names in _PRECEDENCE:
-            pairs = {USER: user, CLIENT_ID: client_id}
-            entity = frozenset((kind, pairs[kind] if exact else None) for kind, exact in names)
-            limit = self._limits.get(entity, {}).get(key)
-            if limit is not None:
+        for entity in levels(user, client_id):
+            limit = self._limits.get(entity, {}).get(key) if entity is not None else None
+            if entity is not None and limit is not None:
                 return entity, limit
         return None
 
     def limit_of_ip(self, ip: str) -> float | None:
         """Connections per second that an address may make: its own limit, else that of all addresses, else None."""
-        own, default = (self._limits.get(frozenset({(IP, name)}), {}) for name in (ip, None))
+        own, default = (self._limits.get(((IP, name),), {}) for name in (ip, None))
         return own.get("connection_creation_rate", default.get("connection_creation_rate"))
 
     def _apply(self, record: ClientQuotaRecord) -> None:
-        entity = frozenset((part.entity_type, part.entity_name) for part in record.entity)
+        entity = in_order((part.entity_type, part.entity_name) for part in record.entity)
         limits = self._limits.setdefault(entity, {})
         if record.remove:
             limits.pop(record.key, None)
@@ -130,19 +124,6 @@ class Quotas:
             limits[record.key] = record.value
         if not limits:
             del self._limits[entity]
-
-
-_PRECEDENCE = (
-    ((USER, True), (CLIENT_ID, True)),
-    ((USER, True), (CLIENT_ID, False)),
-    ((USER, True),),
-    ((USER, False), (CLIENT_ID, True)),
-    ((USER, False), (CLIENT_ID, False)),
-    ((USER, False),),
-    ((CLIENT_ID, True),),
-    ((CLIENT_ID, False),),
-)
-"""Most specific first; True stands for the connection's own name, False for the default entity."""
 
 
 def entity_text(entity: Sequence[tuple[str, str | None]]) -> str:

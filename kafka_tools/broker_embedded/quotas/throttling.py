@@ -12,8 +12,8 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.quotas.limits import CLIENT_ID, USER, Entity
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.config_definitions.quota_entities import CLIENT_ID, USER, QuotaEntity
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.fetch import FetchResponse
 
@@ -163,7 +163,7 @@ class Throttling:
         if strict and owed_ms:
             raise refuse(error_codes.THROTTLING_QUOTA_EXCEEDED, "The throttling quota has been exceeded.")
 
-    def _bucket(self, entity: Entity, limit: float, user: str, client_id: str, now_s: float) -> Bucket:
+    def _bucket(self, entity: QuotaEntity, limit: float, user: str, client_id: str, now_s: float) -> Bucket:
         configs = self._core.configs.broker
         burst = (
             limit
@@ -193,7 +193,7 @@ class Throttling:
         over = rate.per_second(now_s) - limit
         return round(over / limit * rate.elapsed_s(now_s) * 1000) if over > 0 else 0
 
-    def _rate(self, key: str, entity: Entity, user: str, client_id: str) -> Rate:
+    def _rate(self, key: str, entity: QuotaEntity, user: str, client_id: str) -> Rate:
         owner = (key, *_sharers(entity, user, client_id))
         rate = self._rates.get(owner)
         if rate is None:
@@ -210,7 +210,7 @@ class Throttling:
             del self._rates[owner]
 
 
-def _sharers(entity: Entity, user: str, client_id: str) -> tuple[str, str]:
+def _sharers(entity: QuotaEntity, user: str, client_id: str) -> tuple[str, str]:
     """Whose budget it is: everybody to whom the limit's own entity types give the same names shares it."""
     types = {kind for kind, _ in entity}
     return user if USER in types else "", client_id if CLIENT_ID in types else ""

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
+from kafka_tools.config_definitions.quota_entities import CLIENT_ID, IP, USER
 from kafka_tools.errors import UsageError
 
 DEFAULT_TYPES = ("clients", "users", "brokers", "ips")
-QUOTA_TYPES = {"users": "user", "clients": "client-id", "ips": "ip"}
+QUOTA_TYPES = {"users": USER, "clients": CLIENT_ID, "ips": IP}
 """Entity type -> the protocol's name of it in a client quota."""
 
 # Short option -> type, in the order in which Kafka reads them.

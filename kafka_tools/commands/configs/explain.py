@@ -7,19 +7,16 @@ and the others are not combined with it (KIP-55, KIP-257, ``ClientQuotaManager.D
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from kafka_tools.commands.configs.changes import IP_QUOTAS, USER_QUOTAS
-from kafka_tools.commands.configs.entities import Target
+from kafka_tools.commands.configs.entities import QUOTA_TYPES, Target
+from kafka_tools.config_definitions.quota_entities import IP, SOURCES, QuotaEntity, levels
 from kafka_tools.errors import UsageError
 from kafka_tools.output.kafka_text import java_double
 from kafka_tools.output.rows import Row
 
-if TYPE_CHECKING:
-    from kafka_tools.admin.calls.quotas import QuotaEntity
-
 KIND = "effective-quotas"
-QuotasOf = Callable[["QuotaEntity"], dict[str, float]]
+QuotasOf = Callable[[QuotaEntity], dict[str, float]]
 """What is set for exactly one entity."""
 
 
@@ -55,7 +52,7 @@ def _explain(target: Target, quotas_of: QuotasOf) -> list[Row]:
         winner = next((level for level in listed if level["value"] is not None), None)
         rows.append(
             {
-                "entity": {key: names[kind] for kind, key in _KEYS.items() if kind in names},
+                "entity": {key: names[kind] for kind, key in QUOTA_TYPES.items() if kind in names},
                 "quota": quota,
                 "value": winner["value"] if winner else None,
                 "level": winner["level"] if winner else None,
@@ -67,13 +64,8 @@ def _explain(target: Target, quotas_of: QuotasOf) -> list[Row]:
     return rows
 
 
-_KEYS = {"users": "user", "clients": "client-id", "ips": "ip"}
-
-
 def _levels(names: dict[str, str | None]) -> tuple[tuple[str, ...], list[tuple[int, str, QuotaEntity]]]:
     """The quotas that there can be, and the levels to look at: number, name and entity, the one that wins first."""
-    from kafka_tools.admin.calls.quotas import IP, SOURCES, levels
-
     if "ips" in names:
         own: QuotaEntity = ((IP, names["ips"]),)
         of_address: list[tuple[int, str, QuotaEntity]] = [(1, "Ip", own), (2, "Default ip", ((IP, None),))]

@@ -104,10 +104,8 @@ def plan(configs: ZooKeeperConfigs, judge: Judge | None, target: Target, changes
 
 def quotas_of(configs: ZooKeeperConfigs, entity: QuotaEntity) -> dict[str, float]:
     """What is set for exactly one entity of quotas."""
-    from kafka_tools.zookeeper.nodes import Part
-
     kinds = {name: kind for kind, name in QUOTA_TYPES.items()}
-    node = tuple(Part(kinds[kind], name) for kind, name in entity)
+    node = tuple((kinds[kind], name) for kind, name in entity)
     return _numbers({key: text for key, text in configs.read(node).items() if key not in SCRAM_MECHANISMS}, node)
 
 
@@ -236,7 +234,7 @@ def describe(configs: ZooKeeperConfigs, targets: Sequence[Target]) -> Rows:
         if kind in RESOURCE_TYPES:
             rows.append(_resource_row(kind, name, values))
             continue
-        key = {QUOTA_TYPES[part.kind]: part.name for part in entity}
+        key = {QUOTA_TYPES[type_]: each for type_, each in entity}
         quotas = {key: value for key, value in sorted(values.items()) if key not in SCRAM_MECHANISMS}
         if quotas:
             rows.append({"kind": "quota", "entity": key, "quotas": _numbers(quotas, entity)})
@@ -289,13 +287,11 @@ def _asked_for(configs: ZooKeeperConfigs, entities: Target) -> list[NodeEntity]:
         pairs = list(configs.entities(["users", "clients"]))
     else:
         pairs = list(configs.pairs(user.name or None))
-    return [pair for pair in pairs if client.name is None or pair[1].name == (client.name or None)]
+    return [pair for pair in pairs if client.name is None or pair[1][1] == (client.name or None)]
 
 
 def _node_entity(entities: Target) -> NodeEntity:
-    from kafka_tools.zookeeper.nodes import Part
-
-    return tuple(Part(entity.type, entity.name or None) for entity in sorted(entities, key=_users_first))
+    return tuple((entity.type, entity.name or None) for entity in sorted(entities, key=_users_first))
 
 
 def _users_first(entity: Entity) -> bool:
