@@ -13,9 +13,9 @@ from kafka_tools.protocol import error_codes, registry
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.connection import Connection
     from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.listeners.sending import Payload
-    from kafka_tools.broker_embedded.security.authentication import Login
 
 RequestBytes = bytes | memoryview
 Answer = Callable[["Payload | None"], None]
@@ -31,32 +31,6 @@ NO_REPLY = NoReply()
 
 class CloseConnection(Exception):
     """What a handler raises when closing the connection is the only answer that the protocol has."""
-
-
-class Connection:
-    """What the broker knows about one client connection. ``principal`` changes when SASL is done."""
-
-    def __init__(self, connection_id: str, listener: str, client_host: str, client_port: int = 0) -> None:
-        self.id = connection_id
-        self.listener = listener
-        self.client_host = client_host
-        self.client_port = client_port
-        self.principal = "User:ANONYMOUS"
-        self.protocol = "PLAINTEXT"
-        """The listener's security protocol."""
-        self.token_authenticated = False
-        """Whether the login was with a delegation token."""
-        self.software_name = ""
-        self.software_version = ""
-        self.login: Login | None = None
-        """The SASL stage, on listeners that have one."""
-        self.close_after_reply = False
-        self.login_failed = False
-        """Whether a login was refused: the answer, if there is one, and the end come after a delay."""
-        self.muted_until_s = 0.0
-        """Until then, on the monotonic clock, nothing more of this connection is served (quotas)."""
-        self.local_host = client_host
-        """The address the client reached, told back when a listener is bound to every address."""
 
 
 class Call:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from struct import Struct as Layout
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.call import Answer, CloseConnection, Connection, RequestBytes
+from kafka_tools.broker_embedded.call import Answer, CloseConnection, RequestBytes
+from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handler_table import load_handlers
 from kafka_tools.broker_embedded.serving import Served
 from kafka_tools.errors import AuthenticationFailed, DecodeError, TooManyElements, WireError
@@ -93,7 +94,7 @@ class Dispatcher:
         except AuthenticationFailed as error:
             connection.login_failed = True
             raise CloseConnection(str(error)) from error
-        login.tell(connection)
+        connection.take_login()
 
     def _unknown_api_versions(self) -> Response:
         """KIP-511: an unknown version of ApiVersions is answered in v0 with the range of ApiVersions itself."""

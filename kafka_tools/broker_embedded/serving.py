@@ -6,7 +6,8 @@ import logging
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from kafka_tools.broker_embedded.call import NO_REPLY, Answer, Call, CloseConnection, Connection, NoReply, RequestBytes
+from kafka_tools.broker_embedded.call import NO_REPLY, Answer, Call, CloseConnection, NoReply, RequestBytes
+from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handler_table import Handler
 from kafka_tools.broker_embedded.listeners.sending import Payload, encode_with_files
 from kafka_tools.broker_embedded.purgatory import Parked

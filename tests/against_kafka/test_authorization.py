@@ -170,7 +170,7 @@ def peers(real_kafka: Callable[[Setup], RealKafka]) -> Iterator[tuple[Peer, Peer
     }  # fmt: skip
     listeners = "PLAINTEXT://127.0.0.1:0,SASL_PLAINTEXT://127.0.0.1:0"
     with EmbeddedBroker(listeners=listeners, config=config) as ours, contextlib.ExitStack() as stack:
-        host, port = ours.call(lambda core: core.cluster.endpoints["SASL_PLAINTEXT"])
+        host, port = ours.call(lambda core: core.registration.endpoints["SASL_PLAINTEXT"])
         yield (
             stack.enter_context(prepared(Peer(real.bootstrap_servers, real.bootstrap("SASL_PLAINTEXT")))),
             stack.enter_context(prepared(Peer(ours.bootstrap_servers, f"{host}:{port}"))),

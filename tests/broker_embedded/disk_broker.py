@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from kafka_tools.broker_embedded.broker import open_core
-from kafka_tools.broker_embedded.call import Connection
+from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.dispatch import Dispatcher
+from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
+from kafka_tools.broker_embedded.security.login_sources import LoginSources
 from kafka_tools.clock import ManualClock
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.headers import decode_response, encode_request
@@ -18,6 +21,12 @@ from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.protocol.schema import Request
 from kafka_tools.records.build import build_batch
+
+
+def listener_security(core: Core, endpoint: Endpoint, properties: Mapping[str, str] | None = None) -> ListenerSecurity:
+    """What a SASL listener of this core offers; ``properties``: the broker's own if not given."""
+    sources = LoginSources(core.credentials, core.tokens, core.timers)
+    return ListenerSecurity(sources, endpoint, core.configs.broker_properties() if properties is None else properties)
 
 
 class Pending:

@@ -7,32 +7,25 @@ answers come back as bytes: what a version lacks is noticed.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any
 
-from kafka_tools.broker_embedded.call import Connection
-from kafka_tools.broker_embedded.cluster.features import Features
-from kafka_tools.broker_embedded.cluster.metadata import Cluster
 from kafka_tools.broker_embedded.cluster.store import MemoryStore
-from kafka_tools.broker_embedded.configs.store import ConfigStore
-from kafka_tools.broker_embedded.coordinators.groups import Groups
-from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
+from kafka_tools.broker_embedded.configs.store import View
+from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.dispatch import Dispatcher
-from kafka_tools.broker_embedded.purgatory import Purgatory
-from kafka_tools.broker_embedded.quotas.limits import Quotas
-from kafka_tools.broker_embedded.quotas.throttling import Throttling
-from kafka_tools.broker_embedded.security.acls import Acls
-from kafka_tools.broker_embedded.security.delegation_tokens import DelegationTokens
-from kafka_tools.broker_embedded.security.scram_credentials import Credentials
-from kafka_tools.broker_embedded.slices import Slices
-from kafka_tools.broker_embedded.timers import Timers
+from kafka_tools.broker_embedded.partitions.hosted import Partitions
+from kafka_tools.broker_embedded.partitions.partition import Partition, limits
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.clock import ManualClock
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.headers import decode_response, encode_request
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
-from kafka_tools.values import Node, TopicPartition
+from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.values import TopicPartition
 
 
 class Answer:
@@ -46,55 +39,65 @@ class Answer:
         return self.response is not None
 
 
-class MemoryCore(Core):
-    """The core with its logs in a dict, and only the state that needs no files."""
+class MemoryDirs:
+    """The log directories of a broker that has none."""
 
-    def __init__(self, properties: Mapping[str, str], store: MemoryStore, clock: ManualClock, node: Node) -> None:
-        self.properties = dict(properties)
-        self.store = store
-        self.clock = clock
-        self.release = None
-        self.authorizer = None
-        self.check_broker_config = None
-        self.timers = Timers(clock)
-        self.purgatory = Purgatory(self.timers)
-        self.slices = Slices(self.timers)
-        self._appliers = {}
-        self.cluster = Cluster(self, "cluster", node)
-        self.configs = ConfigStore(self)
-        self.features = Features(self)
-        self.quotas = Quotas(self)
-        self.credentials = Credentials(self)
-        self.acls = Acls(self)
-        self.tokens = DelegationTokens(self)
-        self.throttling = Throttling(self)
-        self.groups = Groups(self)
-        self.producer_ids = ProducerIds(self)
-        self.batches: dict[TopicPartition, list[bytes]] = {}
-        self.failing_appends: Exception | None = None
+    cluster_id = "cluster"
+    paths: tuple[str, ...] = ()
+    metadata_dir = ""
 
-    def topic_config_changed(self, name: str) -> None:
-        pass
+    def mark_clean(self, paths: list[str]) -> None: ...
 
-    def broker_config_changed(self) -> None:
-        pass
+    def unlock(self) -> None: ...
 
-    def internal_append(self, topic: str, partition: int, batch: bytes | bytearray) -> int:
-        if self.failing_appends:
-            raise self.failing_appends
-        log = self.batches.setdefault(TopicPartition(topic, partition), [])
-        log.append(bytes(batch))
-        return len(log) - 1
 
-    def ensure_topic(self, name: str) -> None:
-        if self.cluster.topic(name) is None:
-            self.commit(topic_records(name, self.configs.broker.integer("offsets.topic.num.partitions"), 1))
+class MemoryLog:
+    """A partition's log as a list of batches, which outlives the core."""
 
-    def read_batches(self, topic: str, partition: int) -> Iterator[Any]:
-        from kafka_tools.records.batches import batches
+    def __init__(self, kept: list[bytes]) -> None:
+        self.kept = kept
+        self.failing: Exception | None = None
 
-        for batch in self.batches.get(TopicPartition(topic, partition), []):
+    def append(self, batch: bytearray, *, leader_epoch: int, from_client: bool) -> Any:
+        if self.failing is not None:
+            raise self.failing
+        self.kept.append(bytes(batch))
+        return SimpleNamespace(base_offset=len(self.kept) - 1)
+
+    def walk(self) -> Iterator[BatchView]:
+        for batch in self.kept:
             yield from batches(batch)
+
+
+class MemoryPartitions(Partitions):
+    """Partitions without files: each that the cluster has is there. ``kept`` and ``failing`` are the test's."""
+
+    kept: dict[TopicPartition, list[bytes]]
+    failing: Exception | None = None
+
+    def get(self, topic: str, number: int) -> Partition | None:
+        info = self._cluster.partition(topic, number)
+        if info is None:
+            return None
+        id = TopicPartition(topic, number)
+        found = self._partitions.get(id)
+        if found is None:
+            log: Any = MemoryLog(self.kept.setdefault(id, []))
+            configs = self._configs.topic(topic)
+            topic_id = self._cluster.topics[topic].id
+            found = self._partitions[id] = Partition(id, topic_id, log, "", info.leader_epoch, limits(configs))
+        found.log.failing = self.failing  # type: ignore[attr-defined]
+        return found
+
+    def open_all(self) -> None: ...
+
+    def start_timers(self) -> None: ...
+
+    def configs_changed(self, topic_name: str | None) -> None: ...
+
+    def make(self, topic: str, topic_id: uuid.UUID, numbers: Iterable[int], configs: View) -> Work[list[Partition]]:
+        yield
+        return []
 
 
 def topic_records(name: str, partitions: int, node_id: int) -> list[Stored]:
@@ -122,27 +125,32 @@ class MemoryBroker:
         self.clock = ManualClock()
         self.store = MemoryStore()
         self.batches: dict[TopicPartition, list[bytes]] = {}
-        self.node = Node(node_id, "localhost", 9092)
+        self.node_id = node_id
         self.start()
 
     def start(self) -> None:
-        core = MemoryCore(self.properties, self.store, self.clock, self.node)
-        core.batches = self.batches
-        self.core: Any = core
-        self.dispatcher = Dispatcher(core)
-        for record in self.store.replay():
-            core.apply(record)
-        core.groups.load()
+        dirs: Any = MemoryDirs()
+        self.core: Any = Core(
+            properties=self.properties, dirs=dirs, store=self.store, clock=self.clock, hosted=MemoryPartitions
+        )
+        self.core.partitions.kept = self.batches
+        self.core.registration.endpoints["PLAINTEXT"] = ("localhost", 9092)
+        self.dispatcher = Dispatcher(self.core)
+        self.core.start()
+
+    def fail_appends(self, error: Exception | None) -> None:
+        """Let every append raise from now on; None lets them succeed again."""
+        self.core.partitions.failing = error
 
     def restart(self) -> None:
         self.start()
 
     def create_topic(self, name: str, partitions: int = 1) -> uuid.UUID:
-        self.core.commit(topic_records(name, partitions, self.node.id))
+        self.core.journal.commit(topic_records(name, partitions, self.node_id))
         return self.core.cluster.topics[name].id
 
     def delete_topic(self, name: str) -> None:
-        self.core.commit([RemoveTopicRecord(topic_id=self.core.cluster.topic(name).id)])
+        self.core.journal.commit([RemoveTopicRecord(topic_id=self.core.cluster.topic(name).id)])
 
     def send(
         self, request: Any, version: int | None = None, *, client_id: str = "client", host: str = "127.0.0.1"

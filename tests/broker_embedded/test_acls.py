@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.call import Connection
+from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.security.acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, Entry, Filter
 from kafka_tools.broker_embedded.security.authorization import OPERATIONS
 from kafka_tools.broker_embedded.slices import whole

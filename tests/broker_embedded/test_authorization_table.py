@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kafka_tools.broker_embedded.call import Connection
+from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handler_table import load_handlers
 from kafka_tools.broker_embedded.security.authorization import OPERATIONS
 from kafka_tools.protocol import error_codes as codes
@@ -242,7 +242,7 @@ class Asked:
         self.broker = DiskBroker(path, properties)
         self.broker.core.authorizer = None
         self.broker.create("t")
-        self.broker.core.groups.create("g")
+        self.broker.core.groups.store.create("g")
         self.asked: set[str] = set()
         self.denied: Callable[[str], bool] = lambda question: False
 

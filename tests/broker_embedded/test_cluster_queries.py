@@ -136,8 +136,8 @@ def test_the_quorum_is_this_broker_and_its_metadata_log(broker: DiskBroker, vers
     answer = broker.call(request, version)
     ((first,),) = (row.partitions for row in answer.topics)
     if version >= 2:
-        assert [node.node_id for node in answer.nodes] == [broker.core.cluster.node_id]
-    assert (first.error_code, first.leader_id, first.leader_epoch) == (0, broker.core.cluster.node_id, 1)
+        assert [node.node_id for node in answer.nodes] == [broker.core.node_id]
+    assert (first.error_code, first.leader_id, first.leader_epoch) == (0, broker.core.node_id, 1)
     (leader,) = first.current_voters
     assert (leader.replica_id, leader.log_end_offset) == (first.leader_id, first.high_watermark)
     if version >= 1:

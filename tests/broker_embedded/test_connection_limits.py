@@ -17,7 +17,7 @@ ONE = {"PLAINTEXT": "PLAINTEXT"}
 
 def limits(listeners: dict[str, str] | None = None, **configs: object) -> tuple[MemoryBroker, ConnectionLimits]:
     broker = MemoryBroker({name.replace("_", "."): str(value) for name, value in configs.items()})
-    return broker, ConnectionLimits(broker.core, listeners or ONE)
+    return broker, ConnectionLimits(broker.core.quotas, broker.core.configs, broker.clock, listeners or ONE)
 
 
 def ip_limit(address: str | None, rate: float) -> AlterClientQuotasRequest:
@@ -49,7 +49,7 @@ def test_the_broker_and_each_listener_have_a_limit() -> None:
     listeners = {"PLAINTEXT": "PLAINTEXT", "OTHER": "SSL"}
     properties = {"max.connections": "2", "listener.name.other.max.connections": "1"}
     broker = MemoryBroker(properties)
-    doors = ConnectionLimits(broker.core, listeners)
+    doors = ConnectionLimits(broker.core.quotas, broker.core.configs, broker.clock, listeners)
     doors.opened("OTHER", "10.0.0.1")
     assert not doors.has_room("OTHER")
     assert doors.has_room("PLAINTEXT")
@@ -65,7 +65,7 @@ def test_the_broker_and_each_listener_have_a_limit() -> None:
 )
 def test_who_comes_too_early_waits_a_window_at_most(name: str) -> None:
     broker = MemoryBroker({name: "2"})
-    doors = ConnectionLimits(broker.core, ONE)
+    doors = ConnectionLimits(broker.core.quotas, broker.core.configs, broker.clock, ONE)
     assert [doors.arrival_delay_ms("PLAINTEXT") for _ in range(20)] == [0] * 20  # ten windows of one second
     assert doors.arrival_delay_ms("PLAINTEXT") == 500
     assert [doors.arrival_delay_ms("PLAINTEXT") for _ in range(3)][-1] == 1000
@@ -121,7 +121,7 @@ def test_the_listener_of_brokers_is_let_in_at_the_cost_of_another_listener() -> 
     configs = {"max.connections": "1", "listener.security.protocol.map": "CLIENT:PLAINTEXT,PLAINTEXT:PLAINTEXT"}
     configs["inter.broker.listener.name"] = "PLAINTEXT"
     with EmbeddedBroker(listeners=two, config=configs) as broker:
-        host, port = broker.call(lambda core: core.cluster.endpoints["CLIENT"])
+        host, port = broker.call(lambda core: core.registration.endpoints["CLIENT"])
         with WireClient(f"{host}:{port}") as client:
             client.call(ApiVersionsRequest(), 0)
             with WireClient(broker.bootstrap_servers) as other_broker:

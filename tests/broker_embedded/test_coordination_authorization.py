@@ -128,7 +128,7 @@ def test_what_is_denied_is_answered_with_the_resources_own_code(
 def test_groups_that_may_not_be_described_are_not_listed() -> None:
     broker = MemoryBroker()
     for group in ("a", "b"):
-        broker.core.groups.create(group)
+        broker.core.groups.store.create(group)
     denied = {"DESCRIBE CLUSTER kafka-cluster", "DESCRIBE GROUP a"}
     broker.core.authorizer = lambda principal, host, operation, kind, name: f"{operation} {kind} {name}" not in denied
     assert [group.group_id for group in broker.call(ListGroupsRequest()).groups] == ["b"]

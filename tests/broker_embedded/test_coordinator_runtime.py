@@ -57,7 +57,7 @@ def test_producer_ids_come_from_blocks_of_1000_and_are_never_given_twice() -> No
 @pytest.mark.req("PID-6")
 def test_when_all_producer_ids_are_used_up_it_is_said_so() -> None:
     broker = MemoryBroker()
-    broker.core.commit([ProducerIdsRecord(next_producer_id=(1 << 63) - 1000)])
+    broker.core.journal.commit([ProducerIdsRecord(next_producer_id=(1 << 63) - 1000)])
     with pytest.raises(BrokerError, match=r"Have exhausted all pids\."):
         broker.core.producer_ids.next_id()
 
@@ -100,7 +100,7 @@ def test_a_failed_append_becomes_the_code_that_clients_know(append: int, group: 
 def test_the_topics_own_partition_count_decides_once_it_exists() -> None:
     broker = MemoryBroker({"offsets.topic.num.partitions": "3"})
     broker.create_topic("__consumer_offsets", 7)
-    assert broker.core.groups.partition("a") == 97 % 7
+    assert broker.core.groups.store.partition("a") == 97 % 7
     fresh = MemoryBroker({"offsets.topic.num.partitions": "3"})
-    fresh.core.ensure_topic("__consumer_offsets")
-    assert fresh.core.groups.partition("a") == 97 % 3
+    fresh.core.state_topics.ensure("__consumer_offsets")
+    assert fresh.core.groups.store.partition("a") == 97 % 3

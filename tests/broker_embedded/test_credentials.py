@@ -9,13 +9,12 @@ import pytest
 
 from kafka_tools import scram_math
 from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
-from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
-from tests.broker_embedded.disk_broker import DiskBroker
+from tests.broker_embedded.disk_broker import DiskBroker, listener_security
 from tests.broker_embedded.memory_broker import MemoryBroker
 
 OK = error_codes.NONE
@@ -127,7 +126,7 @@ def test_neither_the_password_nor_what_it_is_salted_to_is_stored(tmp_path: Path)
 
 @pytest.mark.req("SC-22")
 def test_each_mechanism_has_its_own_credential_and_a_token_is_looked_up_among_tokens(broker: MemoryBroker) -> None:
-    security = ListenerSecurity(
+    security = listener_security(
         broker.core, Endpoint("L", "SASL_PLAINTEXT", "", 0), {"sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512"}
     )
     alter(broker, upsert("alice", SHA_256, password="short"))

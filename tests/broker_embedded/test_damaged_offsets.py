@@ -27,7 +27,7 @@ HURT, WHOLE = "hurt", next(f"g{at}" for at in range(9) if partition_for(f"g{at}"
 def broker(tmp_path: Path) -> DiskBroker:
     broker = DiskBroker(tmp_path / "data", {"offsets.topic.num.partitions": "2"})
     broker.create("t", 2)
-    broker.core.ensure_topic("__consumer_offsets")
+    broker.core.state_topics.ensure("__consumer_offsets")
     for group in (HURT, WHOLE):
         for partition in (0, 1):
             for offset in (5, 7):

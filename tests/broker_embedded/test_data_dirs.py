@@ -14,7 +14,6 @@ import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.broker import open_core
-from kafka_tools.broker_embedded.cluster.topics import create_topic
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
@@ -225,7 +224,7 @@ def test_a_disk_that_is_full_once_the_directory_is_made_is_named_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     core = open_core({}, data_dirs=[str(tmp_path)], clock=ManualClock())
-    whole(create_topic(core, "t", [[1]], {}))
+    whole(core.topics.create("t", [[1]], {}))
     core.close()
 
     def full(*_: Any) -> int:
@@ -241,7 +240,7 @@ def test_a_disk_that_is_full_once_the_directory_is_made_is_named_too(
 def test_log_dirs_in_another_order_are_the_same_broker(tmp_path: Path) -> None:
     paths = [str(tmp_path / "a"), str(tmp_path / "b")]
     core = open_core({}, data_dirs=paths, clock=ManualClock())
-    whole(create_topic(core, "t", [[1]] * 4, {}))
+    whole(core.topics.create("t", [[1]] * 4, {}))
     core.close()
     core = open_core({}, data_dirs=paths[::-1], clock=ManualClock())
     assert set(core.cluster.topics) == {"t"} and len(list(core.partitions)) == 4
@@ -256,7 +255,7 @@ def strays(folder: Path) -> list[str]:
 def test_a_missing_directory_of_the_state_stops_the_start_and_renames_nothing(tmp_path: Path) -> None:
     paths = [str(tmp_path / "a"), str(tmp_path / "b")]
     core = open_core({}, data_dirs=paths, clock=ManualClock())
-    whole(create_topic(core, "t", [[1]] * 4, {}))
+    whole(core.topics.create("t", [[1]] * 4, {}))
     core.close()
     with pytest.raises(LogError, match=r"state .* is gone, but 2 partitions have logs") as raised:
         open_core({}, data_dirs=paths[1:], clock=ManualClock())
@@ -284,7 +283,7 @@ def test_only_what_is_a_log_is_set_aside(tmp_path: Path) -> None:
 def test_a_partition_that_is_there_twice_stops_the_start(tmp_path: Path) -> None:
     paths = [str(tmp_path / "a"), str(tmp_path / "b")]
     core = reopened(paths)
-    whole(create_topic(core, "t", [[1]], {}))
+    whole(core.topics.create("t", [[1]], {}))
     core.close()
     (tmp_path / "b" / "t-0").mkdir()
     with pytest.raises(LogError, match=f"t-0 is there twice: {tmp_path}/a/t-0 and {tmp_path}/b/t-0"):
@@ -293,7 +292,7 @@ def test_a_partition_that_is_there_twice_stops_the_start(tmp_path: Path) -> None
 
 def test_the_state_is_for_the_brokers_user_alone(tmp_path: Path) -> None:
     core = reopened([str(tmp_path)])
-    whole(create_topic(core, "t", [[1]], {}))
+    whole(core.topics.create("t", [[1]], {}))
     core.close()
     state = tmp_path / "__cluster_metadata-0"
     for path in state.iterdir():

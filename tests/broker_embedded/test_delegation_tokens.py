@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.call import CloseConnection, Connection
+from kafka_tools.broker_embedded.call import CloseConnection
+from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
 from kafka_tools.broker_embedded.security.acls import ALLOW, LITERAL, RESOURCE_TYPES, Entry
-from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
 from kafka_tools.broker_embedded.security.authorization import OPERATIONS
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes as codes
@@ -24,7 +24,7 @@ from kafka_tools.protocol.messages.expire_delegation_token import ExpireDelegati
 from kafka_tools.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from tests.broker_embedded.disk_broker import DiskBroker
+from tests.broker_embedded.disk_broker import DiskBroker, listener_security
 
 HOUR_MS, DAY_MS = 3_600_000, 24 * 3_600_000
 PROPERTIES = {
@@ -274,7 +274,7 @@ def test_ended_tokens_are_removed_in_time(asked: Asked) -> None:
 def log_in(asked: Asked, token_id: str, password: str, mechanism: str = "SCRAM-SHA-256") -> Any:
     """The last answer of a login as the token on the broker's own connection, which is a new one."""
     broker = asked.broker
-    security = ListenerSecurity(broker.core, Endpoint("PLAINTEXT", "SASL_PLAINTEXT", "", 0))
+    security = listener_security(broker.core, Endpoint("PLAINTEXT", "SASL_PLAINTEXT", "", 0))
     broker.connection = Connection("c-1", "PLAINTEXT", "127.0.0.1")
     broker.connection.protocol = "SASL_PLAINTEXT"
     broker.connection.login = security.login()

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.broker_embedded.call import CloseConnection, Connection
+from kafka_tools.broker_embedded.call import CloseConnection
+from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handler_table import load_handlers
 from kafka_tools.broker_embedded.purgatory import Parked, Purgatory
 from kafka_tools.broker_embedded.timers import Timers

@@ -117,10 +117,10 @@ def test_who_does_not_wait_for_the_answer_frees_the_connection() -> None:
             client.call(SaslHandshakeRequest(mechanism="PLAIN"), 1)
             client.send(SaslAuthenticateRequest(auth_bytes=b"\0alice\0wrong"), 2)
             end_s = time.monotonic() + 60
-            while not broker.call(lambda core: any(each._penalty is not None for each in server.connections)):
+            while not broker.call(lambda core: any(each._penalty is not None for each in server.shared.connections)):
                 assert time.monotonic() < end_s
-            assert broker.call(lambda core: all(each.idle for each in server.connections)), "a penalty is not work"
-        while broker.call(lambda core: len(server.connections)):
+            assert broker.call(lambda core: all(each.idle for each in server.shared.connections)), "it waits"
+        while broker.call(lambda core: len(server.shared.connections)):
             assert time.monotonic() < end_s
             time.sleep(0.01)
 

@@ -117,7 +117,7 @@ def test_an_unfinished_topic_is_removed_by_the_next_start(broker: DiskBroker, mo
         raise Crash
 
     with monkeypatch.context() as patch:
-        patch.setattr(broker.core, "commit", crash)
+        patch.setattr(broker.core.journal, "commit", crash)
         patch.setattr(broker.core.partitions, "unmake", lambda made: iter(()))
         with pytest.raises(Crash):
             broker.create("t", 2)

@@ -219,7 +219,7 @@ def test_a_lone_member_joins_in_every_version(broker: MemoryBroker, version: int
 
 def test_in_version_0_the_session_timeout_is_the_rebalance_timeout(broker: MemoryBroker) -> None:
     join(broker, version=0)
-    (member,) = broker.core.groups.classic("g").members.values()
+    (member,) = broker.core.groups.store.classic("g").members.values()
     assert member.rebalance_timeout_ms == SESSION_MS
 
 
@@ -377,11 +377,11 @@ def test_members_that_never_sync_are_removed(broker: MemoryBroker) -> None:
 def test_an_assignment_that_cannot_be_stored_is_not_given_out(broker: MemoryBroker) -> None:
     leader, _ = new_member(broker)
     broker.advance(INITIAL_DELAY_MS)
-    broker.core.failing_appends = OSError("disk full")
+    broker.fail_appends(OSError("disk full"))
     answer = sync(broker, leader, 1, {leader: b"a"})
     assert (answer.response.error_code, answer.response.assignment) == (codes.NOT_COORDINATOR, b"")
     assert state(broker) == "PreparingRebalance"
-    broker.core.failing_appends = None
+    broker.fail_appends(None)
     again = join(broker, leader)
     assert again.response.generation_id == 2
 
@@ -485,7 +485,7 @@ def test_the_last_member_that_leaves_empties_the_group(broker: MemoryBroker) -> 
     generation, (first, second) = stable_group(broker)
     assert leave(broker, (first, None), (second, None)) == [codes.NONE, codes.NONE]
     assert state(broker) == "Empty"
-    assert broker.core.groups.classic("g").generation == generation + 1
+    assert broker.core.groups.store.classic("g").generation == generation + 1
 
 
 def test_several_members_leave_with_one_answer_each(broker: MemoryBroker) -> None:
@@ -603,11 +603,11 @@ def test_a_waiting_join_of_a_replaced_static_member_is_fenced(broker: MemoryBrok
 
 def test_a_replacement_that_cannot_be_stored_is_undone(broker: MemoryBroker) -> None:
     _a, b = static_pair(broker)
-    broker.core.failing_appends = OSError("disk full")
+    broker.fail_appends(OSError("disk full"))
     response = join(broker, instance="b").response
     assert response.error_code == codes.NOT_COORDINATOR
     assert heartbeat(broker, b, 1, "b") == codes.NONE
-    broker.core.failing_appends = None
+    broker.fail_appends(None)
     assert describe(broker).members[1].member_id == b
 
 
@@ -693,7 +693,7 @@ def test_groups_are_listed_by_state_and_type(broker: MemoryBroker) -> None:
 
 
 def test_the_coordinator_of_a_group_is_this_broker_and_its_topic_appears(broker: MemoryBroker) -> None:
-    broker.core.cluster.endpoints = {"PLAINTEXT": ("localhost", 9092)}
+    broker.core.registration.endpoints = {"PLAINTEXT": ("localhost", 9092)}
     response = broker.call(FindCoordinatorRequest(coordinator_keys=["g", "h"]))
     assert [(c.key, c.node_id, c.host, c.port, c.error_code) for c in response.coordinators] == [
         ("g", 1, "localhost", 9092, 0),
@@ -734,7 +734,7 @@ def test_after_a_restart_members_that_stay_away_lose_their_session(broker: Memor
     assert state(broker) == "Empty"
     broker.restart()
     assert state(broker) == "Empty"
-    assert broker.core.groups.classic("g").generation == generation + 1
+    assert broker.core.groups.store.classic("g").generation == generation + 1
 
 
 def test_static_members_are_known_after_a_restart(broker: MemoryBroker) -> None:
@@ -765,7 +765,7 @@ def test_when_the_offsets_topic_is_deleted_all_groups_go_and_waiting_members_are
 
 def test_a_group_that_cannot_be_written_is_not_made(broker: MemoryBroker) -> None:
     broker.create_topic("__consumer_offsets")
-    broker.core.failing_appends = OSError("disk full")
+    broker.fail_appends(OSError("disk full"))
     assert join(broker).response.error_code == codes.NOT_COORDINATOR
     assert describe(broker).group_state == "Dead"
 

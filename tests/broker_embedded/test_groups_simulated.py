@@ -143,7 +143,7 @@ def sound(code: int) -> int:
 
 
 def check_group(broker: MemoryBroker) -> None:
-    group = broker.core.groups.classic("g")
+    group = broker.core.groups.store.classic("g")
     if group is None:
         return
     assert (group.leader in group.members) if group.members else group.leader is None
@@ -178,24 +178,24 @@ def test_a_group_stays_sound_and_settles(actions: list[tuple[Any, Any]], static:
         if who == "pass":
             broker.advance(what)
         elif what == "restart":
-            broker.core.failing_appends = None
+            broker.fail_appends(None)
             broker.restart()
             for client in clients:  # connections end with the broker
                 client.joining = client.syncing = None
         elif who == "broker":
-            broker.core.failing_appends = OSError("disk full") if what == "fail" else None
+            broker.fail_appends(OSError("disk full") if what == "fail" else None)
         else:
             getattr(clients[who], what)()
         for client in clients:
             client.take_answers()
         check_group(broker)
-    broker.core.failing_appends = None
+    broker.fail_appends(None)
     for _ in range(150):
         for client in clients:
             client.follow_protocol()
             check_group(broker)
         broker.advance(SESSION_MS / 4)
-    group = broker.core.groups.classic("g")
+    group = broker.core.groups.store.classic("g")
     assert group is not None
     assert group.state == "Stable"
     assert set(group.members) == {client.member_id for client in clients}

@@ -97,9 +97,9 @@ def test_of_pipelined_fetches_one_answer_is_made_and_hardly_any_of_it_is_in_memo
         request = fetch_request("t", 0, max_wait_ms=0, max_bytes=12 * MIB)
         for _ in range(30):
             client.send(request, 11)
-        wait_until(broker, lambda server: any(connection._blocked for connection in server.connections))
+        wait_until(broker, lambda server: any(connection._blocked for connection in server.shared.connections))
         server = server_of(broker)
-        held = broker.call(lambda core: [connection.unsent_bytes for connection in server.connections])
+        held = broker.call(lambda core: [connection.unsent_bytes for connection in server.shared.connections])
         assert max(held) < PIECE_BYTES
         for _ in range(30):
             answer = client.receive_response(request, 11)[1].responses[0].partitions[0]
@@ -111,11 +111,11 @@ def test_what_is_sent_behind_a_parked_request_is_not_read(broker: EmbeddedBroker
     with WireClient(broker.bootstrap_servers) as client:
         client.send(fetch_request("t", 12, max_wait_ms=600_000), 11)
         flood(client, (100_000_000).to_bytes(4, "big") + bytes(40_000_000))
-        wait_until(broker, lambda server: any(connection.is_waiting for connection in server.connections))
-        pending = broker.call(lambda core: sum(each._received.pending_bytes for each in server.connections))
+        wait_until(broker, lambda server: any(connection.is_waiting for connection in server.shared.connections))
+        pending = broker.call(lambda core: sum(each._received.pending_bytes for each in server.shared.connections))
         assert pending <= SMALL_BYTES
-        assert broker.call(lambda core: server.requests.held_bytes) == 0
-        broker.call(lambda core: [each.close(abort=True) for each in server.connections if each.is_waiting])
+        assert broker.call(lambda core: server.shared.requests.held_bytes) == 0
+        broker.call(lambda core: [each.close(abort=True) for each in server.shared.connections if each.is_waiting])
 
 
 @pytest.mark.parametrize("behind", [0, 90_000])
@@ -123,9 +123,9 @@ def test_the_end_of_a_client_that_waits_is_noticed(broker: EmbeddedBroker, behin
     """Also when it has sent more than is read, as far as the system takes it: then the socket alone tells."""
     with WireClient(broker.bootstrap_servers) as client:
         client.send(fetch_request("t", 12, max_wait_ms=600_000), 11)
-        wait_until(broker, lambda server: any(connection.is_waiting for connection in server.connections))
+        wait_until(broker, lambda server: any(connection.is_waiting for connection in server.shared.connections))
         client.send_raw((1_000_000).to_bytes(4, "big") + bytes(behind) if behind else b"")
-    wait_until(broker, lambda server: not any(connection.is_waiting for connection in server.connections))
+    wait_until(broker, lambda server: not any(connection.is_waiting for connection in server.shared.connections))
 
 
 def test_requests_before_a_half_closed_end_are_answered(broker: EmbeddedBroker) -> None:
@@ -145,14 +145,14 @@ def test_large_requests_of_all_clients_share_one_limit(broker: EmbeddedBroker) -
     try:
         for client in clients:
             flood(client, (100_000_000).to_bytes(4, "big") + b"\0\0\0\x09" + bytes(12_000_000))
-        held = broker.call(lambda core: server.requests.held_bytes)
-        assert 0 < held <= server.requests.limit_bytes + 12_000_000 + 8 * 256 * 1024
+        held = broker.call(lambda core: server.shared.requests.held_bytes)
+        assert 0 < held <= server.shared.requests.limit_bytes + 12_000_000 + 8 * 256 * 1024
         with WireClient(broker.bootstrap_servers) as other:
             assert other.call(DescribeClusterRequest(), 0).error_code == 0
     finally:
         for client in clients:
             client._socket.close()
-    wait_until(broker, lambda server: server.requests.held_bytes == 0)
+    wait_until(broker, lambda server: server.shared.requests.held_bytes == 0)
 
 
 class Sender:
@@ -287,15 +287,15 @@ def test_others_are_served_while_a_topic_of_many_partitions_is_made_grown_and_de
     with WireClient(broker.bootstrap_servers) as client, WireClient(broker.bootstrap_servers) as other:
         for request, version, meanwhile, afterwards in steps:
             client.send(request, version)
-            wait_until(broker, lambda server: server.core.cluster.changing_topics == {"wide"})
+            wait_until(broker, lambda server: server.core.topics.changing == {"wide"})
             assert other.call(DescribeClusterRequest(), 0).error_code == 0
-            assert broker.call(lambda core: core.cluster.changing_topics) == {"wide"}, "the short one came first"
+            assert broker.call(lambda core: core.topics.changing) == {"wide"}, "the short one came first"
             assert partitions(broker, "wide") == meanwhile
             answer = client.receive_response(request, version)[1]
             (result,) = getattr(answer, "topics", None) or getattr(answer, "results", None) or answer.responses
             assert result.error_code == 0
             assert partitions(broker, "wide") == afterwards
-        assert broker.call(lambda core: core.cluster.changing_topics) == set()
+        assert broker.call(lambda core: core.topics.changing) == set()
 
 
 def test_who_wants_a_topic_that_is_being_made_waits_and_it_is_made_whole_though_its_maker_has_gone(
@@ -307,7 +307,7 @@ def test_who_wants_a_topic_that_is_being_made_waits_and_it_is_made_whole_though_
     with WireClient(broker.bootstrap_servers) as second, WireClient(broker.bootstrap_servers) as third:
         with WireClient(broker.bootstrap_servers) as first:
             first.send(create, 7)
-            wait_until(broker, lambda server: "broad" in server.core.cluster.changing_topics)
+            wait_until(broker, lambda server: "broad" in server.core.topics.changing)
             second.send(create, 7)
             third.send(listed(30_000), 5)
             wait_until(broker, lambda server: len(server.core.slices) == 3)
@@ -337,14 +337,13 @@ def test_bombs_are_refused_and_batches_that_are_merely_large_are_taken(broker: E
 
 
 def test_fetch_sessions_remember_no_more_partitions_than_their_limit() -> None:
-    class Core:
-        class configs:
-            class broker:
-                @staticmethod
-                def integer(name: str) -> int:
-                    return 1000
+    class Configs:
+        class broker:
+            @staticmethod
+            def integer(name: str) -> int:
+                return 1000
 
-    kept = FetchSessions(Core)  # type: ignore[arg-type]
+    kept = FetchSessions(Configs)  # type: ignore[arg-type]
     wanted = {Key("t", ZERO_UUID, number): Asked(None) for number in range(30_000)}
     found = [kept.context(0, 0, False, dict(wanted), []) for _ in range(20)]
     assert all(context.session is not None for context in found)

@@ -223,7 +223,7 @@ def secured(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def address(broker: EmbeddedBroker, listener: str) -> str:
-    host, port = broker.call(lambda core: core.cluster.endpoints[listener])
+    host, port = broker.call(lambda core: core.registration.endpoints[listener])
     return f"{host}:{port}"
 
 
@@ -261,7 +261,7 @@ def add_scram_user(broker: EmbeddedBroker, name: str, password: str, mechanism: 
         server_key=hmac.digest(salted, b"Server Key", algorithm),
         iterations=4096,
     )
-    broker.call(lambda core: core.commit([record]))
+    broker.call(lambda core: core.journal.commit([record]))
 
 
 @pytest.mark.parametrize("handshake", [0, 1])

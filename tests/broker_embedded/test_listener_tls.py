@@ -365,7 +365,7 @@ def test_files_that_went_bad_are_told_in_the_log_and_the_old_ones_stay_in_use(
         folder.write("server.pem", b"half a fi")
         server = broker._running.server  # type: ignore[union-attr]
         assert server is not None
-        broker.call(lambda core: server.settings.take())
+        broker.call(lambda core: server.shared.settings.take())
         (said,) = [each.getMessage() for each in caplog.records if each.levelname == "ERROR"]
         assert said.startswith("Reconfiguration of SSL keystore/truststore failed, the old ones stay in use: ")
         assert f"Failed to load SSL keystore {folder.key} of type " in said

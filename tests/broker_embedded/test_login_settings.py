@@ -19,7 +19,7 @@ from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalA
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafka_tools.scram_math import SHA_256, credential
-from tests.broker_embedded.disk_broker import DiskBroker
+from tests.broker_embedded.disk_broker import DiskBroker, listener_security
 from tests.broker_embedded.wire_client import WireClient
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
@@ -30,7 +30,7 @@ LISTENER = Endpoint("INTERNAL_1", "SASL_PLAINTEXT", "", 0)
 
 def security(path: Path, listener: Endpoint = LISTENER, **properties: str) -> tuple[DiskBroker, ListenerSecurity]:
     broker = DiskBroker(path, {key.replace("__", "-").replace("_", "."): value for key, value in properties.items()})
-    return broker, ListenerSecurity(broker.core, listener)
+    return broker, listener_security(broker.core, listener)
 
 
 def plain(broker: DiskBroker, offered: ListenerSecurity, user: str, password: str) -> int:
@@ -50,12 +50,12 @@ def test_a_listeners_own_settings_stand_under_its_name_and_the_mechanisms(tmp_pa
         "plain.sasl.jaas.config": f'{PLAIN} user_a="of all";',
     }
     broker = DiskBroker(tmp_path, properties)
-    offered = ListenerSecurity(broker.core, LISTENER)
+    offered = listener_security(broker.core, LISTENER)
     assert offered.mechanisms == ["PLAIN", "SCRAM-SHA-512"]
     assert plain(broker, offered, "a", "of the listener") == codes.NONE
     assert plain(broker, offered, "a", "of all") == codes.SASL_AUTHENTICATION_FAILED
     assert (offered.lifetime_ms("SCRAM-SHA-512", None), offered.lifetime_ms("PLAIN", None)) == (5000, 9000)
-    other = ListenerSecurity(broker.core, LISTENER._replace(name="OTHER"))
+    other = listener_security(broker.core, LISTENER._replace(name="OTHER"))
     assert other.mechanisms == ["SCRAM-SHA-256"]
     # Lower case has nothing to do with where the broker runs: a Turkish I is an I here.
     assert listener_values({"listener.name.internal_i.x": "1"}, "INTERNAL_I")["x"] == "1"
@@ -187,7 +187,7 @@ def described(broker: EmbeddedBroker) -> dict[str, Any]:
 
 
 def logs_in(broker: EmbeddedBroker, user: str, password: str) -> bool:
-    host, port = broker.call(lambda core: core.cluster.endpoints["SASL_PLAINTEXT"])
+    host, port = broker.call(lambda core: core.registration.endpoints["SASL_PLAINTEXT"])
     with WireClient(f"{host}:{port}") as client:
         shaken = client.call(SaslHandshakeRequest(mechanism="PLAIN"), 1)
         message = f"\0{user}\0{password}".encode()

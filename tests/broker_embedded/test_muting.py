@@ -29,12 +29,9 @@ class Wire:
         self.delays_s: dict[bytes, float] = {}
         self.parks: set[bytes] = set()
         self.silent: set[bytes] = set()
-        core = SimpleNamespace(
+        shared: Any = SimpleNamespace(
             clock=self.clock,
             timers=SimpleNamespace(call_later=lambda ms, fn: self.timers.append((self._now() + ms / 1000, fn))),
-        )
-        server: Any = SimpleNamespace(
-            core=core,
             dispatcher=SimpleNamespace(handle_frame=self._handle),
             max_frame_bytes=1000,
             scratch=memoryview(bytearray(SMALL_BYTES)),
@@ -46,7 +43,7 @@ class Wire:
             admission=SimpleNamespace(arrived=lambda connection: connection.let_in()),
         )
         endpoint: Any = SimpleNamespace(name="PLAINTEXT", protocol="PLAINTEXT")
-        self.connection = ClientConnection(server, endpoint)
+        self.connection = ClientConnection(shared, endpoint)
         self.connection.connection_made(
             SimpleNamespace(
                 get_extra_info=lambda name: ("127.0.0.1", 9092),

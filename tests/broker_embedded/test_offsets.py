@@ -226,12 +226,12 @@ def test_metadata_is_bounded_in_characters_and_null_counts_as_empty() -> None:
 @pytest.mark.req("GAP-16")
 def test_a_commit_that_cannot_be_stored_is_not_acknowledged(broker: MemoryBroker) -> None:
     commit(broker, {("t", 0): (1, "")})
-    broker.core.failing_appends = OSError("disk full")
+    broker.fail_appends(OSError("disk full"))
     assert commit(broker, {("t", 0): (2, "")}) == {("t", 0): codes.NOT_COORDINATOR}
     assert commit(broker, {("t", 0): (2, "")}, group="new") == {("t", 0): codes.NOT_COORDINATOR}
-    broker.core.failing_appends = KeyError("gone")
+    broker.fail_appends(KeyError("gone"))
     assert commit(broker, {("t", 0): (2, "")}) == {("t", 0): codes.COORDINATOR_NOT_AVAILABLE}
-    broker.core.failing_appends = None
+    broker.fail_appends(None)
     assert fetch(broker) == {("t", 0): (1, -1, "", 0)}
     assert group_ids(broker) == ["g"]
 
@@ -457,10 +457,10 @@ def test_commits_stored_in_version_0_expire_by_the_brokers_retention(broker: Mem
 @pytest.mark.req("GC-30")
 def test_expiry_that_cannot_be_stored_is_tried_again(broker: MemoryBroker) -> None:
     commit(broker, {("t", 0): (1, "")}, version=2, retention_ms=1000)
-    broker.core.failing_appends = OSError("disk full")
+    broker.fail_appends(OSError("disk full"))
     broker.advance(SWEEP_MS)
     assert list(fetch(broker)) == [("t", 0)]
-    broker.core.failing_appends = None
+    broker.fail_appends(None)
     broker.advance(SWEEP_MS)
     assert group_ids(broker) == []
 
@@ -472,7 +472,7 @@ def stored(broker: MemoryBroker) -> list[tuple[bytes, bytes | None]]:
     return [
         (bytes(record.key), None if record.value is None else bytes(record.value))
         for topic, partition in sorted(broker.batches)
-        for batch in broker.core.read_batches(topic, partition)
+        for batch in broker.core.state_topics.batches(topic, partition)
         for record in batch.records()
     ]
 
@@ -520,7 +520,7 @@ def test_groups_are_stored_as_kafka_stores_them(broker: MemoryBroker) -> None:
 def write(broker: MemoryBroker, *records: tuple[bytes, bytes | None]) -> None:
     from kafka_tools.records.build import build_batch
 
-    broker.core.ensure_topic("__consumer_offsets")
+    broker.core.state_topics.ensure("__consumer_offsets")
     log = broker.batches.setdefault(TopicPartition("__consumer_offsets", 0), [])
     log.append(build_batch([(0, key, value, ()) for key, value in records]))
 
@@ -566,7 +566,7 @@ def test_groups_of_every_version_are_read(broker: MemoryBroker, version: int) ->
     )
     write(broker, (b"\x00\x02\x00\x01g", encode_versioned(value, version)))
     broker.restart()
-    group = broker.core.groups.classic("g")
+    group = broker.core.groups.store.classic("g")
     assert (group.state, group.generation, group.leader) == ("Stable", 5, "m")
     assert group.members["m"].rebalance_timeout_ms == (60_000 if version else 10_000)
     assert group.is_subscribed("t") and not group.is_subscribed("u")
@@ -606,7 +606,7 @@ def test_commits_of_a_transaction_hold_once_it_is_committed(
     """A log that Kafka wrote may hold transactional commits (KIP-98)."""
     from kafka_tools.records.build import build_batch
 
-    broker.core.ensure_topic("__consumer_offsets")
+    broker.core.state_topics.ensure("__consumer_offsets")
     log = broker.batches.setdefault(TopicPartition("__consumer_offsets", 0), [])
     for kind, offset in steps:
         if offset is None:
@@ -623,7 +623,7 @@ def test_commits_of_a_transaction_hold_once_it_is_committed(
 
 def load_golden(case_id: str) -> MemoryBroker:
     broker = MemoryBroker()
-    broker.core.ensure_topic("__consumer_offsets")
+    broker.core.state_topics.ensure("__consumer_offsets")
     for path in sorted((golden_root() / case_id).glob("data/__consumer_offsets-*/*.log")):
         partition = int(path.parent.name.rpartition("-")[2])
         broker.batches.setdefault(TopicPartition("__consumer_offsets", partition), []).append(path.read_bytes())

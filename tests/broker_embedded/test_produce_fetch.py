@@ -272,7 +272,7 @@ def test_a_state_change_that_cannot_be_kept_is_a_storage_error_and_not_applied(
 
 
 def test_internal_topics_are_not_for_producers(broker: DiskBroker) -> None:
-    broker.core.ensure_topic("__consumer_offsets")
+    broker.core.state_topics.ensure("__consumer_offsets")
     assert broker.produce("__consumer_offsets", broker.batch(b"a")).error_code == codes.INVALID_TOPIC_EXCEPTION
 
 
@@ -396,11 +396,10 @@ def test_a_fetch_waits_for_min_bytes_or_its_time(broker: DiskBroker) -> None:
 
 
 def test_a_waiting_fetch_is_told_that_the_topic_is_gone(broker: DiskBroker) -> None:
-    from kafka_tools.broker_embedded.cluster.topics import delete_topic
     from kafka_tools.broker_embedded.slices import whole
 
     waiting = broker.send(fetch_request("t", 0), 11)
-    whole(delete_topic(broker.core, broker.core.cluster.topics["t"]))
+    whole(broker.core.topics.delete(broker.core.cluster.topics["t"]))
     assert waiting.response.responses[0].partitions[0].error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
 
 

@@ -9,13 +9,12 @@ import pytest
 
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
-from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from tests.broker_embedded.disk_broker import DiskBroker
+from tests.broker_embedded.disk_broker import DiskBroker, listener_security
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
@@ -26,7 +25,7 @@ def opened(path: Path, **properties: str) -> DiskBroker:
         "plain.sasl.jaas.config": f'{MODULE} user_a="pa" user_b="pb";',
     }
     broker = DiskBroker(path, {**values, **{key.replace("_", "."): value for key, value in properties.items()}})
-    security = ListenerSecurity(broker.core, Endpoint("PLAINTEXT", "SASL_PLAINTEXT", "", 0))
+    security = listener_security(broker.core, Endpoint("PLAINTEXT", "SASL_PLAINTEXT", "", 0))
     broker.connection.login = security.login()
     return broker
 

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.broker import open_core
-from kafka_tools.broker_embedded.cluster import topics
+from kafka_tools.broker_embedded.cluster import topic_names
 from kafka_tools.broker_embedded.cluster.local_store import encode_record
-from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC
 from kafka_tools.broker_embedded.directories import state_mending
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import BrokerError, ConfigError, LogError
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
@@ -46,18 +46,20 @@ def broker(tmp_path: Path) -> DiskBroker:
 
 def test_the_state_cannot_be_made_a_topic(broker: DiskBroker) -> None:
     Topic = CreateTopicsRequest.CreatableTopic
-    wanted = [Topic(name=name, num_partitions=1, replication_factor=1) for name in (METADATA_TOPIC, "other")]
+    wanted = [Topic(name=name, num_partitions=1, replication_factor=1) for name in (CLUSTER_METADATA, "other")]
     refused, made = broker.call(CreateTopicsRequest(topics=wanted), 7).topics
     assert (refused.error_code, refused.error_message) == (
         codes.INVALID_REQUEST,
         "Creation of internal topic __cluster_metadata is prohibited.",
     )
     assert made.error_code == 0
-    asked = MetadataRequest(topics=[MetadataRequest.RequestTopic(name=METADATA_TOPIC)], allow_auto_topic_creation=True)
+    asked = MetadataRequest(
+        topics=[MetadataRequest.RequestTopic(name=CLUSTER_METADATA)], allow_auto_topic_creation=True
+    )
     (described,) = broker.call(asked, 12).topics
     assert described.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
     with pytest.raises(BrokerError, match="prohibited"):
-        broker.core.ensure_topic(METADATA_TOPIC)
+        broker.core.state_topics.ensure(CLUSTER_METADATA)
     assert set(broker.core.cluster.topics) == {"other"}
     broker.restart(kill=True)
     assert set(broker.core.cluster.topics) == {"other"}
@@ -68,9 +70,9 @@ def test_the_state_cannot_be_made_a_topic(broker: DiskBroker) -> None:
 def test_a_name_that_begins_like_the_states_is_a_topics(tmp_path: Path, name: str, kill: bool) -> None:
     paths = [str(tmp_path / "a"), str(tmp_path / "b")]
     core = open_core({}, data_dirs=paths, clock=ManualClock())
-    whole(topics.create_topic(core, name, [[1]] * 2, {}))
+    whole(core.topics.create(name, [[1]] * 2, {}))
     for number in range(2):
-        core.internal_append(name, number, build_batch([(1, b"k", b"v", ())] * 3))
+        core.state_topics.append(name, number, build_batch([(1, b"k", b"v", ())] * 3))
     core.close(clean=not kill)
     core = open_core({}, data_dirs=paths, clock=ManualClock())
     assert {str(partition.id): partition.log.log_end_offset for partition in core.partitions} == {
@@ -101,7 +103,7 @@ def test_a_directory_that_is_there_is_never_taken_over_by_a_topic(broker: DiskBr
 
 def forbid_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker as 0.1.0 was: it makes any topic, on directories that are there."""
-    monkeypatch.setattr(topics, "check_not_the_brokers_own", lambda name: None)
+    monkeypatch.setattr(topic_names, "check_not_the_brokers_own", lambda name: None)
     real = os.mkdir
     monkeypatch.setattr(os, "mkdir", lambda path, mode=0o777: os.path.isdir(path) or real(path, mode))
 
@@ -113,12 +115,12 @@ class Past:
         with monkeypatch.context() as patch:
             self.broker = DiskBroker(path)
             core = self.broker.core
-            whole(topics.create_topic(core, "before", [[1]] * 2, {"retention.ms": "5000"}))
-            core.commit([UserScramCredentialRecord(name="alice", mechanism=1, iterations=4096)])
-            core.internal_append("before", 0, build_batch([(1, b"k", b"v", ())]))
+            whole(core.topics.create("before", [[1]] * 2, {"retention.ms": "5000"}))
+            core.journal.commit([UserScramCredentialRecord(name="alice", mechanism=1, iterations=4096)])
+            core.state_topics.append("before", 0, build_batch([(1, b"k", b"v", ())]))
             forbid_nothing(patch)
-            self.topic = whole(topics.create_topic(core, METADATA_TOPIC, [[1]], {}))
-            whole(topics.create_topic(core, "after", [[1]], {}))
+            self.topic = whole(core.topics.create(CLUSTER_METADATA, [[1]], {}))
+            whole(core.topics.create("after", [[1]], {}))
         self.after = core.cluster.topics["after"].id
 
     def forge(self, epoch: int) -> None:
@@ -130,7 +132,7 @@ class Past:
         log.close()
 
     def delete(self) -> None:
-        whole(topics.delete_topic(self.broker.core, self.broker.core.cluster.topics[METADATA_TOPIC]))
+        whole(self.broker.core.topics.delete(self.broker.core.cluster.topics[CLUSTER_METADATA]))
 
 
 def mended(path: Path) -> list[str]:
@@ -182,9 +184,9 @@ def test_what_a_client_may_have_written_as_well_is_left_out(tmp_path: Path, monk
         patch.setattr("kafka_tools.broker_embedded.core.check_topics", lambda cluster: None)
         forbid_nothing(patch)
         past.broker.open()
-        past.broker.core.commit([UserScramCredentialRecord(name="bob", mechanism=1, iterations=4096)])
-        whole(topics.create_topic(past.broker.core, "late", [[1]] * 2, {}))
-        past.broker.core.internal_append("late", 1, build_batch([(1, b"k", b"late", ())]))
+        past.broker.core.journal.commit([UserScramCredentialRecord(name="bob", mechanism=1, iterations=4096)])
+        whole(past.broker.core.topics.create("late", [[1]] * 2, {}))
+        past.broker.core.state_topics.append("late", 1, build_batch([(1, b"k", b"late", ())]))
         past.broker.core.close()
     past.forge(epoch=1)
     with pytest.raises(LogError, match="a client made"):
@@ -206,7 +208,7 @@ def test_a_deleted_state_is_told_and_brought_back(tmp_path: Path, monkeypatch: p
     path = tmp_path / "data"
     past = Past(path, monkeypatch)
     past.delete()
-    past.broker.core.commit([ClientQuotaRecord(key="producer_byte_rate", value=7.0)])
+    past.broker.core.journal.commit([ClientQuotaRecord(key="producer_byte_rate", value=7.0)])
     past.broker.core.close(clean=False)
     assert not (path / STATE).exists()
     with pytest.raises(LogError, match="the cluster's state was deleted, as a topic named __cluster_metadata"):
@@ -220,7 +222,7 @@ def test_a_state_that_is_gone_is_made_anew_from_the_partitions(tmp_path: Path) -
     path = tmp_path / "data"
     broker = DiskBroker(path)
     broker.create("kept", 3)
-    broker.core.ensure_topic("__consumer_offsets")
+    broker.core.state_topics.ensure("__consumer_offsets")
     topic_id = broker.core.cluster.topics["kept"].id
     for number in range(3):
         broker.produce("kept", broker.batch(b"a", b"b"), partition=number)
@@ -250,7 +252,7 @@ def test_a_damaged_state_is_named_at_the_start_and_mended_around_the_damage(tmp_
     broker = DiskBroker(path)
     broker.create("first")
     damaged_from = os.path.getsize(path / STATE / "00000000000000000000.log")
-    broker.core.commit([UserScramCredentialRecord(name="alice", mechanism=1, iterations=4096)])
+    broker.core.journal.commit([UserScramCredentialRecord(name="alice", mechanism=1, iterations=4096)])
     damaged_to = os.path.getsize(path / STATE / "00000000000000000000.log")
     broker.create("second")
     broker.core.close()
@@ -315,11 +317,11 @@ def test_mending_touches_no_folder_of_somebody_else_and_no_broker_at_work(tmp_pa
 def test_the_topic_of_the_past_in_another_directory_is_moved_aside(tmp_path: Path) -> None:
     paths = [str(tmp_path / "a"), str(tmp_path / "b")]
     core = open_core({}, data_dirs=paths, clock=ManualClock())
-    whole(topics.create_topic(core, "t", [[1]], {}))
+    whole(core.topics.create("t", [[1]], {}))
     topic_id = uuid.uuid4()
-    core.commit(
+    core.journal.commit(
         [
-            TopicRecord(name=METADATA_TOPIC, topic_id=topic_id),
+            TopicRecord(name=CLUSTER_METADATA, topic_id=topic_id),
             PartitionRecord(partition_id=0, topic_id=topic_id, replicas=[1], isr=[1], leader=1, leader_epoch=0),
         ]
     )
@@ -339,7 +341,7 @@ def test_the_topic_of_the_past_in_another_directory_is_moved_aside(tmp_path: Pat
 
 
 def test_deleting_the_state_by_name_finds_no_topic(broker: DiskBroker) -> None:
-    topics = [DeleteTopicsRequest.DeleteTopicState(name=METADATA_TOPIC)]
+    topics = [DeleteTopicsRequest.DeleteTopicState(name=CLUSTER_METADATA)]
     request = DeleteTopicsRequest(topics=topics, timeout_ms=30_000)
     (result,) = broker.call(request, 6).responses
     assert result.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.call import Call, Connection
+from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.quotas.throttling import Bucket, Rate, Throttling
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry
@@ -82,7 +83,7 @@ def broker() -> MemoryBroker:
 
 @pytest.fixture
 def throttling(broker: MemoryBroker) -> Throttling:
-    return Throttling(broker.core)
+    return Throttling(broker.core.quotas, broker.core.configs, broker.clock)
 
 
 @pytest.mark.req("QT-31")

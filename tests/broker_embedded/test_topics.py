@@ -238,13 +238,12 @@ def test_topics_survive_a_restart_with_a_new_leader_epoch(broker: DiskBroker, ki
 
 def test_partitions_are_spread_over_the_log_directories(tmp_path: Path) -> None:
     from kafka_tools.broker_embedded.broker import open_core
-    from kafka_tools.broker_embedded.cluster.topics import create_topic
     from kafka_tools.broker_embedded.slices import whole
     from kafka_tools.clock import ManualClock
 
     paths = [str(tmp_path / name) for name in ("a", "b")]
     core = open_core({}, data_dirs=paths, clock=ManualClock())
-    whole(create_topic(core, "t", [[1]] * 4, {}))
+    whole(core.topics.create("t", [[1]] * 4, {}))
     core.close()
     core = open_core({}, data_dirs=paths, clock=ManualClock())
     places = {str(partition.id): partition.log_dir for partition in core.partitions}
@@ -309,7 +308,7 @@ def test_metadata_makes_topics_when_it_may(tmp_path: Path) -> None:
     assert metadata(broker, "a_b", "a.b").topics[1].error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
     (asked,) = metadata(broker, "__consumer_offsets").topics
     assert (asked.error_code, asked.is_internal) == (codes.UNKNOWN_TOPIC_OR_PARTITION, True)
-    while broker.core.cluster.wanted_topics:
+    while broker.core.topics.wanted:
         broker.core.step()
     assert [answer.error_code for answer in metadata(broker, "a_b", "a.b").topics] == [0, 3]
     (offsets,) = metadata(broker, "__consumer_offsets").topics
@@ -347,7 +346,7 @@ def test_topics_are_described_page_by_page(broker: DiskBroker) -> None:
 
 
 def test_the_cluster_is_described(broker: DiskBroker) -> None:
-    broker.core.cluster.endpoints["PLAINTEXT"] = ("0.0.0.0", 9092)
+    broker.core.registration.endpoints["PLAINTEXT"] = ("0.0.0.0", 9092)
     broker.connection.local_host = "10.1.2.3"
     for version in range(3):
         response = broker.call(DescribeClusterRequest(include_cluster_authorized_operations=True), version)

@@ -83,7 +83,7 @@ def silent() -> object:
     jaas = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
     config["listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config"] = jaas
     with EmbeddedBroker(listeners=["PLAINTEXT://127.0.0.1:0", "SASL_PLAINTEXT://127.0.0.1:0"], config=config) as broker:
-        endpoints = broker.call(lambda core: core.cluster.endpoints)
+        endpoints = broker.call(lambda core: core.registration.endpoints)
         yield f"127.0.0.1:{endpoints['SASL_PLAINTEXT'][1]}"
 
 

@@ -127,7 +127,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, plants: Plants) -> Iterator[
         "delegation.token.secret.key": SECRETS["master-key"],
     }
     with EmbeddedBroker(listeners=[f"{name}://127.0.0.1:0" for name in names], config=config) as broker:
-        endpoints = broker.call(lambda core: core.cluster.endpoints)
+        endpoints = broker.call(lambda core: core.registration.endpoints)
         addresses = {name: f"127.0.0.1:{endpoints[name][1]}" for name in names}
         with AdminClient(ClientConfig.load(addresses["PLAINTEXT"]), timeout_s=60) as admin:
             admin.create_topics([NewTopic("orders", 1, 1)]).raise_any()

@@ -29,7 +29,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cases.Place]:
     }
     names = ("PLAINTEXT", "SSL", "SASL_SSL")
     with EmbeddedBroker(listeners=[f"{name}://127.0.0.1:0" for name in names], config=config) as broker:
-        endpoints = broker.call(lambda core: core.cluster.endpoints)
+        endpoints = broker.call(lambda core: core.registration.endpoints)
         yield cases.Place(folder, {name: endpoints[name][1] for name in names})
 
 

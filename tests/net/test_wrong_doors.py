@@ -31,7 +31,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, 
     }
     trust = {"ssl.truststore.location": str(folder / "trust.jks"), "ssl.truststore.password": PASSWORD}
     with EmbeddedBroker(listeners=[f"{name}://127.0.0.1:0" for name in NAMES], config=config) as broker:
-        endpoints = broker.call(lambda core: core.cluster.endpoints)
+        endpoints = broker.call(lambda core: core.registration.endpoints)
         yield {name: f"127.0.0.1:{endpoints[name][1]}" for name in NAMES}, trust
 
 

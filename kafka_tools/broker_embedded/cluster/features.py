@@ -10,19 +10,17 @@ changes nothing in a quorum of one that has no voters to add. Rules and texts ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.broker_embedded.configs.alter import MIN_ISR
-from kafka_tools.broker_embedded.configs.store import BROKER
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import FeatureUpgradeType
 from kafka_tools.protocol.schema import Stored
-from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, FeatureLevelRecord
+from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.cluster.journal import Journal
 
 METADATA_VERSION, KRAFT_VERSION = "metadata.version", "kraft.version"
 ELIGIBLE_LEADER_REPLICAS = "eligible.leader.replicas.version"
@@ -53,27 +51,34 @@ class Update(NamedTuple):
 class Features:
     """The finalized levels; a feature at level 0 is not finalized."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, journal: Journal, node_id: int) -> None:
+        self._journal = journal
+        self._node_id = node_id
         self.finalized: dict[str, int] = {}
-        core.on_record(FeatureLevelRecord, self._apply)
+        journal.on_record(FeatureLevelRecord, self._apply)
 
     @property
     def elr_enabled(self) -> bool:
         """Whether eligible leader replicas are on (KIP-966), for which min.insync.replicas is the cluster's alone."""
         return ELIGIBLE_LEADER_REPLICAS in self.finalized
 
-    def begin(self) -> None:
-        """Finalize Kafka 4.3.1's levels in a cluster that has none: a new one, or one of an older broker."""
+    def begin(self, with_elr: Sequence[Stored]) -> None:
+        """Finalize Kafka 4.3.1's levels in a cluster that has none: a new one, or one of an older broker.
+
+        ``with_elr``: the records that go with eligible leader replicas.
+        """
         if METADATA_VERSION in self.finalized:
             return
         newest = {name: high for name, (_, high) in SUPPORTED.items() if name != KRAFT_VERSION}
         order = [METADATA_VERSION, *(name for name in newest if name != METADATA_VERSION)]
         levels = [FeatureLevelRecord(name=name, feature_level=newest[name]) for name in order]
-        self._core.commit([*levels, *self._elr_configs()])
+        self._journal.commit([*levels, *with_elr])
 
-    def changes(self, updates: Iterable[Update]) -> list[Stored]:
-        """The records of all updates; BrokerError INVALID_UPDATE_VERSION for the first that cannot be."""
+    def changes(self, updates: Iterable[Update], with_elr: Sequence[Stored]) -> list[Stored]:
+        """The records of all updates; BrokerError INVALID_UPDATE_VERSION for the first that cannot be.
+
+        ``with_elr``: the records that go with switching eligible leader replicas on.
+        """
         records: list[Stored] = []
         for update in updates:
             problem = self._problem(update)
@@ -83,7 +88,7 @@ class Features:
                     f"The update failed for all features since the following feature had an error: {problem}",
                 )
             if update.feature == ELIGIBLE_LEADER_REPLICAS and update.level > 0:
-                records += self._elr_configs()
+                records += with_elr
             # A level of the quorum that stays is not written: the metadata log does not name kraft.version 0.
             if update.feature != KRAFT_VERSION or update.level != self.finalized.get(KRAFT_VERSION, 0):
                 records.append(FeatureLevelRecord(name=update.feature, feature_level=update.level))
@@ -96,7 +101,7 @@ class Features:
             return f"{invalid} The controller does not support the given upgrade type."
         if level < 0:
             return f"{invalid} A feature version cannot be less than 0."
-        node = self._core.cluster.node_id
+        node = self._node_id
         if feature not in SUPPORTED:
             missing = (
                 f"Local controller {node} does not support this feature." if level else f"Feature {feature} not found."
@@ -124,19 +129,6 @@ class Features:
         if feature == KRAFT_VERSION and level < current:
             return f"{invalid} A quorum whose voters are in the log cannot go back to voters that are configured."
         return None
-
-    def _elr_configs(self) -> list[ConfigRecord]:
-        """What makes it safe to switch eligible leader replicas on: min.insync.replicas is set for the cluster only."""
-        configs, records = self._core.configs, []
-        if MIN_ISR not in configs.dynamic(BROKER, ""):
-            written = str(configs.static_properties().get(MIN_ISR, "1")).strip()
-            records.append(ConfigRecord(resource_type=BROKER, resource_name="", name=MIN_ISR, value=written))
-        records += [
-            ConfigRecord(resource_type=BROKER, resource_name=name, name=MIN_ISR, value=None)
-            for name in configs.names(BROKER)
-            if name and MIN_ISR in configs.dynamic(BROKER, name)
-        ]
-        return records
 
     def _apply(self, record: FeatureLevelRecord) -> None:
         if record.feature_level:

@@ -1,7 +1,7 @@
 """Nodes and topics as the cluster's metadata records tell them.
 
 State only: it changes by ``apply`` of Kafka's metadata records and never by itself, so that a replay
-of the store gives the same cluster. Who decides what becomes a record: ``Core`` and the handlers.
+of the store gives the same cluster. Who decides what becomes a record: ``topics`` and the handlers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from kafka_tools.protocol.enums import CLUSTER_METADATA, INTERNAL_TOPICS
+from kafka_tools.protocol.enums import INTERNAL_TOPICS
 from kafka_tools.protocol.stored.cluster_metadata import (
     PartitionChangeRecord,
     PartitionRecord,
@@ -19,10 +19,7 @@ from kafka_tools.protocol.stored.cluster_metadata import (
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
-
-METADATA_TOPIC = CLUSTER_METADATA
-"""The log of the cluster's own state (KIP-595): no topic, and no client makes one of this name."""
+    from kafka_tools.broker_embedded.cluster.journal import Journal
 
 
 class PartitionInfo:
@@ -54,37 +51,40 @@ class Topic:
         return self.name in INTERNAL_TOPICS
 
 
-class Cluster:
-    """``topics`` by name, ``topics_by_id``, ``nodes`` by id, ``controller_id``, ``cluster_id``."""
+class RegisteredBroker:
+    """A broker of the cluster. ``endpoints``: listener name -> the host and port at which clients reach it."""
 
-    def __init__(self, core: Core, cluster_id: str, node: Node) -> None:
-        self.cluster_id = cluster_id
-        self.node_id = node.id
-        self.nodes = {node.id: node}
-        self.controller_id = node.id
+    def __init__(self, id: int, rack: str | None = None) -> None:
+        self.id = id
+        self.rack = rack
         self.endpoints: dict[str, tuple[str, int]] = {}
-        """Listener name -> the host and port this broker is reached at; set when the listeners are open."""
+
+
+class Cluster:
+    """``topics`` by name, ``topics_by_id``, ``brokers`` by id, ``controller_id``, ``cluster_id``."""
+
+    def __init__(self, journal: Journal, cluster_id: str, broker: RegisteredBroker) -> None:
+        self.cluster_id = cluster_id
+        self.brokers = {broker.id: broker}
+        self.controller_id = broker.id
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[uuid.UUID, Topic] = {}
-        self.wanted_topics: dict[str, None] = {}
-        """Names of topics that are about to be made because somebody asked for them, in order."""
-        self.changing_topics: set[str] = set()
-        """Names of topics of which partitions are being made or removed, in slices: one request at a time may."""
         self.removed_ids: set[uuid.UUID] = set()
-        core.on_record(TopicRecord, self._apply_topic)
-        core.on_record(PartitionRecord, self._apply_partition)
-        core.on_record(PartitionChangeRecord, self._apply_change)
-        core.on_record(RemoveTopicRecord, self._apply_remove)
+        journal.on_record(TopicRecord, self._apply_topic)
+        journal.on_record(PartitionRecord, self._apply_partition)
+        journal.on_record(PartitionChangeRecord, self._apply_change)
+        journal.on_record(RemoveTopicRecord, self._apply_remove)
 
     def nodes_on(self, listener: str, local_host: str = "") -> list[Node]:
         """The nodes as a client of this listener reaches them, by id.
 
         A listener bound to every address tells a client the one it came to (``local_host``).
         """
-        host, port = self.endpoints.get(listener, (local_host, -1))
-        if host in ("", "0.0.0.0", "::"):
-            host = local_host
-        return [node._replace(host=host, port=port) for _, node in sorted(self.nodes.items())]
+        nodes = []
+        for _, broker in sorted(self.brokers.items()):
+            host, port = broker.endpoints.get(listener, (local_host, -1))
+            nodes.append(Node(broker.id, local_host if host in ("", "0.0.0.0", "::") else host, port, broker.rack))
+        return nodes
 
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kafka_tools.broker_embedded.cluster.topics import name_problem
+from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.configs.store import (
     BROKER,
     CLIENT_METRICS,
@@ -278,6 +278,20 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
             store.check_running(wanted)
         except ConfigError as error:
             raise _bad_request(str(error)) from error
+
+
+def cluster_wide_min_isr(store: ConfigStore) -> list[ConfigRecord]:
+    """What goes with eligible leader replicas (KIP-966): min.insync.replicas is set for the cluster, and only there."""
+    records = []
+    if MIN_ISR not in store.dynamic(BROKER, ""):
+        written = str(store.static_properties().get(MIN_ISR, "1")).strip()
+        records.append(ConfigRecord(resource_type=BROKER, resource_name="", name=MIN_ISR, value=written))
+    records += [
+        ConfigRecord(resource_type=BROKER, resource_name=name, name=MIN_ISR, value=None)
+        for name in store.names(BROKER)
+        if name and MIN_ISR in store.dynamic(BROKER, name)
+    ]
+    return records
 
 
 def _check_node(store: ConfigStore, resource_type: int, resource: str) -> None:

@@ -19,7 +19,8 @@ from kafka_tools.protocol.enums import ConfigResourceType, ConfigSource
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, RemoveTopicRecord, TopicRecord
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.cluster.features import Features
+    from kafka_tools.broker_embedded.cluster.journal import Journal
 
 TOPIC, BROKER, BROKER_LOGGER = ConfigResourceType.TOPIC, ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER
 CLIENT_METRICS, GROUP = ConfigResourceType.CLIENT_METRICS, ConfigResourceType.GROUP
@@ -144,25 +145,30 @@ class GroupView(View):
 class ConfigStore:
     """``topic(name)``, ``group(id)`` and ``broker`` are views; ``dynamic(type, name)`` is what was set as text."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, journal: Journal, properties: Mapping[str, str], node_id: int, features: Features) -> None:
+        """``properties``: server.properties."""
+        self.properties = dict(properties)
+        self.node_name = str(node_id)
+        """This broker's resource name."""
+        self._features = features
+        self.on_topic_changed: list[Callable[[str], None]] = []
+        """Called with the name of a topic whose configs were changed."""
+        self.on_broker_changed: list[Callable[[], None]] = []
+        """Called after a broker config was changed."""
+        self.running_checks: list[Callable[[Mapping[str, str]], None]] = []
+        """Asked, by all configs as they would be, before a broker config is changed; ConfigError refuses."""
         self._set: dict[tuple[int, str], dict[str, str]] = {}
         self._topic_names: dict[uuid.UUID, str] = {}
         self._views: dict[tuple[int, str], View] = {}
         self.broker = BrokerView(self)
-        core.on_record(TopicRecord, self._apply_topic)
-        core.on_record(RemoveTopicRecord, self._apply_remove_topic)
-        core.on_record(ConfigRecord, self._apply_config)
-
-    @property
-    def node_name(self) -> str:
-        """This broker's resource name."""
-        return str(self._core.cluster.node_id)
+        journal.on_record(TopicRecord, self._apply_topic)
+        journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
+        journal.on_record(ConfigRecord, self._apply_config)
 
     @property
     def elr_enabled(self) -> bool:
         """Whether eligible leader replicas are on."""
-        return self._core.features.elr_enabled
+        return self._features.elr_enabled
 
     def topic(self, name: str) -> View:
         view = self._views.get((TOPIC, name))
@@ -203,12 +209,12 @@ class ConfigStore:
 
     def check_running(self, own: Mapping[str, str]) -> None:
         """ConfigError if what runs could not do with these configs of this broker."""
-        if self._core.check_broker_config is not None:
-            self._core.check_broker_config(self.broker_properties(own))
+        for check_running in self.running_checks:
+            check_running(self.broker_properties(own))
 
     def static_properties(self) -> Mapping[str, str]:
         """server.properties; the broker's id stands there under both of its names, as in Kafka."""
-        return {**self._core.properties, "node.id": self.node_name, "broker.id": self.node_name}
+        return {**self.properties, "node.id": self.node_name, "broker.id": self.node_name}
 
     def topic_default(self, name: str) -> Value:
         """What a topic config is when the topic does not set it (``KafkaConfig.extractLogConfigMap``)."""
@@ -250,8 +256,10 @@ class ConfigStore:
             self.broker.forget()
             for view in self._views.values():
                 view.forget()
-            self._core.broker_config_changed()
+            for broker_changed in self.on_broker_changed:
+                broker_changed()
         elif (resource_type, name) in self._views:
             self._views[resource_type, name].forget()
         if resource_type == TOPIC:
-            self._core.topic_config_changed(name)
+            for topic_changed in self.on_topic_changed:
+                topic_changed(name)

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.classic.group import DEAD, EMPTY, STABLE, ClassicGroup
 from kafka_tools.broker_embedded.coordinators.classic.membership import Membership
+from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances
 from kafka_tools.broker_embedded.coordinators.group_records import (
     GROUPS_TOPIC,
     KEYS,
     VALUES,
     committed_of_value,
     group_of_value,
-    group_record,
     group_tombstone,
     offset_tombstone,
-    response_code_of_group_append,
 )
+from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
 from kafka_tools.broker_embedded.coordinators.offsets import Offsets
-from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
@@ -37,7 +37,11 @@ from kafka_tools.protocol.stored.offset_commit import LegacyOffsetCommitKey, Off
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.cluster.journal import Journal
+    from kafka_tools.broker_embedded.cluster.metadata import Cluster
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
+    from kafka_tools.broker_embedded.timers import Timers
 
 log = logging.getLogger(__name__)
 
@@ -45,66 +49,23 @@ CLASSIC = "classic"
 DescribedGroup = DescribeGroupsResponse.DescribedGroup
 
 
-class Groups:
-    """``membership`` and ``offsets`` are the two halves of the work; ``load`` reads the log at start."""
+class GroupCoordinator:
+    """``membership`` and ``offsets`` are the two halves of the work on what ``store`` holds; ``load`` reads the log."""
 
-    def __init__(self, core: Core) -> None:
-        self.core = core
-        self._groups: dict[str, ClassicGroup] = {}
-        self._log = CoordinatorLog(core, GROUPS_TOPIC, "offsets.topic.compression.codec")
-        self.membership = Membership(self)
-        self.offsets = Offsets(self)
+    def __init__(
+        self, journal: Journal, topics: StateTopics, cluster: Cluster, configs: ConfigStore, timers: Timers
+    ) -> None:
+        self._configs = configs
+        self._timers = timers
+        self._log = CoordinatorLog(topics, configs, timers.clock, GROUPS_TOPIC, "offsets.topic.compression.codec")
+        self.store = store = GroupStore(self._log, timers.clock)
+        self._rebalances = rebalances = Rebalances(store, configs, timers)
+        self.membership = Membership(store, rebalances, configs)
+        self.offsets = Offsets(store, rebalances, cluster, configs)
         self._topic_names: dict[uuid.UUID, str] = {}
         self._loaded = False
-        self._unread: set[int] = set()
-        """The partitions of the log that are damaged: no group in them is served, so that no commit is lost unseen."""
-        core.on_record(TopicRecord, self._apply_topic)
-        core.on_record(RemoveTopicRecord, self._apply_remove_topic)
-
-    # groups
-
-    def classic(self, group_id: str) -> ClassicGroup | None:
-        """The classic group of this id. BrokerError if its part of the log could not be read."""
-        self.check_served(group_id)
-        return self._groups.get(group_id)
-
-    def check_served(self, group_id: str) -> None:
-        """NOT_COORDINATOR, as in Kafka, for a group whose part of the log could not be read at the start."""
-        if self._unread and self.partition(group_id) in self._unread:
-            raise refuse(error_codes.NOT_COORDINATOR, f"{GROUPS_TOPIC}-{self.partition(group_id)} is damaged")
-
-    def holds(self, group: ClassicGroup) -> bool:
-        """Whether the group is still this coordinator's: timers ask before they act."""
-        return self._groups.get(group.id) is group
-
-    def create(self, group_id: str) -> ClassicGroup:
-        """A new, empty group, in the log already. BrokerError if it cannot be written."""
-        group = ClassicGroup(group_id, self.core.clock.now_ms())
-        try:
-            self.write(group_id, [group_record(group, {})])
-        except BrokerError as error:
-            raise refuse(response_code_of_group_append(error)) from error
-        self._groups[group_id] = group
-        return group
-
-    def create_simple(self, group_id: str) -> ClassicGroup:
-        """A group that only commits: its offsets are all there is in the log."""
-        group = self._groups[group_id] = ClassicGroup(group_id, self.core.clock.now_ms())
-        return group
-
-    def forget(self, group: ClassicGroup) -> None:
-        """Undo ``create_simple`` when no offset could be committed."""
-        self._groups.pop(group.id, None)
-
-    def partition(self, group_id: str) -> int:
-        """The partition of ``__consumer_offsets`` that holds the group."""
-        return partition_for(group_id, self._log.partitions)
-
-    def write(self, group_id: str, records: Sequence[CoordinatorRecord]) -> None:
-        """Append records of one group. BrokerError with the code of the failed append."""
-        if not self._log.partitions:
-            self.core.ensure_topic(GROUPS_TOPIC)
-        self._log.append(self.partition(group_id), records)
+        journal.on_record(TopicRecord, self._apply_topic)
+        journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
 
     # reading
 
@@ -114,16 +75,16 @@ class Groups:
         if types and CLASSIC not in {name.strip().lower() for name in types}:
             return []
         return [
-            self._groups[group_id]
-            for group_id in sorted(self._groups)
-            if not wanted or self._groups[group_id].state.lower() in wanted
+            self.store.groups[group_id]
+            for group_id in sorted(self.store.groups)
+            if not wanted or self.store.groups[group_id].state.lower() in wanted
         ]
 
     def describe(self, group_id: str, version: int) -> DescribeGroupsResponse.DescribedGroup:
         """A group and its members; protocol and metadata only while it is stable. Unknown groups are Dead."""
         described = DescribedGroup(group_id=group_id)
         try:
-            group = self.classic(group_id)
+            group = self.store.classic(group_id)
         except BrokerError as error:
             described.error_code = error.code.code
             if version >= 6:
@@ -156,7 +117,7 @@ class Groups:
 
     def delete(self, group_id: str) -> None:
         """Forget a group without members, its offsets too. BrokerError if it has members, or does not exist."""
-        group = self.classic(group_id)
+        group = self.store.classic(group_id)
         if group is None:
             raise refuse(error_codes.GROUP_ID_NOT_FOUND)
         if group.state != EMPTY:
@@ -165,17 +126,17 @@ class Groups:
 
     def _delete(self, group: ClassicGroup, partitions: Sequence[TopicPartition]) -> None:
         records = [offset_tombstone(group.id, partition) for partition in partitions]
-        self.write(group.id, [*records, group_tombstone(group.id)])
+        self.store.write(group.id, [*records, group_tombstone(group.id)])
         for member_id in list(group.pending_join):
             group.forget_pending(member_id)
-        group.to(DEAD, self.core.clock.now_ms())
-        del self._groups[group.id]
+        group.to(DEAD, self._timers.clock.now_ms())
+        del self.store.groups[group.id]
         self.offsets.drop(group.id)
 
     def expire(self) -> None:
         """Remove offsets whose time is over, and groups that are left with nothing. Runs on a timer of its own."""
-        now_ms = self.core.clock.now_ms()
-        for group in list(self._groups.values()):
+        now_ms = self._timers.clock.now_ms()
+        for group in list(self.store.groups.values()):
             try:
                 self._expire_group(group, now_ms)
             except BrokerError as error:  # the next sweep tries again
@@ -187,13 +148,13 @@ class Groups:
         if group.state == EMPTY and not group.pending_join and len(gone) == len(self.offsets.of(group.id)):
             self._delete(group, gone)
         elif gone:
-            self.write(group.id, [offset_tombstone(group.id, partition) for partition in gone])
+            self.store.write(group.id, [offset_tombstone(group.id, partition) for partition in gone])
             for partition in gone:
                 self.offsets.replay(group.id, partition, None)
 
     def _schedule_expiry(self) -> None:
-        interval_ms = self.core.configs.broker.integer("offsets.retention.check.interval.ms")
-        self.core.timers.call_later(interval_ms, self.expire)
+        interval_ms = self._configs.broker.integer("offsets.retention.check.interval.ms")
+        self._timers.call_later(interval_ms, self.expire)
 
     # the log
 
@@ -207,20 +168,20 @@ class Groups:
             try:
                 self._log.replay(partition, KEYS, VALUES, self._replay)
             except LogError as error:
-                self._unread.add(partition)
+                self.store.unread.add(partition)
                 log.error(
                     "%s. The groups in %s-%d are not served until that is mended (kafka-tools broker mend)",
                     error, GROUPS_TOPIC, partition,
                 )  # fmt: skip
-        for group_id in {*self._groups, *self.offsets.groups_with_offsets()} if self._unread else ():
-            if self.partition(group_id) in self._unread:
-                self._groups.pop(group_id, None)
+        for group_id in {*self.store.groups, *self.offsets.groups_with_offsets()} if self.store.unread else ():
+            if self.store.partition(group_id) in self.store.unread:
+                self.store.groups.pop(group_id, None)
                 self.offsets.drop(group_id)
         for group_id in self.offsets.groups_with_offsets():
-            if group_id not in self._groups:
-                self.create_simple(group_id)
-        for group in self._groups.values():
-            self.membership.rebalances.loaded(group)
+            if group_id not in self.store.groups:
+                self.store.create_simple(group_id)
+        for group in self.store.groups.values():
+            self._rebalances.loaded(group)
         self._loaded = True
         self._schedule_expiry()
 
@@ -228,9 +189,9 @@ class Groups:
         if isinstance(key, GroupMetadataKey):
             assert value is None or isinstance(value, GroupMetadataValue)
             if value is None:
-                self._groups.pop(key.group, None)
+                self.store.groups.pop(key.group, None)
             else:
-                self._groups[key.group] = group_of_value(key.group, value)
+                self.store.groups[key.group] = group_of_value(key.group, value)
         elif isinstance(key, (OffsetCommitKey, LegacyOffsetCommitKey)):
             assert value is None or isinstance(value, OffsetCommitValue)
             partition = TopicPartition(key.topic, key.partition)
@@ -249,9 +210,9 @@ class Groups:
 
     def _unload(self) -> None:
         """The log is gone, and all groups with it: whoever waits must look for a coordinator again."""
-        log.info("unloading %d groups", len(self._groups))
-        for group in self._groups.values():
-            self.membership.rebalances.unloaded(group)
-        self._groups.clear()
-        self._unread.clear()
+        log.info("unloading %d groups", len(self.store.groups))
+        for group in self.store.groups.values():
+            self._rebalances.unloaded(group)
+        self.store.groups.clear()
+        self.store.unread.clear()
         self.offsets.drop_all()

@@ -22,7 +22,10 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.coordinators.groups import Groups
+    from kafka_tools.broker_embedded.cluster.metadata import Cluster
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances
+    from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +36,11 @@ GROUP_ID_NOT_FOUND_FROM = 9
 class Offsets:
     """Offsets by group and partition. ``groups`` holds the groups and writes the records."""
 
-    def __init__(self, groups: Groups) -> None:
+    def __init__(self, groups: GroupStore, rebalances: Rebalances, cluster: Cluster, configs: ConfigStore) -> None:
         self._groups = groups
-        self._core = groups.core
+        self._rebalances = rebalances
+        self._cluster = cluster
+        self._configs = configs
         self._by_group: dict[str, dict[TopicPartition, CommittedOffset]] = {}
 
     def of(self, group_id: str) -> Mapping[TopicPartition, CommittedOffset]:
@@ -72,8 +77,8 @@ class Offsets:
             group = self._groups.create_simple(group_id)
         else:
             _check_commit(group, generation, member_id, instance_id)
-            self._groups.membership.rebalances.keep_alive(group, member_id)
-        longest = self._core.configs.broker.integer("offset.metadata.max.bytes")
+            self._rebalances.keep_alive(group, member_id)
+        longest = self._configs.broker.integer("offset.metadata.max.bytes")
         codes = {}
         accepted = {}
         for partition, committed in offsets.items():
@@ -132,8 +137,7 @@ class Offsets:
         return [
             partition
             for partition, committed in self.of(group.id).items()
-            if self._core.cluster.topic(partition.topic) is None
-            or self._is_expired(group, partition, committed, now_ms)
+            if self._cluster.topic(partition.topic) is None or self._is_expired(group, partition, committed, now_ms)
         ]
 
     def _is_expired(self, group: ClassicGroup, at: TopicPartition, committed: CommittedOffset, now_ms: int) -> bool:
@@ -145,7 +149,7 @@ class Offsets:
                 return False
         if committed.expire_ms != -1:
             return now_ms >= committed.expire_ms
-        retention_ms = self._core.configs.broker.integer("offsets.retention.minutes") * 60_000
+        retention_ms = self._configs.broker.integer("offsets.retention.minutes") * 60_000
         return now_ms - since_ms >= retention_ms
 
     # what the log says

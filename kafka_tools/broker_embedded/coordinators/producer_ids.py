@@ -13,7 +13,7 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.stored.cluster_metadata import ProducerIdsRecord
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.cluster.journal import Journal
 
 BLOCK_SIZE = 1000
 """``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
@@ -24,12 +24,13 @@ _LAST = (1 << 63) - 1
 class ProducerIds:
     """``next_id`` gives a fresh producer id."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, journal: Journal, node_id: int) -> None:
+        self._journal = journal
+        self._node_id = node_id
         self._next_block = 0
         self._next = 0
         self._end = 0
-        core.on_record(ProducerIdsRecord, self._apply)
+        journal.on_record(ProducerIdsRecord, self._apply)
 
     def next_id(self) -> int:
         """An id that nobody has had. BrokerError once 2^63 ids are used up."""
@@ -43,8 +44,7 @@ class ProducerIds:
         first = self._next_block
         if first > _LAST - BLOCK_SIZE:
             raise refuse(error_codes.UNKNOWN_SERVER_ERROR, "Have exhausted all pids.")
-        node_id = self._core.cluster.node_id
-        self._core.commit([ProducerIdsRecord(broker_id=node_id, next_producer_id=first + BLOCK_SIZE)])
+        self._journal.commit([ProducerIdsRecord(broker_id=self._node_id, next_producer_id=first + BLOCK_SIZE)])
         self._next, self._end = first, first + BLOCK_SIZE
 
     def _apply(self, record: ProducerIdsRecord) -> None:

@@ -19,7 +19,9 @@ from kafka_tools.protocol.codec import decode, encode, encode_versioned
 from kafka_tools.protocol.schema import Stored
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
+    from kafka_tools.clock import Clock
 
 log = logging.getLogger(__name__)
 
@@ -57,16 +59,21 @@ class CoordinatorLog:
     ``codec_config`` names the broker config that holds the codec's id.
     """
 
-    def __init__(self, core: Core, topic: str, codec_config: str) -> None:
-        self._core = core
+    def __init__(self, topics: StateTopics, configs: ConfigStore, clock: Clock, topic: str, codec_config: str) -> None:
+        self._topics = topics
+        self._configs = configs
+        self._clock = clock
         self._codec_config = codec_config
         self.topic = topic
 
     @property
     def partitions(self) -> int:
         """How many partitions the topic has; 0 while it does not exist."""
-        topic = self._core.cluster.topic(self.topic)
-        return len(topic.partitions) if topic else 0
+        return self._topics.partitions(self.topic)
+
+    def ensure(self) -> None:
+        """Make the topic if it is missing. BrokerError if it cannot be made."""
+        self._topics.ensure(self.topic)
 
     def append(self, partition: int, records: Sequence[CoordinatorRecord]) -> None:
         """Append all records as one batch, which makes them atomic. Kept when this returns.
@@ -75,14 +82,14 @@ class CoordinatorLog:
         """
         from kafka_tools.records.build import build_batch
 
-        now_ms = self._core.clock.now_ms()
+        now_ms = self._clock.now_ms()
         rows = [(now_ms, encode_key(record.key), _encode_value(record), ()) for record in records]
-        batch = build_batch(rows, codec=self._core.configs.broker.integer(self._codec_config))
-        limit = self._core.configs.topic(self.topic).integer("max.message.bytes")
+        batch = build_batch(rows, codec=self._configs.broker.integer(self._codec_config))
+        limit = self._configs.topic(self.topic).integer("max.message.bytes")
         if len(batch) > limit:
             raise refuse(error_codes.MESSAGE_TOO_LARGE, f"a change of {len(batch)} bytes is above {limit}")
         try:
-            self._core.internal_append(self.topic, partition, batch)
+            self._topics.append(self.topic, partition, batch)
         except KeyError as error:
             raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"{self.topic}-{partition} does not exist") from error
         except (LogError, OSError) as error:  # the log has told it
@@ -116,7 +123,7 @@ class CoordinatorLog:
         in between; what was aborted or left open never does (KIP-98).
         """
         pending: dict[int, dict[bytes, bytes | None]] = {}
-        for batch in self._core.read_batches(self.topic, partition):
+        for batch in self._topics.batches(self.topic, partition):
             try:
                 records = [(record.key, record.value) for record in batch.records() if record.key is not None]
             except CorruptBatch as error:

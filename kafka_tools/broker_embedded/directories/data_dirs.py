@@ -17,8 +17,8 @@ import threading
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 
-from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC
 from kafka_tools.errors import ConfigError, CorruptIndex, LogError
+from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.storage.checkpoints import (
     MetaProperties,
     read_meta_properties,
@@ -38,7 +38,7 @@ CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
-METADATA_DIRECTORY = f"{METADATA_TOPIC}-0"
+METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 """Where the state of the cluster is, in one of the directories: the one name here that no topic may have."""
 _WRITTEN_BY = "kafka_tools"
 _WRITTEN_BY_KEY = "written.by"

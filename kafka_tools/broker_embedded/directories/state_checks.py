@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 
-from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC, Cluster
+from kafka_tools.broker_embedded.cluster.metadata import Cluster
 from kafka_tools.broker_embedded.directories.data_dirs import METADATA_DIRECTORY, DataDirs
 from kafka_tools.errors import LogError
+from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.names import PARTITION_METADATA, parse_partition_dir
 
@@ -23,14 +24,20 @@ def check_state(dirs: DataDirs) -> None:
     for path in dirs.paths:
         for name in sorted(os.listdir(path)):
             parsed = parse_partition_dir(name)
-            if parsed is None or parsed.topic_partition.topic != METADATA_TOPIC or parsed.state in ("stray", "future"):
+            if (
+                parsed is None
+                or parsed.topic_partition.topic != CLUSTER_METADATA
+                or parsed.state in ("stray", "future")
+            ):
                 continue  # moved aside by a mending, or left by one that did not end
             place = os.path.join(path, name)
             if parsed.state:
-                text = f"{place}: the cluster's state was deleted, as a topic named {METADATA_TOPIC}"
+                text = f"{place}: the cluster's state was deleted, as a topic named {CLUSTER_METADATA}"
                 raise LogError(text, path=place, hint=MEND)
             if name != METADATA_DIRECTORY or is_of_a_topic(place):
-                text = f"{place} is of a topic {METADATA_TOPIC} that a client made: it is not the cluster's state alone"
+                text = (
+                    f"{place} is of a topic {CLUSTER_METADATA} that a client made: it is not the cluster's state alone"
+                )
                 raise LogError(text, path=place, hint=MEND)
     if not any(os.path.isdir(os.path.join(path, METADATA_DIRECTORY)) for path in dirs.paths):
         of_topics = [
@@ -49,9 +56,9 @@ def check_state(dirs: DataDirs) -> None:
 
 def check_topics(cluster: Cluster) -> None:
     """Raises LogError if the state, once read, has the topic whose log it would share."""
-    if cluster.topic(METADATA_TOPIC) is not None:
+    if cluster.topic(CLUSTER_METADATA) is not None:
         raise LogError(
-            f"the cluster's state has a topic {METADATA_TOPIC}, which a client made: its records may be in the state",
+            f"the cluster's state has a topic {CLUSTER_METADATA}, which a client made: its records may be in the state",
             hint=MEND,
         )
 

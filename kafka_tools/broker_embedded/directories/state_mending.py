@@ -18,9 +18,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafka_tools.broker_embedded.cluster.local_store import LocalStore, decode_record
-from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
-from kafka_tools.broker_embedded.cluster.topics import SYSTEM_CONFIGS, TOPIC_RESOURCE
+from kafka_tools.broker_embedded.cluster.topics import SYSTEM_CONFIGS
 from kafka_tools.broker_embedded.directories.data_dirs import (
     METADATA_DIRECTORY,
     DataDirs,
@@ -32,6 +31,7 @@ from kafka_tools.broker_embedded.directories.group_log_mending import MendedGrou
 from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, LogError
+from kafka_tools.protocol.enums import CLUSTER_METADATA, ConfigResourceType
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import (
     ConfigRecord,
@@ -113,7 +113,7 @@ def mend(paths: Sequence[str], clock: Clock) -> Mended:
 
 def _mend(dirs: DataDirs, node_id: int, clock: Clock) -> Mended:
     for path, name, parsed in dirs.partition_dirs():
-        if parsed.topic_partition.topic == METADATA_TOPIC and parsed.state == "future":
+        if parsed.topic_partition.topic == CLUSTER_METADATA and parsed.state == "future":
             remove_directory(os.path.join(path, name))  # of a mending that did not end
     candidates = _state_directories(dirs)
     reading = _best(candidates)
@@ -124,7 +124,7 @@ def _mend(dirs: DataDirs, node_id: int, clock: Clock) -> Mended:
         if not others:
             return Mended(reading.directory, sum(map(len, kept)), {}, [], [])
     log_dir = os.path.dirname(reading.directory) if reading else dirs.paths[0]
-    new_name = directory_name(TopicPartition(METADATA_TOPIC, 0), state="future", unique_id=uuid.uuid4().hex)
+    new_name = directory_name(TopicPartition(CLUSTER_METADATA, 0), state="future", unique_id=uuid.uuid4().hex)
     store = LocalStore(log_dir, clock, clean=True, directory=new_name)
     try:
         for batch in kept:
@@ -156,7 +156,7 @@ def _state_directories(dirs: DataDirs) -> list[str]:
     for path in dirs.paths:
         for name in sorted(os.listdir(path)):
             parsed = parse_partition_dir(name)
-            if parsed is not None and parsed.topic_partition.topic == METADATA_TOPIC and parsed.state != "future":
+            if parsed is not None and parsed.topic_partition.topic == CLUSTER_METADATA and parsed.state != "future":
                 place = os.path.join(path, name)
                 found.append((name != METADATA_DIRECTORY, parsed.state == "stray", is_of_a_topic(place), place))
     return [place for *_, place in sorted(found)]
@@ -210,14 +210,14 @@ class _Reading:
     def _is_of_the_state(self, record: Stored) -> bool:
         """Whether a record fits what came before it and is not of the topic that should not be; follows it."""
         if isinstance(record, TopicRecord):
-            if record.name == METADATA_TOPIC:
+            if record.name == CLUSTER_METADATA:
                 self._foreign = record.topic_id
                 return False
             self.topics[record.topic_id] = record.name
             self._numbers[record.topic_id] = set()
             return True
         if isinstance(record, ConfigRecord):
-            return (record.resource_type, record.resource_name) != (TOPIC_RESOURCE, METADATA_TOPIC)
+            return (record.resource_type, record.resource_name) != (ConfigResourceType.TOPIC, CLUSTER_METADATA)
         if not isinstance(record, PartitionRecord | PartitionChangeRecord | RemoveTopicRecord):
             return True
         if record.topic_id == self._foreign:
@@ -248,7 +248,7 @@ def _unknown_partitions(dirs: DataDirs, reading: _Reading | None) -> dict[uuid.U
     # What still has its name comes before what was set aside.
     for path, name, parsed in sorted(dirs.partition_dirs(), key=lambda entry: entry[2].state == "stray"):
         id = parsed.topic_partition
-        if parsed.state not in ("", "stray") or id.topic in (METADATA_TOPIC, *taken):
+        if parsed.state not in ("", "stray") or id.topic in (CLUSTER_METADATA, *taken):
             continue
         if parsed.state == "stray" and len(name.encode()) == _CUT_AT:
             continue  # the topic's name was cut to fit
@@ -277,7 +277,7 @@ def _records_of(topic_id: uuid.UUID, partitions: Sequence[_Partition], node_id: 
     }
     records: list[Stored] = [TopicRecord(name=name, topic_id=topic_id)]
     records += [
-        ConfigRecord(resource_type=TOPIC_RESOURCE, resource_name=name, name=key, value=value)
+        ConfigRecord(resource_type=ConfigResourceType.TOPIC, resource_name=name, name=key, value=value)
         for key, value in sorted((_KEPT_FOR_EVER | SYSTEM_CONFIGS.get(name, {})).items())
     ]
     records += [

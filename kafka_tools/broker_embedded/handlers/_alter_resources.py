@@ -50,7 +50,7 @@ def alter_each(
         except BrokerError as error:
             results.append(AlterResult(kind, name, error.code.code, error.broker_message))
     if records and not call.request.validate_only:
-        call.broker.commit(records)
+        call.broker.journal.commit(records)
     return results
 
 

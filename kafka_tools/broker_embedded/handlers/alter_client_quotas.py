@@ -33,5 +33,5 @@ def handle(call: Call) -> AlterClientQuotasResponse:
             entry.error_code, entry.error_message = error.code.code, error.broker_message
         entries[entity] = entry
     if records and not call.request.validate_only:
-        call.broker.commit(records)
+        call.broker.journal.commit(records)
     return AlterClientQuotasResponse(entries=list(entries.values()))

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.cluster.topics import check_assignment
+from kafka_tools.broker_embedded.cluster.placement import check_assignment
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -56,4 +56,4 @@ def _check(call: Call, topic: str, number: int, replicas: list[int] | None) -> N
             error_codes.NO_REASSIGNMENT_IN_PROGRESS,
             "No partition reassignment is in progress.",
         )
-    check_assignment(core, [replicas])
+    check_assignment(core.cluster.brokers, [replicas])

@@ -19,7 +19,7 @@ def handle(call: Call) -> AlterUserScramCredentialsResponse:
     ]
     records, results = call.broker.credentials.changes(deletions, upsertions)
     if records:
-        call.broker.commit(records)
+        call.broker.journal.commit(records)
     response = AlterUserScramCredentialsResponse()
     for user, error in results.items():
         result = response.Result(user=user, error_message=None)

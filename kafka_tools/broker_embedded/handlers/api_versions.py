@@ -49,7 +49,7 @@ def _tell_features(call: Call, response: ApiVersionsResponse) -> None:
         for name, (low, high) in SUPPORTED.items()
         if low > 0 or call.version >= 4
     ]
-    response.finalized_features_epoch = call.broker.store.end_offset - 1
+    response.finalized_features_epoch = call.broker.journal.end_offset - 1
     response.finalized_features = [
         ApiVersionsResponse.FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
         for name, level in call.broker.features.finalized.items()

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 
 from kafka_tools.broker_embedded.call import Call, check_timeout
-from kafka_tools.broker_embedded.cluster.topics import add_partitions, check_assignment, check_total, place, settled
+from kafka_tools.broker_embedded.cluster.placement import check_assignment, place
+from kafka_tools.broker_embedded.cluster.topics import check_total
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -31,7 +32,7 @@ def handle(call: Call) -> Work[CreatePartitionsResponse]:
         try:
             if times[name] > 1:
                 raise refuse(error_codes.INVALID_REQUEST, "Duplicate topic name.")
-            yield from settled(call.broker, name)
+            yield from call.broker.topics.settled(name)
             yield from _grow(call, topic)
         except BrokerError as error:
             result.error_code, result.error_message = error.code.code, error.broker_message
@@ -58,7 +59,7 @@ def _grow(call: Call, wanted: CreatePartitionsRequest.Topic) -> Work[None]:
     check_total([added])
     factor = len(topic.partitions[0].replicas)
     if wanted.assignments is None:
-        assignment = place(core, added, factor, first=now)
+        assignment = place(core.cluster.brokers, added, factor, first=now)
     else:
         assignment = [list(entry.broker_ids) for entry in wanted.assignments]
         if len(assignment) != added:
@@ -67,7 +68,7 @@ def _grow(call: Call, wanted: CreatePartitionsRequest.Topic) -> Work[None]:
                 f"Attempted to add {added} additional partition(s), but only {len(assignment)} assignment(s) "
                 "were specified.",
             )
-        check_assignment(core, [topic.partitions[0].replicas, *assignment])
+        check_assignment(core.cluster.brokers, [topic.partitions[0].replicas, *assignment])
     core.throttling.pay_mutations(call, added, strict_since=STRICT_MUTATIONS)
     if not call.request.validate_only:
-        yield from add_partitions(core, topic, assignment)
+        yield from core.topics.add_partitions(topic, assignment)

@@ -15,17 +15,9 @@ from collections.abc import Sequence
 from itertools import chain
 
 from kafka_tools.broker_embedded.call import Call, check_timeout
-from kafka_tools.broker_embedded.cluster.topics import (
-    Assignment,
-    check_assignment,
-    check_new_name,
-    check_not_the_brokers_own,
-    check_total,
-    create_topic,
-    new_id,
-    place,
-    settled,
-)
+from kafka_tools.broker_embedded.cluster.placement import Assignment, check_assignment, place
+from kafka_tools.broker_embedded.cluster.topic_names import check_new_name, check_not_the_brokers_own
+from kafka_tools.broker_embedded.cluster.topics import check_total
 from kafka_tools.broker_embedded.configs.alter import validate_topic
 from kafka_tools.broker_embedded.configs.describe import describe_new_topic
 from kafka_tools.broker_embedded.refusals import refuse
@@ -62,7 +54,7 @@ def handle(call: Call) -> Work[CreateTopicsResponse]:
         try:
             if times[topic.name] > 1:
                 raise refuse(error_codes.INVALID_REQUEST, "Duplicate topic name.")
-            yield from settled(call.broker, topic.name)
+            yield from call.broker.topics.settled(topic.name)
             results.append((yield from _create(call, topic, before)))
         except BrokerError as error:
             results.append(Result(name=topic.name, error_code=error.code.code, error_message=error.broker_message))
@@ -81,7 +73,7 @@ def _create(
     check_not_the_brokers_own(topic.name)
     if not _may_create(call, topic.name):
         raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
-    check_new_name(core, topic.name, chain(before, core.cluster.changing_topics))
+    check_new_name(core.cluster, topic.name, chain(before, core.topics.changing))
     configs = {config.name: config.value for config in topic.configs}
     validate_topic(core.configs, configs)
     texts = {name: value for name, value in configs.items() if value is not None}
@@ -95,9 +87,9 @@ def _create(
         denied = error_codes.TOPIC_AUTHORIZATION_FAILED
         result = Result(name=topic.name, error_message=None, topic_config_error_code=denied)
     if call.version >= 1 and call.request.validate_only:
-        result.topic_id = new_id(core)  # no topic has it, but Kafka names one
+        result.topic_id = core.topics.new_id()  # no topic has it, but Kafka names one
     else:
-        made = yield from create_topic(core, topic.name, assignment, texts)
+        made = yield from core.topics.create(topic.name, assignment, texts)
         result.topic_id = made.id
     result.configs = [
         Result.CreatableTopicConfigs(
@@ -119,8 +111,8 @@ def _assignment(call: Call, topic: CreateTopicsRequest.CreatableTopic) -> Assign
         partitions = broker.integer("num.partitions") if topic.num_partitions == -1 else topic.num_partitions
         factor = topic.replication_factor
         if factor == -1:
-            factor = min(broker.integer("default.replication.factor"), len(core.cluster.nodes))
-        return place(core, partitions, factor)
+            factor = min(broker.integer("default.replication.factor"), len(core.cluster.brokers))
+        return place(core.cluster.brokers, partitions, factor)
     if topic.replication_factor != -1:
         raise refuse(
             error_codes.INVALID_REQUEST,
@@ -138,7 +130,7 @@ def _assignment(call: Call, topic: CreateTopicsRequest.CreatableTopic) -> Assign
                 error_codes.INVALID_REPLICA_ASSIGNMENT,
                 f"Found multiple manual partition assignments for partition {entry.partition_index}",
             )
-        check_assignment(core, [*list(by_number.values())[:1], list(entry.broker_ids)])
+        check_assignment(core.cluster.brokers, [*list(by_number.values())[:1], list(entry.broker_ids)])
         by_number[entry.partition_index] = list(entry.broker_ids)
     if sorted(by_number) != list(range(len(by_number))):
         raise refuse(

@@ -16,7 +16,6 @@ from uuid import UUID
 
 from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.cluster.metadata import Topic
-from kafka_tools.broker_embedded.cluster.topics import delete_topic, settled
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.security.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.slices import Work
@@ -70,7 +69,7 @@ def _by_id(call: Call, ids: Counter[UUID], names: Counter[str]) -> Work[tuple[li
         yield
         found = call.broker.cluster.topics_by_id.get(topic_id)
         if found is not None:
-            yield from settled(call.broker, found.name)
+            yield from call.broker.topics.settled(found.name)
         topic = call.broker.cluster.topics_by_id.get(topic_id)
         if times > 1:
             results.append(_refused(None, topic_id, "Duplicate topic id."))
@@ -91,7 +90,7 @@ def _by_name(call: Call, names: Counter[str], twice: Mapping[str, UUID]) -> Work
     results = []
     for name, times in names.items():
         yield
-        yield from settled(call.broker, name)
+        yield from call.broker.topics.settled(name)
         topic = call.broker.cluster.topic(name)
         if times > 1:
             results.append(_refused(name, ZERO_UUID, "Duplicate topic name."))
@@ -122,7 +121,7 @@ def _delete(call: Call, topic: Topic) -> Work[Result]:
     result = Result(name=topic.name, topic_id=topic.id)
     try:
         call.broker.throttling.pay_mutations(call, len(topic.partitions), strict_since=STRICT_MUTATIONS)
-        yield from delete_topic(call.broker, topic)
+        yield from call.broker.topics.delete(topic)
     except BrokerError as error:
         result.error_code, result.error_message = error.code.code, error.broker_message
     return result

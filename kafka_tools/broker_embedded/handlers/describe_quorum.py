@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
 from kafka_tools.broker_embedded.refusals import text_of
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumResponse, ReplicaState
 
 VERSIONS = (0, 2)
@@ -22,7 +22,7 @@ Topic = DescribeQuorumResponse.TopicData
 
 def handle(call: Call) -> DescribeQuorumResponse:
     asked = [(topic.topic_name, each.partition_index) for topic in call.request.topics for each in topic.partitions]
-    known = asked == [(METADATA_TOPIC, 0)] and len(call.request.topics) == 1
+    known = asked == [(CLUSTER_METADATA, 0)] and len(call.request.topics) == 1
     response = DescribeQuorumResponse(
         topics=[
             Topic(
@@ -51,7 +51,7 @@ def _unknown(number: int) -> DescribeQuorumResponse.TopicData.PartitionData:
 
 def _partition(call: Call) -> DescribeQuorumResponse.TopicData.PartitionData:
     leader_id, now_ms = call.broker.cluster.controller_id, call.broker.clock.now_ms()
-    end_offset = call.broker.store.end_offset
+    end_offset = call.broker.journal.end_offset
     leader = ReplicaState(
         replica_id=leader_id,
         log_end_offset=end_offset,

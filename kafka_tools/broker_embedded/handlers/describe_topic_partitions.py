@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.metadata import Topic
-from kafka_tools.broker_embedded.cluster.topics import name_problem
+from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.security.authorization import authorized_operations
 from kafka_tools.protocol import error_codes

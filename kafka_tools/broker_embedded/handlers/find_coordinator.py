@@ -60,8 +60,8 @@ def _find(call: Call, key_type: int, key: str) -> Found:
         code = error_codes.GROUP_AUTHORIZATION_FAILED
         raise refuse(code, text_of(code) if call.version < 4 else "")
     try:
-        call.broker.ensure_topic(GROUPS_TOPIC)
+        call.broker.state_topics.ensure(GROUPS_TOPIC)
     except BrokerError as error:  # as where Kafka's has not been made yet: clients ask again
         raise refuse(error_codes.COORDINATOR_NOT_AVAILABLE, error.broker_message) from error
-    node = call.node(call.broker.cluster.node_id)
+    node = call.node(call.broker.node_id)
     return Found(node.id, node.host, node.port)

@@ -33,5 +33,5 @@ def _names(call: Call, kind: int) -> list[str]:
     if kind == TOPIC:
         return sorted(call.broker.cluster.topics)
     if kind in (BROKER, BROKER_LOGGER):
-        return [str(node_id) for node_id in sorted(call.broker.cluster.nodes)]
+        return [str(node_id) for node_id in sorted(call.broker.cluster.brokers)]
     return call.broker.configs.names(kind)

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.cluster.metadata import METADATA_TOPIC, Topic
-from kafka_tools.broker_embedded.cluster.topics import auto_create_soon, name_problem
+from kafka_tools.broker_embedded.cluster.metadata import Topic
+from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.security.authorization import (
     allowed_on_cluster,
@@ -23,7 +23,7 @@ from kafka_tools.broker_embedded.security.authorization import (
 )
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import INTERNAL_TOPICS
+from kafka_tools.protocol.enums import CLUSTER_METADATA, INTERNAL_TOPICS
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.values import ZERO_UUID
 
@@ -90,11 +90,11 @@ def _by_name(call: Call, name: str) -> MetadataResponse.ResponseTopic:
     if not call.allowed("DESCRIBE", "TOPIC", name):
         return ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name)
     topic = call.broker.cluster.topic(name)
-    if topic is None and name != METADATA_TOPIC and _would_create(call):
+    if topic is None and name != CLUSTER_METADATA and _would_create(call):
         if not allowed_on_cluster(call, "CREATE") and not call.allowed("CREATE", "TOPIC", name):
             return ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name)
         if name_problem(name) is None:
-            auto_create_soon(call.broker, name)
+            call.broker.topics.auto_create_soon(name)
     if topic is None:
         invalid = name_problem(name) is not None
         code = error_codes.INVALID_TOPIC_EXCEPTION if invalid else error_codes.UNKNOWN_TOPIC_OR_PARTITION

@@ -172,7 +172,7 @@ def _append(
         return _error(data.index, error_codes.KAFKA_STORAGE_ERROR)
     if not appended.duplicate:
         partition.appended_bytes += len(buffer)
-        core.on_record_append(partition.id)
+        core.purgatory.wake(partition.id)
     return PartitionResponse(
         index=data.index,
         base_offset=appended.base_offset,

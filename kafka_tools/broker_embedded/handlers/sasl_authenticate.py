@@ -36,6 +36,6 @@ def handle(call: Call) -> SaslAuthenticateResponse:
         log.info("Failed authentication with %s on listener %s (%s)", connection.id, connection.listener, error)
         return SaslAuthenticateResponse(error_code=error_codes.SASL_AUTHENTICATION_FAILED, error_message=str(error))
     if login.done:
-        login.tell(connection)
+        connection.take_login()
     lifetime_ms = login.session_lifetime_ms if login.done else 0
     return SaslAuthenticateResponse(error_message=None, auth_bytes=answer, session_lifetime_ms=lifetime_ms)

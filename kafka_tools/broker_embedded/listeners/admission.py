@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Protocol
 
-from kafka_tools.broker_embedded.listeners.connection_limits import ConnectionLimits
-
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.listeners.server import Server
+    from kafka_tools.broker_embedded.listeners.connection_limits import ConnectionLimits
+    from kafka_tools.broker_embedded.timers import Timers
 
 log = logging.getLogger(__name__)
 
@@ -33,15 +33,23 @@ class Guest(Protocol):
     def close(self) -> None: ...
 
 
+class Served(Guest, Protocol):
+    """A connection that was let in, or is about to be."""
+
+    last_used_s: float
+
+    @property
+    def is_counted(self) -> bool: ...
+
+
 class Admission:
     """Lets connections in as ``ConnectionLimits`` allow: now, later or not at all."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._timers = server.core.timers
-        self._limits = ConnectionLimits(
-            server.core, {endpoint.name: endpoint.protocol for endpoint in server.endpoints}
-        )
+    def __init__(self, limits: ConnectionLimits, timers: Timers, connections: Collection[Served]) -> None:
+        """``connections``: those that are open, which change."""
+        self._limits = limits
+        self._timers = timers
+        self._connections = connections
         self._waiting: deque[Guest] = deque()
         """Those for whom there is no room yet, in the order they came."""
 
@@ -74,7 +82,7 @@ class Admission:
         spared = self._limits.spared_listener()
         if spared is None:
             return
-        others = [other for other in self._server.connections if other.is_counted and other.listener != spared]
+        others = [other for other in self._connections if other.is_counted and other.listener != spared]
         if others:
             min(others, key=lambda other: other.last_used_s).close()
 

@@ -11,14 +11,15 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from kafka_tools.broker_embedded.call import CloseConnection, Connection
+from kafka_tools.broker_embedded.call import CloseConnection
+from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.listeners.receiving import Receiver, Request
 from kafka_tools.broker_embedded.listeners.sending import Outgoing, Payload
 from kafka_tools.errors import LogError, WireError
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
-    from kafka_tools.broker_embedded.listeners.server import Server
+    from kafka_tools.broker_embedded.listeners.shared import Shared
     from kafka_tools.broker_embedded.purgatory import Parked
     from kafka_tools.broker_embedded.timers import Timer
 
@@ -33,12 +34,11 @@ _TURN_PIECES = 2
 class ClientConnection(asyncio.BufferedProtocol):
     """One accepted socket."""
 
-    def __init__(self, server: Server, endpoint: Endpoint, *, was_let_in: bool = False) -> None:
+    def __init__(self, shared: Shared, endpoint: Endpoint, *, was_let_in: bool = False) -> None:
         """``was_let_in``: that it may come in was said before the TLS handshake."""
-        self._server = server
+        self._shared = shared
         self._endpoint = endpoint
         self._was_let_in = was_let_in
-        self._core = server.core
         self._received = Receiver()
         self._large_bytes = 0
         """What this connection holds of the memory for large requests."""
@@ -73,24 +73,24 @@ class ClientConnection(asyncio.BufferedProtocol):
         transport.set_write_buffer_limits(high=1, low=0)  # the next piece goes when the one before is taken
         peer = transport.get_extra_info("peername") or ("", 0)
         local = transport.get_extra_info("sockname") or ("", 0)
-        number = next(self._server.numbers)
+        number = next(self._shared.numbers)
         self.connection = Connection(
             f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{number}", self._endpoint.name, peer[0], peer[1]
         )
         self.connection.local_host = local[0]
         self.connection.protocol = self._endpoint.protocol
-        security = self._server.settings.security.get(self._endpoint.name)
+        security = self._shared.settings.security.get(self._endpoint.name)
         if security is not None:
             self.connection.login = security.login()
         else:
             self.connection.principal = self.certificate_principal
-        self.last_used_s = self._core.clock.monotonic_s()
-        self._server.connections.add(self)
-        self._server.turns.arrived(self)
+        self.last_used_s = self._shared.clock.monotonic_s()
+        self._shared.connections.add(self)
+        self._shared.turns.arrived(self)
         if self._was_let_in:
             self.let_in()
         else:
-            self._server.admission.arrived(self)
+            self._shared.admission.arrived(self)
 
     @property
     def listener(self) -> str:
@@ -137,7 +137,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def let_in(self) -> None:
         self._counted = True
-        self._server.turns.ready(self)
+        self._shared.turns.ready(self)
 
     def eof_received(self) -> bool:
         """The client's end: what it has sent whole before is served, what it waits for is forgotten."""
@@ -147,10 +147,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         return pending and self._parked is None and not self._endpoint.has_tls
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._server.connections.discard(self)
-        self._server.turns.left(self)
+        self._shared.connections.discard(self)
+        self._shared.turns.left(self)
         if self._counted:
-            self._server.admission.left(self)
+            self._shared.admission.left(self)
         self._received.clear()
         self._outgoing.clear()
         self._account_answers()
@@ -192,20 +192,20 @@ class ClientConnection(asyncio.BufferedProtocol):
     # Requests
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return self._received.room(self._server.scratch)
+        return self._received.room(self._shared.scratch)
 
     def buffer_updated(self, nbytes: int) -> None:
         received = self._received
         was_receiving = received.is_receiving
-        received.received(self._server.scratch, nbytes)
+        received.received(self._shared.scratch, nbytes)
         if was_receiving:
             self._large_bytes += nbytes
-            self._server.requests.grew(self, nbytes)
+            self._shared.requests.grew(self, nbytes)
         if not self._counted:
             return
-        self.last_used_s = self._core.clock.monotonic_s()
+        self.last_used_s = self._shared.clock.monotonic_s()
         if self._may_serve():
-            self._server.turns.ready(self)
+            self._shared.turns.ready(self)
         self._read_on()
 
     @property
@@ -245,7 +245,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._send()
         if self.connection is None:
             return
-        now_s = self._core.clock.monotonic_s
+        now_s = self._shared.clock.monotonic_s
         until_s = now_s() + _TURN_S
         try:
             while self._may_serve():
@@ -261,7 +261,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._reject(error)
             return
         if self._has_more:
-            self._server.turns.later(self)
+            self._shared.turns.later(self)
         elif self._ended and not (self._blocked or self._outgoing):
             self._transport.close()
             return
@@ -273,17 +273,17 @@ class ClientConnection(asyncio.BufferedProtocol):
         login = connection.login
         logged_in = login is None or login.done
         had_large = received.received_bytes
-        request = received.next(self._server.max_frame_bytes if logged_in else self._server.max_login_frame_bytes)
+        request = received.next(self._shared.max_frame_bytes if logged_in else self._shared.max_login_frame_bytes)
         if request is None and not had_large and received.received_bytes:  # one that begins
             self._large_bytes += received.received_bytes
-            self._server.requests.grew(self, received.received_bytes)
+            self._shared.requests.grew(self, received.received_bytes)
         return request
 
     def _work(self, request: Request) -> None:
         assert self.connection is not None
         self._working = True
         try:
-            parked = self._server.dispatcher.handle_frame(self.connection, request, self._answer)
+            parked = self._shared.dispatcher.handle_frame(self.connection, request, self._answer)
         finally:
             self._working = False
         self._parked = parked
@@ -297,7 +297,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _free_request(self) -> None:
         freed, self._large_bytes = self._large_bytes, 0
         if freed:
-            self._server.requests.freed(self, freed)
+            self._shared.requests.freed(self, freed)
 
     def _may_serve(self) -> bool:
         """Whether the next request may be served; a connection over its quota is looked at again in time."""
@@ -306,16 +306,16 @@ class ClientConnection(asyncio.BufferedProtocol):
             return False
         if connection.close_after_reply or self._transport.is_closing() or not self._counted:
             return False
-        left_s = connection.muted_until_s - self._core.clock.monotonic_s()
+        left_s = connection.muted_until_s - self._shared.clock.monotonic_s()
         if left_s > 0:
             self._muted = True
-            self._core.timers.call_later(left_s * 1000, self._unmute)
+            self._shared.timers.call_later(left_s * 1000, self._unmute)
         return not self._muted
 
     def _unmute(self) -> None:
         self._muted = False
         if self.connection is not None:
-            self._server.turns.ready(self)
+            self._shared.turns.ready(self)
 
     # Answers
 
@@ -324,12 +324,12 @@ class ClientConnection(asyncio.BufferedProtocol):
             return
         if payload is not None:
             if not self._outgoing:
-                self.took_s = self._core.clock.monotonic_s()
+                self.took_s = self._shared.clock.monotonic_s()
             self._outgoing.add(payload)
         if not self._working:  # the answer of a parked call
             self._parked = None
             self._free_request()
-            self._server.turns.later(self)
+            self._shared.turns.later(self)
 
     def _send(self) -> None:
         """Hand over pieces of answers until the client has enough for now."""
@@ -343,7 +343,7 @@ class ClientConnection(asyncio.BufferedProtocol):
                 if self._blocked or not self._outgoing:
                     break
                 self._transport.write(self._outgoing.piece())
-                self.took_s = self.last_used_s = self._core.clock.monotonic_s()
+                self.took_s = self.last_used_s = self._shared.clock.monotonic_s()
         except (OSError, LogError) as error:
             log.error("an answer to %s cannot be completed: %s", connection.id, error)
             self.give_up("its answer cannot be completed")
@@ -351,7 +351,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._account_answers()
         if self._outgoing:
             if not self._blocked:
-                self._server.turns.later(self)
+                self._shared.turns.later(self)
         elif connection.close_after_reply:
             self._received.clear()
             self._transport.close()
@@ -362,15 +362,15 @@ class ClientConnection(asyncio.BufferedProtocol):
         As Kafka (KIP-306): guessing passwords takes ``connection.failed.authentication.delay.ms`` for each.
         """
         if self._penalty is None:
-            delay_ms = self._core.configs.broker.integer("connection.failed.authentication.delay.ms")
-            self._penalty = self._core.timers.call_later(delay_ms, self._send)
+            delay_ms = self._shared.configs.broker.integer("connection.failed.authentication.delay.ms")
+            self._penalty = self._shared.timers.call_later(delay_ms, self._send)
         return self._penalty.active
 
     def _account_answers(self) -> None:
         now_bytes = self._outgoing.held_bytes
         difference, self._held_answer_bytes = now_bytes - self._held_answer_bytes, now_bytes
         if difference:
-            self._server.answers.changed(self, difference)
+            self._shared.answers.changed(self, difference)
 
     @property
     def unsent_bytes(self) -> int:
@@ -382,5 +382,5 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._blocked = False
-        self.took_s = self.last_used_s = self._core.clock.monotonic_s()
-        self._server.turns.ready(self)
+        self.took_s = self.last_used_s = self._shared.clock.monotonic_s()
+        self._shared.turns.ready(self)

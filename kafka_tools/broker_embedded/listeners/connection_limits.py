@@ -16,11 +16,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.quotas.throttling import Rate
+from kafka_tools.broker_embedded.quotas.rates import Rate
 from kafka_tools.config_definitions.quota_entities import IP
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.quotas.limits import Quotas
+    from kafka_tools.clock import Clock
 
 _MOST_ADDRESSES = 10_000
 """Addresses whose rate is kept before idle ones are forgotten."""
@@ -32,13 +34,15 @@ _NO_LIMIT = (1 << 31) - 1
 class ConnectionLimits:
     """The counts of one broker. A connection is ``arrived`` once, ``opened`` when served, ``closed`` after that."""
 
-    def __init__(self, core: Core, listeners: Mapping[str, str]) -> None:
+    def __init__(self, quotas: Quotas, configs: ConfigStore, clock: Clock, listeners: Mapping[str, str]) -> None:
         """``listeners``: security protocol by listener name."""
-        self._core = core
+        self._quotas = quotas
+        self._configs = configs
+        self._clock = clock
         self._open: Counter[str] = Counter()
         self._open_by_ip: Counter[str] = Counter()
         self._rates: dict[tuple[str, str], Rate] = {}
-        self._protected = _inter_broker_listener(core, listeners) if len(listeners) > 1 else None
+        self._protected = _inter_broker_listener(configs, listeners) if len(listeners) > 1 else None
 
     def arrival_delay_ms(self, listener: str) -> int:
         """Count a new connection; for how long it must wait because of the broker's and the listener's rates."""
@@ -57,12 +61,12 @@ class ConnectionLimits:
         """None if this address may connect, else after how many milliseconds its connection is to be closed."""
         if self._open_by_ip[ip] >= self._most_of(ip):
             return 0
-        limit = self._core.quotas.limit_of_ip(ip)
+        limit = self._quotas.limit_of_ip(ip)
         if limit is None:
             return None
         delay_ms = self._too_fast_ms((IP, ip), limit)
         if delay_ms:
-            self._rates[IP, ip].record(-1, self._core.clock.monotonic_s())  # it was not let in
+            self._rates[IP, ip].record(-1, self._clock.monotonic_s())  # it was not let in
         return delay_ms or None
 
     def opened(self, listener: str, ip: str) -> None:
@@ -80,13 +84,13 @@ class ConnectionLimits:
         return self._protected if self._open.total() > self._limit("max.connections") else None
 
     def _limit(self, name: str) -> int:
-        return self._core.configs.broker.integer(name)
+        return self._configs.broker.integer(name)
 
     def _listener_limit(self, listener: str, name: str) -> int:
-        return self._core.configs.broker.integer(f"listener.name.{listener.lower()}.{name}")
+        return self._configs.broker.integer(f"listener.name.{listener.lower()}.{name}")
 
     def _most_of(self, ip: str) -> int:
-        overrides = self._core.configs.broker.get("max.connections.per.ip.overrides")
+        overrides = self._configs.broker.get("max.connections.per.ip.overrides")
         for entry in str(overrides or "").split(","):
             host, _, number = entry.strip().rpartition(":")
             if host.strip() == ip:
@@ -97,7 +101,7 @@ class ConnectionLimits:
         """Count one more of ``owner``; the milliseconds, a window at most, after which the rate is within the limit."""
         if limit >= _NO_LIMIT:
             return 0
-        configs, now_s = self._core.configs.broker, self._core.clock.monotonic_s()
+        configs, now_s = self._configs.broker, self._clock.monotonic_s()
         window_s = configs.integer("quota.window.size.seconds")
         rate = self._rates.get(owner)
         if rate is None:
@@ -111,10 +115,10 @@ class ConnectionLimits:
         return round(min(window_s, over / limit * rate.elapsed_s(now_s) if limit else window_s) * 1000)
 
 
-def _inter_broker_listener(core: Core, listeners: Mapping[str, str]) -> str | None:
+def _inter_broker_listener(configs: ConfigStore, listeners: Mapping[str, str]) -> str | None:
     """The listener that brokers use: by its name, else the first of ``security.inter.broker.protocol``."""
-    name = core.configs.broker.get("inter.broker.listener.name")
+    name = configs.broker.get("inter.broker.listener.name")
     if name:
         return str(name)
-    wanted = core.configs.broker.get("security.inter.broker.protocol")
+    wanted = configs.broker.get("security.inter.broker.protocol")
     return next((listener for listener, protocol in listeners.items() if protocol == wanted), None)

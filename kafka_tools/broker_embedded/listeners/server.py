@@ -13,17 +13,12 @@ import socket
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.listeners.accepting import Acceptor
-from kafka_tools.broker_embedded.listeners.admission import Admission
 from kafka_tools.broker_embedded.listeners.client_connection import ClientConnection
 from kafka_tools.broker_embedded.listeners.endpoints import listen_failure
-from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory, RequestMemory
-from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES
-from kafka_tools.broker_embedded.listeners.settings import ListenerSettings
-from kafka_tools.broker_embedded.listeners.turns import Turns
+from kafka_tools.broker_embedded.listeners.shared import Shared
 from kafka_tools.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,7 +55,7 @@ class TlsArrival(asyncio.Protocol):
         self._transport = transport
         self.ip = (transport.get_extra_info("peername") or ("",))[0]
         transport.pause_reading()  # the first bytes are for the handshake
-        self._server.admission.arrived(self)
+        self._server.shared.admission.arrived(self)
 
     @property
     def is_open(self) -> bool:
@@ -78,13 +73,13 @@ class TlsArrival(asyncio.Protocol):
         self._transport.close()
 
     async def _shake_hands(self) -> None:
-        connection = ClientConnection(self._server, self._endpoint, was_let_in=True)
+        connection = ClientConnection(self._server.shared, self._endpoint, was_let_in=True)
         secured = None
         try:
             secured = await self._secured(connection)
         finally:
             if secured is None:
-                self._server.admission.left(self)
+                self._server.shared.admission.left(self)
                 self._transport.abort()
         if secured is not None:
             connection.connection_made(secured)
@@ -120,29 +115,18 @@ class Server:
 
     def __init__(self, core: Core, dispatcher: Dispatcher, endpoints: list[Endpoint]) -> None:
         self.core = core
-        self.dispatcher = dispatcher
         self.endpoints = endpoints
         self.loop = asyncio.get_running_loop()
-        self.connections: set[ClientConnection] = set()
-        self.numbers = count()
-        broker = core.configs.broker
-        self.max_frame_bytes = broker.integer("socket.request.max.bytes")
-        self.max_login_frame_bytes = min(self.max_frame_bytes, broker.integer("sasl.server.max.receive.size"))
-        """What a client may send at once before its SASL login is done."""
-        self.requests = RequestMemory(broker.integer("queued.max.request.bytes"), core.timers)
-        self.answers = AnswerMemory()
-        self.turns = Turns(core.clock, self.loop.call_soon)
-        self.scratch = memoryview(bytearray(SMALL_BYTES))
-        """Where bytes come in, for all connections: what is kept of them is copied at once."""
-        self.settings = ListenerSettings(core, endpoints)
+        self.shared = Shared(core, dispatcher, endpoints, self.loop.call_soon)
         self.handshakes: set[asyncio.Task[None]] = set()
         self._settings_due = False
+        self._watches = False
+        """Whether it is told of changed configs."""
         self.bound: list[Endpoint] = []
         """The endpoints with the ports that they got."""
         self._acceptors: list[Acceptor] = []
         self._alarm: asyncio.TimerHandle | None = None
         self._worker: ThreadPoolExecutor | None = None
-        self.admission = Admission(self)
 
     async def start(self) -> None:
         """Open every listener and tell the cluster its addresses. Raises ConfigError if one cannot be opened."""
@@ -170,7 +154,7 @@ class Server:
                 )
             server.close()
             self.bound.append(endpoint._replace(port=port))
-            self.core.cluster.endpoints[endpoint.name] = (
+            self.core.registration.endpoints[endpoint.name] = (
                 endpoint.advertised_host or endpoint.host,
                 endpoint.advertised_port or port,
             )
@@ -178,50 +162,55 @@ class Server:
             acceptor.start()
         self.core.slices.offload = self._offload
         self.core.timers.on_earlier = self._arm
-        self.core.on_broker_config = self._config_changed
-        self.core.check_broker_config = self.settings.check
+        self._watches = True
+        self.core.configs.on_broker_changed.append(self._config_changed)
+        self.core.configs.running_checks.append(self.shared.settings.check)
         self._close_idle()
         self._close_ended()
         self._check_stores()
         self._arm()
 
     def _arrival(self, endpoint: Endpoint) -> ClientConnection | TlsArrival:
-        tls = self.settings.tls.get(endpoint.name)
-        return ClientConnection(self, endpoint) if tls is None else TlsArrival(self, endpoint, tls)
+        tls = self.shared.settings.tls.get(endpoint.name)
+        return ClientConnection(self.shared, endpoint) if tls is None else TlsArrival(self, endpoint, tls)
 
     def _config_changed(self) -> None:
         """After each changed config: limits now, key stores once the whole change is in."""
-        self.admission.admit_waiting()
+        self.shared.admission.admit_waiting()
         if not self._settings_due:
             self._settings_due = True
             self.loop.call_soon(self._take_settings)
 
     def _take_settings(self) -> None:
         self._settings_due = False
-        self.settings.take()
+        self.shared.settings.take()
 
     def _check_stores(self) -> None:
         """Look whether the files of key and trust stores have changed."""
-        if self.settings.tls:
-            self.settings.take()
+        if self.shared.settings.tls:
+            self.shared.settings.take()
             self.core.timers.call_later(_STORE_CHECK_MS, self._check_stores)
 
     async def stop(self) -> None:
         """Close listeners and connections; answers already written are sent."""
-        self.core.timers.on_earlier = self.core.on_broker_config = self.core.check_broker_config = None
+        self.core.timers.on_earlier = None
+        if self._watches:
+            self._watches = False
+            self.core.configs.on_broker_changed.remove(self._config_changed)
+            self.core.configs.running_checks.remove(self.shared.settings.check)
         if self._alarm:
             self._alarm.cancel()
         for acceptor in self._acceptors:
             acceptor.close()
         for handshake in list(self.handshakes):
             handshake.cancel()
-        for connection in list(self.connections):
+        for connection in list(self.shared.connections):
             connection.close()
         for _ in range(_DRAIN_STEPS):
-            if not self.connections:
+            if not self.shared.connections:
                 break
             await asyncio.sleep(_DRAIN_STEP_S)
-        for connection in list(self.connections):
+        for connection in list(self.shared.connections):
             connection.close(abort=True)
         await asyncio.sleep(0)
         if self._worker is not None:
@@ -244,7 +233,7 @@ class Server:
         """The addresses of the first listener as clients want them."""
         from kafka_tools.values import format_address
 
-        host, port = self.core.cluster.endpoints[self.endpoints[0].name]
+        host, port = self.core.registration.endpoints[self.endpoints[0].name]
         return format_address("localhost" if host in ("", "0.0.0.0", "::") else host, port)
 
     def _arm(self) -> None:
@@ -268,7 +257,7 @@ class Server:
     def _close_ended(self) -> None:
         """Close connections that are not read from and whose client has ended them: nothing else would tell."""
         if hasattr(select, "POLLRDHUP"):
-            deaf = {connection.fileno: connection for connection in self.connections if connection.is_deaf}
+            deaf = {connection.fileno: connection for connection in self.shared.connections if connection.is_deaf}
             poll = select.poll()
             for fd in deaf:
                 if fd >= 0:
@@ -282,7 +271,7 @@ class Server:
         idle_ms = self.core.configs.broker.integer("connections.max.idle.ms")
         now_s = self.core.clock.monotonic_s()
         if idle_ms >= 0:
-            for connection in list(self.connections):
+            for connection in list(self.shared.connections):
                 if connection.idle and (now_s - connection.last_used_s) * 1000 > idle_ms:
                     connection.close()
         often_ms = min(_IDLE_CHECK_MS, max(idle_ms, 100)) if idle_ms >= 0 else _IDLE_CHECK_MS

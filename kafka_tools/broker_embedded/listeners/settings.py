@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from kafka_tools.errors import ConfigError
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
     from kafka_tools.broker_embedded.listeners.tls import ListenerTls
     from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
+    from kafka_tools.broker_embedded.security.login_sources import LoginSources
 
 log = logging.getLogger(__name__)
 
@@ -24,18 +25,19 @@ log = logging.getLogger(__name__)
 class ListenerSettings:
     """``security`` and ``tls``: what holds for new connections of each listener that has SASL or TLS, by name."""
 
-    def __init__(self, core: Core, endpoints: list[Endpoint]) -> None:
+    def __init__(self, configs: ConfigStore, logins: LoginSources, endpoints: list[Endpoint]) -> None:
         """Raises ConfigError for settings and files that cannot be used."""
-        self._core = core
+        self._configs = configs
+        self._logins = logins
         self._with_sasl = [endpoint for endpoint in endpoints if endpoint.has_sasl]
         self.security: dict[str, ListenerSecurity] = {}
         self.tls: dict[str, ListenerTls] = {}
-        properties = core.configs.broker_properties()
+        properties = configs.broker_properties()
         # Plaintext listeners start without these modules.
         if self._with_sasl:
             from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
 
-            self.security = {each.name: ListenerSecurity(core, each, properties) for each in self._with_sasl}
+            self.security = {each.name: ListenerSecurity(self._logins, each, properties) for each in self._with_sasl}
         if any(endpoint.has_tls for endpoint in endpoints):
             from kafka_tools.broker_embedded.listeners.tls import ListenerTls
 
@@ -50,7 +52,7 @@ class ListenerSettings:
 
     def take(self) -> None:
         """Let the configs, and the files that they name, hold as they are now."""
-        properties = self._core.configs.broker_properties()
+        properties = self._configs.broker_properties()
         for tls in self.tls.values():
             try:
                 tls.update(properties)
@@ -77,4 +79,4 @@ class ListenerSettings:
         former = self.security[endpoint.name]
         if login_settings(listener_values(properties, endpoint.name)) == former.settings:
             return None
-        return ListenerSecurity(self._core, endpoint, properties, former)
+        return ListenerSecurity(self._logins, endpoint, properties, former)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import uuid
 
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0
@@ -101,8 +101,8 @@ class Context(NamedTuple):
 class FetchSessions:
     """All sessions, the least recently used first; the oldest makes room when the slots are used up."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, configs: ConfigStore) -> None:
+        self._configs = configs
         self._sessions: dict[int, Session] = {}
         self.partitions = 0
         """What the sessions remember, all of them together."""
@@ -139,7 +139,7 @@ class FetchSessions:
 
     def _begin(self, uses_topic_ids: bool, asked: dict[Key, Asked]) -> Session | None:
         """A new session; None if there is no room for it: the client goes on without one."""
-        slots = self._core.configs.broker.integer("max.incremental.fetch.session.cache.slots")
+        slots = self._configs.broker.integer("max.incremental.fetch.session.cache.slots")
         if slots <= 0 or len(asked) > _MOST_PARTITIONS:
             return None
         self._make_room(slots - 1, len(asked))

@@ -26,9 +26,12 @@ from kafka_tools.values import TopicPartition
 if TYPE_CHECKING:
     import uuid
 
-    from kafka_tools.broker_embedded.configs.store import View
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.cluster.metadata import Cluster
+    from kafka_tools.broker_embedded.configs.store import ConfigStore, View
     from kafka_tools.broker_embedded.partitions.produced_batches import Limits
+    from kafka_tools.broker_embedded.purgatory import Purgatory
+    from kafka_tools.broker_embedded.slices import Slices
+    from kafka_tools.broker_embedded.timers import Timers
 
 log = logging.getLogger(__name__)
 
@@ -40,9 +43,21 @@ _METADATA_FILE = "partition.metadata"
 class Partitions:
     """Every partition by topic and number; opens, makes, and deletes their logs."""
 
-    def __init__(self, core: Core, dirs: DataDirs) -> None:
-        self._core = core
+    def __init__(
+        self,
+        dirs: DataDirs,
+        cluster: Cluster,
+        configs: ConfigStore,
+        timers: Timers,
+        slices: Slices,
+        purgatory: Purgatory,
+    ) -> None:
         self.dirs = dirs
+        self._cluster = cluster
+        self._configs = configs
+        self._timers = timers
+        self._slices = slices
+        self._purgatory = purgatory
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._load: dict[str, int] = {}
         self._checkpointed = {
@@ -52,6 +67,8 @@ class Partitions:
         """The partitions that the checkpoint files of each directory may name."""
         self._behind: set[str] = set()
         """The directories whose checkpoints could not be written the last time."""
+        configs.on_topic_changed.append(self.configs_changed)
+        configs.on_broker_changed.append(lambda: self.configs_changed(None))
 
     def get(self, topic: str, number: int) -> Partition | None:
         return self._partitions.get((topic, number))
@@ -80,7 +97,7 @@ class Partitions:
         Raises LogError or OSError for a log that cannot be opened, and for a partition that is there twice.
         """
         places: dict[TopicPartition, str] = {}
-        topics = self._core.cluster.topics
+        topics = self._cluster.topics
         for log_dir, name, parsed in self.dirs.partition_dirs():
             path, id = os.path.join(log_dir, name), parsed.topic_partition
             if parsed.state == "delete":
@@ -106,11 +123,11 @@ class Partitions:
             missing = [number for number in topic.partitions if TopicPartition(topic.name, number) not in places]
             for number in missing:
                 self._warn_of_missing(TopicPartition(topic.name, number))
-            self.add(whole(self.make(topic.name, topic.id, missing, self._core.configs.topic(topic.name))))
+            self.add(whole(self.make(topic.name, topic.id, missing, self._configs.topic(topic.name))))
 
     def _set_aside(self, path: str, topic_id: uuid.UUID | None) -> None:
         """What becomes of a directory that is named after a partition of no topic."""
-        if topic_id in self._core.cluster.removed_ids or (topic_id is not None and _was_never_written(path)):
+        if topic_id in self._cluster.removed_ids or (topic_id is not None and _was_never_written(path)):
             remove_directory(path)  # a crash came before its files were deleted, or before its topic was made
         elif _is_log(path):
             log.warning("%s belongs to no topic; renaming it", path)
@@ -125,8 +142,8 @@ class Partitions:
 
     def _open(self, id: TopicPartition, log_dir: str) -> None:
         """Open the log of a partition whose directory is there."""
-        topic = self._core.cluster.topics[id.topic]
-        configs = self._core.configs.topic(id.topic)
+        topic = self._cluster.topics[id.topic]
+        configs = self._configs.topic(id.topic)
         leader_epoch = topic.partitions[id.partition].leader_epoch
         log_start = self.dirs.log_starts[log_dir].get(id, 0)
         recovery_point = self.dirs.recovery_points[log_dir].get(id, 0)
@@ -135,7 +152,7 @@ class Partitions:
         opened = PartitionLog.open(
             path,
             log_config(configs),
-            self._core.clock,
+            self._timers.clock,
             clean=self.dirs.clean[log_dir],
             recovery_point=recovery_point,
             log_start_offset=log_start,
@@ -181,11 +198,11 @@ class Partitions:
         os.mkdir(path)
         try:
             _write_topic_id(path, topic_id)
-            opened = PartitionLog.open(path, log_config(configs), self._core.clock, clean=True)
+            opened = PartitionLog.open(path, log_config(configs), self._timers.clock, clean=True)
         except BaseException:
             remove_directory(path)
             raise
-        info = self._core.cluster.partition(*id)
+        info = self._cluster.partition(*id)
         leader_epoch = info.leader_epoch if info is not None else 0
         opened.epochs.begin(leader_epoch, 0)
         self._load[log_dir] = self._load.get(log_dir, 0) + 1
@@ -217,7 +234,7 @@ class Partitions:
         for partition in deleted:
             self._load[partition.log_dir] -= 1
             partition.log.close(clean=False)
-            self._core.purgatory.wake(partition.id)
+            self._purgatory.wake(partition.id)
             try:
                 retired.append(retire_directory(partition.log.directory))
             except OSError as error:
@@ -225,9 +242,9 @@ class Partitions:
             yield UNBROKEN
 
         def remove() -> None:
-            self._core.slices.begin(_remove(retired), _removed)
+            self._slices.begin(_remove(retired), _removed)
 
-        self._core.timers.call_later(self._core.configs.broker.integer("log.segment.delete.delay.ms"), remove)
+        self._timers.call_later(self._configs.broker.integer("log.segment.delete.delay.ms"), remove)
 
     def configs_changed(self, topic_name: str | None) -> None:
         """Take new configs into the logs of one topic, or of all."""
@@ -236,14 +253,14 @@ class Partitions:
             topic = partition.id.topic
             if topic_name in (None, topic):
                 if topic not in taken:
-                    configs = self._core.configs.topic(topic)
+                    configs = self._configs.topic(topic)
                     taken[topic] = log_config(configs), limits(configs)
                 partition.log.config, partition.limits = taken[topic]
 
     # Work on timers
 
     def start_timers(self) -> None:
-        timers, broker = self._core.timers, self._core.configs.broker
+        timers, broker = self._timers, self._configs.broker
 
         # Each is on the timers again before it begins: what fails once is tried again.
         def retention() -> None:
@@ -274,8 +291,8 @@ class Partitions:
 
     def enforce_retention(self) -> None:
         """Delete what every topic's retention has given up, and forget producers that fell silent."""
-        broker = self._core.configs.broker
-        expired_ms = self._core.clock.now_ms() - broker.integer("producer.id.expiration.ms")
+        broker = self._configs.broker
+        expired_ms = self._timers.clock.now_ms() - broker.integer("producer.id.expiration.ms")
         delay_ms = broker.integer("log.segment.delete.delay.ms")
         shortened: dict[str, Partition] = {}
         for partition in list(self._partitions.values()):
@@ -287,7 +304,7 @@ class Partitions:
             except (LogError, OSError) as error:
                 log.error("retention of %s failed: %s", partition.id, error)
             if partition.log.has_retired:
-                self._core.timers.call_later(delay_ms, partition.log.remove_retired)
+                self._timers.call_later(delay_ms, partition.log.remove_retired)
         for log_dir, partition in shortened.items():
             try:
                 self.log_starts_changed(partition)

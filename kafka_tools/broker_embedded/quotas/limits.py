@@ -19,7 +19,7 @@ from kafka_tools.protocol.enums import QuotaMatch
 from kafka_tools.protocol.stored.cluster_metadata import ClientQuotaRecord
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.cluster.journal import Journal
 
 _WHOLE_LIMIT = {"LONG": 1 << 63, "INT": (1 << 31) - 1}
 _CLIENT_KEYS = {
@@ -49,9 +49,9 @@ class Component(NamedTuple):
 class Quotas:
     """All limits by entity. ``describe`` and ``changes`` raise BrokerError for what Kafka refuses."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, journal: Journal) -> None:
         self._limits: dict[QuotaEntity, dict[str, float]] = {}
-        core.on_record(ClientQuotaRecord, self._apply)
+        journal.on_record(ClientQuotaRecord, self._apply)
 
     @property
     def any(self) -> bool:

@@ -8,18 +8,20 @@ fills at the limit's rate, so that a burst is possible after a quiet time; new c
 
 from __future__ import annotations
 
-import math
-from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
+from kafka_tools.broker_embedded.quotas.rates import Bucket, Rate
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.config_definitions.quota_entities import CLIENT_ID, USER, QuotaEntity
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.fetch import FetchResponse
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.call import Call
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.connection import Connection
+    from kafka_tools.broker_embedded.quotas.limits import Quotas
+    from kafka_tools.clock import Clock
+    from kafka_tools.protocol import registry
     from kafka_tools.protocol.schema import Response
 
 PRODUCE_KEY, FETCH_KEY = 0, 1
@@ -33,94 +35,37 @@ _MOST_OWNERS = 10_000
 """Measures kept before idle ones are forgotten: client ids are whatever clients say they are."""
 
 
-class Rate:
-    """A value per second over sliding windows, many small ones rather than one large (``SampledStat``, ``Rate``)."""
+class Measured(Protocol):
+    """A call, as far as it is measured: whose it is, what it asked for, and how long its client is to be held back."""
 
-    def __init__(self, windows: int, window_s: float) -> None:
-        self._windows = windows
-        self._window_s = window_s
-        self._samples: deque[tuple[float, float]] = deque()
-        """(start of the window on the monotonic clock, sum)"""
+    connection: Connection
+    api: registry.Api
+    version: int
+    client_id: str
+    request: Any
+    throttle_ms: int
 
-    def record(self, value: float, now_s: float) -> None:
-        """Add ``value`` now; a negative one takes back."""
-        if not self._samples or now_s - self._samples[-1][0] >= self._window_s:
-            self._samples.append((now_s, 0.0))
-            if len(self._samples) > self._windows:
-                self._samples.popleft()
-        start_s, total = self._samples[-1]
-        self._samples[-1] = (start_s, total + value)
-
-    def elapsed_s(self, now_s: float) -> float:
-        """The time that the rate is taken over: all but one of the windows at least, so that a start is not a burst."""
-        self._forget(now_s)
-        elapsed_s = now_s - self._samples[0][0] if self._samples else 0.0
-        missing = max(0, self._windows - 1 - int(elapsed_s / self._window_s))
-        return elapsed_s + missing * self._window_s
-
-    def per_second(self, now_s: float) -> float:
-        elapsed_s = self.elapsed_s(now_s)
-        return sum(total for _, total in self._samples) / elapsed_s if elapsed_s else 0.0
-
-    def is_idle(self, now_s: float) -> bool:
-        """Whether nothing was recorded in any window."""
-        self._forget(now_s)
-        return not self._samples
-
-    def _forget(self, now_s: float) -> None:
-        while self._samples and now_s - self._samples[0][0] >= self._windows * self._window_s:
-            self._samples.popleft()
-
-
-class Bucket:
-    """Credit that grows at a rate up to a burst, and may go below zero by one spending (``TokenBucket``, KIP-599)."""
-
-    def __init__(self, rate: float, burst: float, now_s: float) -> None:
-        self._rate = rate
-        self._burst = burst
-        self._credit = burst
-        self._at_s = now_s
-
-    def limit(self, rate: float, burst: float, now_s: float) -> None:
-        """Take over a changed limit; credit beyond the new burst is lost."""
-        self._fill(now_s)
-        self._rate, self._burst = rate, burst
-        self._credit = min(burst, self._credit)
-
-    def spend(self, amount: float, now_s: float) -> None:
-        self._fill(now_s)
-        self._credit -= amount
-
-    def owed_ms(self, now_s: float) -> int:
-        """Milliseconds until the credit is no longer below zero."""
-        self._fill(now_s)
-        return math.ceil(-self._credit / self._rate * 1000) if self._credit < 0 else 0
-
-    def is_idle(self, now_s: float) -> bool:
-        """Whether it is full, and so no different from a new one."""
-        self._fill(now_s)
-        return self._credit >= self._burst
-
-    def _fill(self, now_s: float) -> None:
-        self._credit = min(self._burst, self._credit + (now_s - self._at_s) * self._rate)
-        self._at_s = now_s
+    @property
+    def principal(self) -> str: ...
 
 
 class Throttling:
     """``finish`` sees every answer before it is written; handlers of topic changes call ``pay_mutations``."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, quotas: Quotas, configs: ConfigStore, clock: Clock) -> None:
+        self._quotas = quotas
+        self._configs = configs
+        self._clock = clock
         self._rates: dict[tuple[str, str, str], Rate] = {}
         self._buckets: dict[tuple[str, str], Bucket] = {}
 
-    def finish(self, call: Call, response: Response | None, request_bytes: int, spent_s: float) -> Response | None:
+    def finish(self, call: Measured, response: Response | None, request_bytes: int, spent_s: float) -> Response | None:
         """Count one request, and mute its connection if its owner is over a limit.
 
         ``spent_s`` is the time that serving took. Returns the response to send, which is empty for a throttled fetch;
         None stays None (a produce without acknowledgement).
         """
-        if not self._core.quotas.any:
+        if not self._quotas.any:
             return response
         delay_ms = 0
         fetched_bytes = 0
@@ -129,11 +74,11 @@ class Throttling:
         elif isinstance(response, FetchResponse):
             fetched_bytes = sum(len(p.records or b"") for topic in response.responses for p in topic.partitions)
             delay_ms = self._used(call, CONSUMER_BYTE_RATE, fetched_bytes)
-        longest_ms = round(self._core.configs.broker.integer("quota.window.size.seconds") * 1000)
+        longest_ms = round(self._configs.broker.integer("quota.window.size.seconds") * 1000)
         delay_ms = max(delay_ms, min(longest_ms, self._used(call, REQUEST_PERCENTAGE, spent_s * 100)), call.throttle_ms)
         if not delay_ms:
             return response
-        until_s = self._core.clock.monotonic_s() + delay_ms / 1000
+        until_s = self._clock.monotonic_s() + delay_ms / 1000
         call.connection.muted_until_s = max(call.connection.muted_until_s, until_s)
         if isinstance(response, FetchResponse):
             self._used(call, CONSUMER_BYTE_RATE, -fetched_bytes)  # not sent, so not used
@@ -143,17 +88,17 @@ class Throttling:
             response.throttle_time_ms = delay_ms
         return response
 
-    def pay_mutations(self, call: Call, partitions: int, *, strict_since: int) -> None:
+    def pay_mutations(self, call: Measured, partitions: int, *, strict_since: int) -> None:
         """Count ``partitions`` that a client makes or deletes.
 
         From request version ``strict_since`` on, a client that owes from before is refused with
         THROTTLING_QUOTA_EXCEEDED (BrokerError); an older one is served and held back afterwards.
         """
         user = call.principal.partition(":")[2]
-        found = self._core.quotas.effective(CONTROLLER_MUTATION_RATE, user, call.client_id)
+        found = self._quotas.effective(CONTROLLER_MUTATION_RATE, user, call.client_id)
         if found is None:
             return
-        now_s = self._core.clock.monotonic_s()
+        now_s = self._clock.monotonic_s()
         bucket = self._bucket(*found, user, call.client_id, now_s)
         strict = call.version >= strict_since
         owed_ms = bucket.owed_ms(now_s)
@@ -164,7 +109,7 @@ class Throttling:
             raise refuse(error_codes.THROTTLING_QUOTA_EXCEEDED, "The throttling quota has been exceeded.")
 
     def _bucket(self, entity: QuotaEntity, limit: float, user: str, client_id: str, now_s: float) -> Bucket:
-        configs = self._core.configs.broker
+        configs = self._configs.broker
         burst = (
             limit
             * configs.integer("controller.quota.window.num")
@@ -180,15 +125,15 @@ class Throttling:
             bucket.limit(limit, burst, now_s)
         return bucket
 
-    def _used(self, call: Call, key: str, amount: float) -> int:
+    def _used(self, call: Measured, key: str, amount: float) -> int:
         """Count, and return for how many milliseconds the owner must be held back to come down to its limit."""
         user = call.principal.partition(":")[2]
-        found = self._core.quotas.effective(key, user, call.client_id)
+        found = self._quotas.effective(key, user, call.client_id)
         if found is None:
             return 0
         entity, limit = found
         rate = self._rate(key, entity, user, call.client_id)
-        now_s = self._core.clock.monotonic_s()
+        now_s = self._clock.monotonic_s()
         rate.record(amount, now_s)
         over = rate.per_second(now_s) - limit
         return round(over / limit * rate.elapsed_s(now_s) * 1000) if over > 0 else 0
@@ -199,13 +144,13 @@ class Throttling:
         if rate is None:
             if len(self._rates) >= _MOST_OWNERS:
                 self._forget_idle()
-            configs = self._core.configs.broker
+            configs = self._configs.broker
             windows, window_s = configs.integer("quota.window.num"), configs.integer("quota.window.size.seconds")
             rate = self._rates[owner] = Rate(windows, window_s)
         return rate
 
     def _forget_idle(self) -> None:
-        now_s = self._core.clock.monotonic_s()
+        now_s = self._clock.monotonic_s()
         for owner in [owner for owner, rate in self._rates.items() if rate.is_idle(now_s)]:
             del self._rates[owner]
 

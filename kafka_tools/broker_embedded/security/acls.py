@@ -12,9 +12,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.security.authorization import OPERATIONS
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
@@ -22,10 +20,11 @@ from kafka_tools.protocol.enums import CLUSTER_NAME, AclOperation, AclPermission
 from kafka_tools.protocol.stored.cluster_metadata import AccessControlEntryRecord, RemoveAccessControlEntryRecord
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.cluster.journal import Journal
 
 log = logging.getLogger(__name__)
 
+OPERATIONS = {name: number for name, number in AclOperation.known().items() if name not in ("ANY", "ALL")}
 RESOURCE_TYPES = {name: number for name, number in AclResourceType.known().items() if name != "ANY"}
 UNKNOWN, ANY, MATCH = PatternType.UNKNOWN, PatternType.ANY, PatternType.MATCH
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
@@ -118,19 +117,19 @@ class Filter(NamedTuple):
 class Acls:
     """Every entry, and the answer to "may this principal do that"."""
 
-    def __init__(self, core: Core) -> None:
-        """Raises ConfigError for an authorizer.class.name that is not Kafka's own."""
-        self._core = core
+    def __init__(self, journal: Journal, properties: Mapping[str, str]) -> None:
+        """``properties``: server.properties. ConfigError for an authorizer.class.name that is not Kafka's own."""
+        self._journal = journal
         self._entries: dict[uuid.UUID, Entry] = {}
         self._literal: dict[tuple[int, str], set[Entry]] = {}
         self._prefixed: dict[int, set[Entry]] = {}
-        self.enabled = _is_enabled(core.properties)
+        self.enabled = _is_enabled(properties)
         self._super_users = frozenset(
-            user.strip() for user in core.properties.get("super.users", "").split(";") if user.strip()
+            user.strip() for user in properties.get("super.users", "").split(";") if user.strip()
         )
-        self._without_entries = core.properties.get("allow.everyone.if.no.acl.found", "").strip().lower() == "true"
-        core.on_record(AccessControlEntryRecord, self._apply)
-        core.on_record(RemoveAccessControlEntryRecord, self._apply_remove)
+        self._without_entries = properties.get("allow.everyone.if.no.acl.found", "").strip().lower() == "true"
+        journal.on_record(AccessControlEntryRecord, self._apply)
+        journal.on_record(RemoveAccessControlEntryRecord, self._apply_remove)
 
     def authorize(self, principal: str, host: str, operation: str, resource_type: str, name: str) -> bool:
         """Whether the cluster's entries allow it: a denial wins, then an allowance, then the rule for no entries."""
@@ -191,7 +190,7 @@ class Acls:
             if problem is None and entry not in known and entry not in new:
                 new[entry] = AccessControlEntryRecord(id=uuid.uuid4(), **entry._asdict())
         if new:
-            self._core.commit(list(new.values()))
+            self._journal.commit(list(new.values()))
         return results
 
     def delete(self, filters: Iterable[Filter | BrokerError]) -> Work[list[list[Entry] | BrokerError]]:
@@ -206,7 +205,7 @@ class Acls:
                 gone.update(found)
         records = [RemoveAccessControlEntryRecord(id=id) for id, entry in self._entries.items() if entry in gone]
         if records:
-            self._core.commit(records)
+            self._journal.commit(records)
         return results
 
     def _applying(self, kind: int, name: str) -> Iterable[Entry]:
@@ -231,14 +230,6 @@ class Acls:
         if entry.pattern_type == PREFIXED:
             return self._prefixed.setdefault(entry.resource_type, set())
         return self._literal.setdefault((entry.resource_type, entry.resource_name), set())
-
-
-def acls_of(call: Call) -> Acls:
-    """The cluster's entries. BrokerError (SECURITY_DISABLED) without an authorizer."""
-    acls = call.broker.acls
-    if not acls.enabled:
-        raise refuse(error_codes.SECURITY_DISABLED, "No Authorizer is configured.")
-    return acls
 
 
 def _applies(entry: Entry, name: str) -> bool:

@@ -19,10 +19,9 @@ from kafka_tools.net.sasl.plain import PlainServer
 from kafka_tools.net.sasl.scram import ScramServer
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.call import Connection
-    from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
     from kafka_tools.broker_embedded.security.delegation_tokens import Token
+    from kafka_tools.broker_embedded.security.login_sources import LoginSources
     from kafka_tools.broker_embedded.security.token_validators import TokenValidator
     from kafka_tools.net.sasl.kerberos import KerberosServer
     from kafka_tools.net.sasl.oauthbearer import BearerToken as OAuthToken
@@ -52,18 +51,18 @@ class ListenerSecurity:
 
     def __init__(
         self,
-        core: Core,
+        sources: LoginSources,
         endpoint: Endpoint,
-        properties: Mapping[str, str] | None = None,
+        properties: Mapping[str, str],
         former: ListenerSecurity | None = None,
     ) -> None:
-        """``properties``: the broker's configs, as they are now if not given. ``former``: what holds while it runs.
+        """``properties``: the broker's configs. ``former``: what holds while it runs.
 
         Raises ConfigError for mechanisms that are not served and for a JAAS entry that PLAIN lacks.
         """
-        self._core = core
+        self._sources = sources
         self._listener = endpoint.name
-        values = listener_values(core.configs.broker_properties() if properties is None else properties, endpoint.name)
+        values = listener_values(properties, endpoint.name)
         text = values.get("sasl.enabled.mechanisms", DEFAULT_MECHANISMS)
         self.mechanisms = [part.strip().upper() for part in text.split(",") if part.strip()]
         if not self.mechanisms:
@@ -95,7 +94,7 @@ class ListenerSecurity:
         elif "OAUTHBEARER" in self.mechanisms:
             from kafka_tools.broker_embedded.security.token_validators import token_validator
 
-            self._tokens = token_validator(values, endpoint, core)
+            self._tokens = token_validator(values, endpoint, sources.timers)
 
     def login(self) -> Login:
         """The SASL stage of a new connection."""
@@ -120,29 +119,29 @@ class ListenerSecurity:
 
         assert self._tokens is not None
         try:
-            return self._tokens.validate(text, self._core.clock.now_ms())
+            return self._tokens.validate(text, self._sources.timers.clock.now_ms())
         except TokenRefused as error:  # the client is told no more than that it is wrong
             log.warning("listener %s: an OAUTHBEARER token is refused: %s", self._listener, error)
             raise
 
     def _scram_credential(self, mechanism: str, asked: AskedLogin, login: Login) -> ScramCredential | None:
         if not asked.token_auth:
-            return self._core.credentials.lookup(mechanism, asked.username)
-        found = self._core.tokens.lookup(mechanism, asked.username)
+            return self._sources.credentials.lookup(mechanism, asked.username)
+        found = self._sources.tokens.lookup(mechanism, asked.username)
         if found is None:
             return None
         login.token, credential = found
         return credential
 
     def now_s(self) -> float:
-        return self._core.clock.monotonic_s()
+        return self._sources.timers.clock.monotonic_s()
 
     def lifetime_ms(self, mechanism: str, credential_ends_ms: int | None) -> int:
         """How long a login holds (KIP-368): the listener's limit, or less if its credential ends; 0 is for ever."""
         limit_ms = self._limits_ms.get(mechanism, 0)
         if credential_ends_ms is None:
             return max(limit_ms, 0)
-        left_ms = max(credential_ends_ms - self._core.clock.now_ms(), 1)
+        left_ms = max(credential_ends_ms - self._sources.timers.clock.now_ms(), 1)
         return min(left_ms, limit_ms) if limit_ms > 0 else left_ms
 
     def _verify(self, user: str, password: str) -> bool:
@@ -185,12 +184,6 @@ class Login:
             return ANONYMOUS
         # As in Kafka the name counts: who owns a token is a user, whatever type was asked for.
         return f"User:{self._server.username if self.token is None else parts_of(self.token.owner)[1]}"
-
-    def tell(self, connection: Connection) -> None:
-        """Tell a connection who it is by now."""
-        if self.done:
-            connection.principal = self.principal
-            connection.token_authenticated = self.token is not None
 
     def choose(self, mechanism: str, *, bare_tokens: bool) -> bool:
         """Begin with a mechanism; False if the listener does not offer it."""

@@ -1,4 +1,4 @@
-"""Which operations exist on which kind of resource, and the bit fields in which responses list them.
+"""What a call may do: with the cluster, with its ACLs, about delegation tokens; and the bit fields that say so.
 
 Numbers and sets are those of Kafka's ``AclOperation`` and ``AclEntry.supportedOperations``.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafka_tools.protocol.enums import CLUSTER_NAME, OPERATIONS_NOT_ASKED, AclOperation
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.security.acls import OPERATIONS, Acls
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CLUSTER_NAME, OPERATIONS_NOT_ASKED
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.call import Call
-
-OPERATIONS = {name: number for name, number in AclOperation.known().items() if name not in ("ANY", "ALL")}
 
 SUPPORTED = {
     "TOPIC": ("READ", "WRITE", "CREATE", "DESCRIBE", "DELETE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"),
@@ -46,3 +47,25 @@ def authorized_operations(call: Call, resource_type: str, name: str) -> int:
         for operation in SUPPORTED[resource_type]
         if call.allowed(operation, resource_type, name)
     )
+
+
+def acls_of(call: Call) -> Acls:
+    """The cluster's entries. BrokerError (SECURITY_DISABLED) without an authorizer."""
+    acls = call.broker.acls
+    if not acls.enabled:
+        raise refuse(error_codes.SECURITY_DISABLED, "No Authorizer is configured.")
+    return acls
+
+
+def token_requests_allowed(call: Call) -> bool:
+    """Whether this connection may ask about tokens: not one without a name, nor one that logged in with a token."""
+    connection = call.connection
+    if connection.token_authenticated or connection.protocol == "PLAINTEXT":
+        return False
+    return connection.protocol != "SSL" or call.principal != "User:ANONYMOUS"
+
+
+def require_token_requests(call: Call) -> None:
+    """BrokerError unless ``token_requests_allowed``."""
+    if not token_requests_allowed(call):
+        raise refuse(error_codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)

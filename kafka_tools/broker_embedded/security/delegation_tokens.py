@@ -2,7 +2,7 @@
 
 Kept as Kafka's ``DelegationTokenRecord``s, so without the HMAC: it is made of the token's id and
 ``delegation.token.secret.key`` whenever it is needed. Rules are those of ``DelegationTokenControlManager``
-and ``DelegationTokenManager`` (Kafka 4.3.1). Knows no connection: who may ask at all is ``token_requests_allowed``'s.
+and ``DelegationTokenManager`` (Kafka 4.3.1). Knows no connection: who may ask at all is said by ``authorization``.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools import scram_math
-from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.stored.cluster_metadata import DelegationTokenRecord, RemoveDelegationTokenRecord
 from kafka_tools.scram_math import ScramCredential
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.cluster.journal import Journal
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.timers import Timers
 
 log = logging.getLogger(__name__)
 
@@ -70,9 +71,11 @@ class Token(NamedTuple):
 class DelegationTokens:
     """Every token of the cluster, and what is done with them."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        properties = core.properties
+    def __init__(self, journal: Journal, configs: ConfigStore, timers: Timers) -> None:
+        self._journal = journal
+        self._configs = configs
+        self._timers = timers
+        properties = configs.properties
         # Kafka called it the master key before 3.9.
         key = properties.get("delegation.token.secret.key") or properties.get("delegation.token.master.key") or ""
         self._key = key.encode()
@@ -80,8 +83,8 @@ class DelegationTokens:
         self._by_hmac: dict[bytes, str] = {}
         self._credentials: dict[tuple[str, str], ScramCredential] = {}
         """By token and mechanism, made at the first login: 4096 rounds of hashing for each would slow the start."""
-        core.on_record(DelegationTokenRecord, self._apply)
-        core.on_record(RemoveDelegationTokenRecord, self._apply_remove)
+        journal.on_record(DelegationTokenRecord, self._apply)
+        journal.on_record(RemoveDelegationTokenRecord, self._apply_remove)
 
     @property
     def enabled(self) -> bool:
@@ -91,8 +94,8 @@ class DelegationTokens:
     def start_timers(self) -> None:
         """Remove ended tokens every ``delegation.token.expiry.check.interval.ms``."""
         if self.enabled:
-            interval_ms = self._core.configs.broker.integer("delegation.token.expiry.check.interval.ms")
-            self._core.timers.call_later(interval_ms, self._sweep)
+            interval_ms = self._configs.broker.integer("delegation.token.expiry.check.interval.ms")
+            self._timers.call_later(interval_ms, self._sweep)
 
     def hmac(self, token: Token) -> bytes:
         """The token's secret: HMAC-SHA-512 of its id under the secret key."""
@@ -105,37 +108,37 @@ class DelegationTokens:
         self._require_enabled()
         if any(not renewer.startswith(_USER) for renewer in renewers):
             raise refuse(error_codes.INVALID_PRINCIPAL_TYPE)
-        now_ms = self._core.clock.now_ms()
+        now_ms = self._timers.clock.now_ms()
         longest_ms = self._limit_ms("delegation.token.max.lifetime.ms", max_lifetime_ms)
         max_ms = _sum(now_ms, longest_ms)
         expires_ms = min(max_ms, _sum(now_ms, self._limit_ms("delegation.token.expiry.time.ms", 0)))
         token = Token(_new_id(), owner, requester, tuple(renewers), now_ms, expires_ms, max_ms)
-        self._core.commit([token.record()])
+        self._journal.commit([token.record()])
         return token
 
     def renew(self, principal: str, hmac: bytes, period_ms: int) -> int:
         """Let a token live longer, at most to its maximum; returns its new end (epoch, ms). Raises BrokerError."""
         token = self._found(hmac)
-        now_ms = self._core.clock.now_ms()
+        now_ms = self._timers.clock.now_ms()
         if token.over(now_ms):
             raise refuse(error_codes.DELEGATION_TOKEN_EXPIRED)
         self._require_may_renew(principal, token)
         expires_ms = min(token.max_ms, _sum(now_ms, self._limit_ms("delegation.token.expiry.time.ms", period_ms)))
-        self._core.commit([token.record(expires_ms)])
+        self._journal.commit([token.record(expires_ms)])
         return expires_ms
 
     def expire(self, principal: str, hmac: bytes, period_ms: int) -> int:
         """End a token after a time, at once if that is negative; returns its end (epoch, ms). Raises BrokerError."""
         token = self._found(hmac)
-        now_ms = self._core.clock.now_ms()
+        now_ms = self._timers.clock.now_ms()
         self._require_may_renew(principal, token)
         if period_ms < 0:
-            self._core.commit([RemoveDelegationTokenRecord(token_id=token.id)])
+            self._journal.commit([RemoveDelegationTokenRecord(token_id=token.id)])
             return now_ms
         if token.over(now_ms):
             raise refuse(error_codes.DELEGATION_TOKEN_EXPIRED)
         expires_ms = min(token.max_ms, _sum(now_ms, period_ms))
-        self._core.commit([token.record(expires_ms)])
+        self._journal.commit([token.record(expires_ms)])
         return expires_ms
 
     def describe(self, principal: str, owners: Sequence[str] | None, may_see: Callable[[Token], bool]) -> list[Token]:
@@ -151,7 +154,7 @@ class DelegationTokens:
     def lookup(self, mechanism: str, token_id: str) -> tuple[Token, ScramCredential] | None:
         """What a SCRAM login with the token as user name needs; None for one that is not there or has ended."""
         token = self._tokens.get(token_id)
-        if token is None or not self.enabled or token.over(self._core.clock.now_ms()):
+        if token is None or not self.enabled or token.over(self._timers.clock.now_ms()):
             return None
         known = self._credentials.get((token_id, mechanism))
         if known is None:
@@ -177,17 +180,17 @@ class DelegationTokens:
         return self._tokens[token_id]
 
     def _limit_ms(self, config: str, asked_ms: int) -> int:
-        limit_ms = self._core.configs.broker.integer(config)
+        limit_ms = self._configs.broker.integer(config)
         return min(limit_ms, asked_ms) if asked_ms > 0 else limit_ms
 
     def _sweep(self) -> None:
-        now_ms = self._core.clock.now_ms()
+        now_ms = self._timers.clock.now_ms()
         ended = [token for token in self._tokens.values() if token.over(now_ms)]
         for token in ended:
             log.info("Delegation token expired for token: %s for owner: %s", token.id, token.owner)
         try:
             if ended:
-                self._core.commit([RemoveDelegationTokenRecord(token_id=token.id) for token in ended])
+                self._journal.commit([RemoveDelegationTokenRecord(token_id=token.id) for token in ended])
         finally:
             self.start_timers()
 
@@ -224,20 +227,6 @@ def parts_of(principal: str) -> tuple[str, str]:
     """Type and name of a principal."""
     kind, _, name = principal.partition(":")
     return kind, name
-
-
-def token_requests_allowed(call: Call) -> bool:
-    """Whether this connection may ask about tokens: not one without a name, nor one that logged in with a token."""
-    connection = call.connection
-    if connection.token_authenticated or connection.protocol == "PLAINTEXT":
-        return False
-    return connection.protocol != "SSL" or call.principal != "User:ANONYMOUS"
-
-
-def require_token_requests(call: Call) -> None:
-    """BrokerError unless ``token_requests_allowed``."""
-    if not token_requests_allowed(call):
-        raise refuse(error_codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
 
 
 def _sum(now_ms: int, duration_ms: int) -> int:

@@ -19,7 +19,7 @@ from kafka_tools.protocol.stored.cluster_metadata import RemoveUserScramCredenti
 from kafka_tools.scram_math import ScramCredential
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.cluster.journal import Journal
 
 
 class Deletion(NamedTuple):
@@ -45,10 +45,10 @@ class Upsertion(NamedTuple):
 class Credentials:
     """Credentials by user and mechanism."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, journal: Journal) -> None:
         self._by_user: dict[str, dict[int, ScramCredential]] = {}
-        core.on_record(UserScramCredentialRecord, self._apply)
-        core.on_record(RemoveUserScramCredentialRecord, self._apply_remove)
+        journal.on_record(UserScramCredentialRecord, self._apply)
+        journal.on_record(RemoveUserScramCredentialRecord, self._apply_remove)
 
     def lookup(self, mechanism: str, user: str) -> ScramCredential | None:
         """The credential of a user for "SCRAM-SHA-256" or "SCRAM-SHA-512"."""

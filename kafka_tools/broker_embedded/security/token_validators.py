@@ -15,9 +15,9 @@ from kafka_tools.config_definitions.values import check
 from kafka_tools.errors import ConfigError
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
     from kafka_tools.broker_embedded.security.signed_tokens import SignedTokens
+    from kafka_tools.broker_embedded.timers import Timers
     from kafka_tools.net.sasl.oauthbearer import BearerToken
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class TokenValidator(Protocol):
     def validate(self, token: str, now_ms: int) -> BearerToken: ...
 
 
-def token_validator(values: Mapping[str, str], endpoint: Endpoint, core: Core) -> TokenValidator:
+def token_validator(values: Mapping[str, str], endpoint: Endpoint, timers: Timers) -> TokenValidator:
     """What judges the tokens of a listener. Raises ConfigError for settings that are missing or contradict."""
     options = _module_options(values, endpoint)
     handler = values.get(_HANDLER, "").strip().rpartition(".")[2]
@@ -41,7 +41,7 @@ def token_validator(values: Mapping[str, str], endpoint: Endpoint, core: Core) -
     if handler == "OAuthBearerUnsecuredValidatorCallbackHandler" and url:
         raise ConfigError(f"listener {endpoint.name}: {_HANDLER} takes unsecured tokens, {_URL} signed ones: set one")
     if url:
-        return _signed(values, url, options, core)
+        return _signed(values, url, options, timers)
     if handler == "OAuthBearerValidatorCallbackHandler":
         raise ConfigError(f"listener {endpoint.name}: {_HANDLER} needs {_URL}")
     from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator
@@ -50,7 +50,7 @@ def token_validator(values: Mapping[str, str], endpoint: Endpoint, core: Core) -
     return UnsecuredValidator(options)
 
 
-def _signed(values: Mapping[str, str], url: str, options: Mapping[str, str], core: Core) -> SignedTokens:
+def _signed(values: Mapping[str, str], url: str, options: Mapping[str, str], timers: Timers) -> SignedTokens:
     from kafka_tools.broker_embedded.security.signed_tokens import Rules, SignedTokens
     from kafka_tools.broker_embedded.security.token_keys import Pace, key_source
 
@@ -75,7 +75,7 @@ def _signed(values: Mapping[str, str], url: str, options: Mapping[str, str], cor
         subject_claim=values.get(f"{_PREFIX}sub.claim.name", "").strip() or "sub",
     )
     pace = Pace(*(number(f"jwks.endpoint.{name}.ms") for name in ("refresh", "retry.backoff", "retry.backoff.max")))
-    source = key_source(url, options, pace, core.timers, core.clock.sleep)
+    source = key_source(url, options, pace, timers, timers.clock.sleep)
     return SignedTokens(rules, source.current, source.missing)
 
 

@@ -158,10 +158,10 @@ def pair(real: RealKafka, data_dir: Path) -> Iterator[tuple[Peer, Peer]]:
     config = dict(line.split("=", 1) for line in lines if not _NOT_FOR_OURS.match(line))
     listeners = "PLAINTEXT://127.0.0.1:0,SASL_PLAINTEXT://127.0.0.1:0"
     with EmbeddedBroker(data_dir=data_dir, listeners=listeners, config=config) as broker:
-        sasl = broker.call(lambda core: core.cluster.endpoints["SASL_PLAINTEXT"])
+        sasl = broker.call(lambda core: core.registration.endpoints["SASL_PLAINTEXT"])
         places = {"plain": "PLAINTEXT", "sasl": "SASL_PLAINTEXT"}
         theirs = Peer("kafka", {key: ("127.0.0.1", real.listener_ports[1][name]) for key, name in places.items()})
-        plain = broker.call(lambda core: core.cluster.endpoints["PLAINTEXT"])
+        plain = broker.call(lambda core: core.registration.endpoints["PLAINTEXT"])
         ours = Peer("ours", {"plain": plain, "sasl": sasl})
         for peer, cluster_id, folder in (
             (theirs, real.cluster_id, str(real.folder / "data-1")),

@@ -33,7 +33,8 @@ from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest, LeaveGr
 from kafka_tools.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.coordinators.groups import Groups
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +49,10 @@ SKIP_ASSIGNMENT_FROM = 9
 class Membership:
     """The operations on classic groups. ``groups`` holds the groups and writes their records."""
 
-    def __init__(self, groups: Groups) -> None:
+    def __init__(self, groups: GroupStore, rebalances: Rebalances, configs: ConfigStore) -> None:
         self._groups = groups
-        self._core = groups.core
-        self.rebalances = Rebalances(groups)
+        self.rebalances = rebalances
+        self._configs = configs
 
     # JoinGroup
 
@@ -67,7 +68,7 @@ class Membership:
     ) -> JoinGroupResponse | Parked:
         if not request.group_id:
             raise refuse(error_codes.INVALID_GROUP_ID)
-        broker = self._core.configs.broker
+        broker = self._configs.broker
         shortest, longest = (
             broker.integer("group.min.session.timeout.ms"),
             broker.integer("group.max.session.timeout.ms"),
@@ -107,7 +108,7 @@ class Membership:
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
         """Whether group.max.size lets this one in. While members rejoin, those that wait already are counted."""
-        limit = self._core.configs.broker.integer("group.max.size")
+        limit = self._configs.broker.integer("group.max.size")
         if group.state == EMPTY:
             return True
         known = group.members.get(member_id)

@@ -26,7 +26,9 @@ from kafka_tools.protocol.messages.join_group import JoinGroupResponse
 from kafka_tools.protocol.messages.sync_group import SyncGroupResponse
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.coordinators.groups import Groups
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
+    from kafka_tools.broker_embedded.timers import Timers
 
 log = logging.getLogger(__name__)
 
@@ -34,9 +36,10 @@ log = logging.getLogger(__name__)
 class Rebalances:
     """``begin`` starts a rebalance; ``groups`` holds the groups and writes their records."""
 
-    def __init__(self, groups: Groups) -> None:
+    def __init__(self, groups: GroupStore, configs: ConfigStore, timers: Timers) -> None:
         self._groups = groups
-        self._core = groups.core
+        self._configs = configs
+        self._timers = timers
 
     def begin(self, group: ClassicGroup, reason: str) -> None:
         """Members changed: start a rebalance, or see whether the one under way can go on."""
@@ -53,10 +56,10 @@ class Rebalances:
         if group.sync_timer:
             group.sync_timer.cancel()
         initial = group.state == EMPTY
-        group.to(PREPARING_REBALANCE, self._core.clock.now_ms())
+        group.to(PREPARING_REBALANCE, self._timers.clock.now_ms())
         log.info("group %s prepares to rebalance, old generation %d: %s", group.id, group.generation, reason)
         if initial:
-            delay_ms = self._core.configs.broker.integer("group.initial.rebalance.delay.ms")
+            delay_ms = self._configs.broker.integer("group.initial.rebalance.delay.ms")
             self._wait_for_first(group, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
         elif group.all_joined:
             self._complete_join(group)
@@ -76,19 +79,19 @@ class Rebalances:
                 return
             if group.new_member_added and remaining_ms:
                 group.new_member_added = False
-                step_ms = min(self._core.configs.broker.integer("group.initial.rebalance.delay.ms"), remaining_ms)
+                step_ms = min(self._configs.broker.integer("group.initial.rebalance.delay.ms"), remaining_ms)
                 self._wait_for_first(group, step_ms, max(remaining_ms - delay_ms, 0))
             else:
                 self._complete_join(group)
 
         if group.join_timer:
             group.join_timer.cancel()
-        group.join_timer = self._core.timers.call_later(delay_ms, over)
+        group.join_timer = self._timers.call_later(delay_ms, over)
 
     def _start_join_timer(self, group: ClassicGroup, delay_ms: int) -> None:
         if group.join_timer:
             group.join_timer.cancel()
-        group.join_timer = self._core.timers.call_later(
+        group.join_timer = self._timers.call_later(
             delay_ms, lambda: self._complete_join(group) if self._groups.holds(group) else None
         )
 
@@ -104,7 +107,7 @@ class Rebalances:
             # static members only, none of them back: wait until their sessions end
             self._start_join_timer(group, group.rebalance_timeout_ms)
             return
-        group.next_generation(self._core.clock.now_ms())
+        group.next_generation(self._timers.clock.now_ms())
         if group.state == EMPTY:
             self._write_empty(group)
             return
@@ -115,7 +118,7 @@ class Rebalances:
             member.is_new = False
             group.pending_sync.add(member.id)
         generation = group.generation
-        group.sync_timer = self._core.timers.call_later(
+        group.sync_timer = self._timers.call_later(
             group.rebalance_timeout_ms, lambda: self._expire_syncs(group, generation)
         )
 
@@ -143,7 +146,7 @@ class Rebalances:
         for member in group.members.values():
             member.assignment = assignment[member.id]
         self._answer_syncs(group, error_codes.NONE)
-        group.to(STABLE, self._core.clock.now_ms())
+        group.to(STABLE, self._timers.clock.now_ms())
 
     def _answer_syncs(self, group: ClassicGroup, code: int) -> None:
         for member in group.members.values():
@@ -170,7 +173,7 @@ class Rebalances:
         if member.heartbeat:
             member.heartbeat.cancel()
         after_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
-        member.heartbeat = self._core.timers.call_later(after_ms, lambda: self._expire_session(group, member))
+        member.heartbeat = self._timers.call_later(after_ms, lambda: self._expire_session(group, member))
 
     def _expire_session(self, group: ClassicGroup, member: Member) -> None:
         if not self._groups.holds(group) or group.members.get(member.id) is not member or member.outlives_session:
@@ -183,7 +186,7 @@ class Rebalances:
 
     def expect_join(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
         """A member was given an id and has to join with it."""
-        group.pending_join[member_id] = self._core.timers.call_later(
+        group.pending_join[member_id] = self._timers.call_later(
             timeout_ms, lambda: self._expire_pending(group, member_id)
         )
 
@@ -210,12 +213,12 @@ class Rebalances:
         """After a start every stored member has one session to come back."""
         for member in group.members.values():
             self.expect_heartbeat(group, member)
-        if len(group.members) > self._core.configs.broker.integer("group.max.size"):
+        if len(group.members) > self._configs.broker.integer("group.max.size"):
             self.prepare(group, "group.max.size is below the number of members")
 
     def unloaded(self, group: ClassicGroup) -> None:
         """The group is given up: answer who waits, stop its timers."""
-        group.to(DEAD, self._core.clock.now_ms())
+        group.to(DEAD, self._timers.clock.now_ms())
         for member in list(group.members.values()):
             group.answer_join(member, join_error(error_codes.NOT_COORDINATOR, member.id))
             group.answer_sync(member, SyncGroupResponse(error_code=error_codes.NOT_COORDINATOR))

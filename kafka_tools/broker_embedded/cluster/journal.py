@@ -1,0 +1,49 @@
+"""How the cluster's state changes: by records, which are appended to the store and then applied.
+
+Records are Kafka's own (``protocol.stored.cluster_metadata``). Whoever owns a kind of state calls ``on_record`` in its
+constructor; a start replays the store through the same calls, so that live and replayed state agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kafka_tools.protocol.schema import Stored
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.cluster.store import ClusterStore
+
+R = TypeVar("R", bound=Stored)
+
+
+class Journal:
+    """``commit`` is the only way to change what the cluster decides."""
+
+    def __init__(self, store: ClusterStore) -> None:
+        self._store = store
+        self._appliers: dict[type[Stored], list[Callable[[Any], None]]] = {}
+
+    @property
+    def end_offset(self) -> int:
+        """The offset of the next record in the metadata log."""
+        return self._store.end_offset
+
+    def on_record(self, kind: type[R], apply: Callable[[R], None]) -> None:
+        """``apply`` sees every record of this class, at replay and live, in the order of commits."""
+        self._appliers.setdefault(kind, []).append(apply)
+
+    def replay(self) -> None:
+        """Apply what the store holds. Raises LogError or OSError."""
+        for record in self._store.replay():
+            self._apply(record)
+
+    def commit(self, records: Sequence[Stored]) -> None:
+        """Append one change to the store, then apply it. If the store fails nothing is applied."""
+        self._store.append(records)
+        for record in records:
+            self._apply(record)
+
+    def _apply(self, record: Stored) -> None:
+        for apply in self._appliers.get(type(record), ()):
+            apply(record)

@@ -1,0 +1,41 @@
+"""What the broker knows about one client connection, sockets apart: where it came in, and who logged in on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.security.authentication import Login
+
+
+class Connection:
+    """What the broker knows about one client connection. ``principal`` changes when SASL is done."""
+
+    def __init__(self, connection_id: str, listener: str, client_host: str, client_port: int = 0) -> None:
+        self.id = connection_id
+        self.listener = listener
+        self.client_host = client_host
+        self.client_port = client_port
+        self.principal = "User:ANONYMOUS"
+        self.protocol = "PLAINTEXT"
+        """The listener's security protocol."""
+        self.token_authenticated = False
+        """Whether the login was with a delegation token."""
+        self.software_name = ""
+        self.software_version = ""
+        self.login: Login | None = None
+        """The SASL stage, on listeners that have one."""
+        self.close_after_reply = False
+        self.login_failed = False
+        """Whether a login was refused: the answer, if there is one, and the end come after a delay."""
+        self.muted_until_s = 0.0
+        """Until then, on the monotonic clock, nothing more of this connection is served (quotas)."""
+        self.local_host = client_host
+        """The address the client reached, told back when a listener is bound to every address."""
+
+    def take_login(self) -> None:
+        """Be whom the login is by now."""
+        login = self.login
+        if login is not None and login.done:
+            self.principal = login.principal
+            self.token_authenticated = login.token is not None

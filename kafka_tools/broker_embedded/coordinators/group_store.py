@@ -1,0 +1,74 @@
+"""The groups of this broker, and the log that keeps them: what every part of the group coordinator stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
+from kafka_tools.broker_embedded.coordinators.group_records import (
+    GROUPS_TOPIC,
+    group_record,
+    response_code_of_group_append,
+)
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+
+if TYPE_CHECKING:
+    from kafka_tools.clock import Clock
+
+
+class GroupStore:
+    """``groups`` by id. A group is written before it holds."""
+
+    def __init__(self, log: CoordinatorLog, clock: Clock) -> None:
+        self.log = log
+        self._clock = clock
+        self.groups: dict[str, ClassicGroup] = {}
+        self.unread: set[int] = set()
+        """The partitions of the log that are damaged: no group in them is served, so that no commit is lost unseen."""
+
+    def classic(self, group_id: str) -> ClassicGroup | None:
+        """The classic group of this id. BrokerError if its part of the log could not be read."""
+        self.check_served(group_id)
+        return self.groups.get(group_id)
+
+    def check_served(self, group_id: str) -> None:
+        """NOT_COORDINATOR, as in Kafka, for a group whose part of the log could not be read at the start."""
+        if self.unread and self.partition(group_id) in self.unread:
+            raise refuse(error_codes.NOT_COORDINATOR, f"{GROUPS_TOPIC}-{self.partition(group_id)} is damaged")
+
+    def holds(self, group: ClassicGroup) -> bool:
+        """Whether the group is still this coordinator's: timers ask before they act."""
+        return self.groups.get(group.id) is group
+
+    def create(self, group_id: str) -> ClassicGroup:
+        """A new, empty group, in the log already. BrokerError if it cannot be written."""
+        group = ClassicGroup(group_id, self._clock.now_ms())
+        try:
+            self.write(group_id, [group_record(group, {})])
+        except BrokerError as error:
+            raise refuse(response_code_of_group_append(error)) from error
+        self.groups[group_id] = group
+        return group
+
+    def create_simple(self, group_id: str) -> ClassicGroup:
+        """A group that only commits: its offsets are all there is in the log."""
+        group = self.groups[group_id] = ClassicGroup(group_id, self._clock.now_ms())
+        return group
+
+    def forget(self, group: ClassicGroup) -> None:
+        """Undo ``create_simple`` when no offset could be committed."""
+        self.groups.pop(group.id, None)
+
+    def partition(self, group_id: str) -> int:
+        """The partition of ``__consumer_offsets`` that holds the group."""
+        return partition_for(group_id, self.log.partitions)
+
+    def write(self, group_id: str, records: Sequence[CoordinatorRecord]) -> None:
+        """Append records of one group. BrokerError with the code of the failed append."""
+        if not self.log.partitions:
+            self.log.ensure()
+        self.log.append(self.partition(group_id), records)

@@ -1,0 +1,54 @@
+"""The internal topics in which coordinators keep their state: made when first needed, and written by no client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.slices import whole
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.cluster.metadata import Cluster
+    from kafka_tools.broker_embedded.cluster.topics import TopicChanges
+    from kafka_tools.broker_embedded.partitions.hosted import Partitions
+    from kafka_tools.broker_embedded.purgatory import Purgatory
+    from kafka_tools.records.batches import BatchView
+
+
+class StateTopics:
+    """Partitions of internal topics that this broker leads, as logs of somebody's state."""
+
+    def __init__(self, cluster: Cluster, topics: TopicChanges, partitions: Partitions, purgatory: Purgatory) -> None:
+        self._cluster = cluster
+        self._topics = topics
+        self._partitions = partitions
+        self._purgatory = purgatory
+
+    def partitions(self, topic: str) -> int:
+        """How many partitions the topic has; 0 while it does not exist."""
+        found = self._cluster.topic(topic)
+        return len(found.partitions) if found else 0
+
+    def ensure(self, topic: str) -> None:
+        """Make the topic with its defaults if it is missing. BrokerError if it cannot be made."""
+        if self._cluster.topic(topic) is None:
+            self._topics.check_settled(topic)
+            whole(self._topics.auto_create(topic))
+
+    def append(self, topic: str, partition: int, batch: bytes | bytearray) -> int:
+        """Append a batch of the broker's own; returns its base offset.
+
+        Kept when this returns. Raises KeyError if the partition does not exist, LogError or OSError.
+        """
+        found = self._partitions.get(topic, partition)
+        if found is None:
+            raise KeyError(f"{topic}-{partition}")
+        appended = found.log.append(bytearray(batch), leader_epoch=found.leader_epoch, from_client=False)
+        found.appended_bytes += len(batch)
+        self._purgatory.wake(found.id)
+        return appended.base_offset
+
+    def batches(self, topic: str, partition: int) -> Iterator[BatchView]:
+        """Every batch of a partition from its log start on; none if it does not exist."""
+        found = self._partitions.get(topic, partition)
+        return iter(()) if found is None else found.log.walk()

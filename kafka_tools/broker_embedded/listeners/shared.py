@@ -1,0 +1,70 @@
+"""What all connections of a broker share: whose turn it is, the memory that they hold together, who is let in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import TYPE_CHECKING, Protocol
+
+from kafka_tools.broker_embedded.listeners.admission import Admission, Served
+from kafka_tools.broker_embedded.listeners.connection_limits import ConnectionLimits
+from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory, RequestMemory
+from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES
+from kafka_tools.broker_embedded.listeners.settings import ListenerSettings
+from kafka_tools.broker_embedded.listeners.turns import Turns
+from kafka_tools.broker_embedded.security.login_sources import LoginSources
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+    from kafka_tools.broker_embedded.dispatch import Dispatcher
+    from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+
+
+class OpenConnection(Served, Protocol):
+    """A connection that is served, as the listeners see it."""
+
+    @property
+    def idle(self) -> bool: ...
+
+    @property
+    def is_deaf(self) -> bool: ...
+
+    @property
+    def is_waiting(self) -> bool: ...
+
+    @property
+    def fileno(self) -> int: ...
+
+    def close(self, *, abort: bool = False) -> None: ...
+
+
+class Shared:
+    """Made once by the listeners, given to each connection."""
+
+    def __init__(
+        self,
+        core: Core,
+        dispatcher: Dispatcher,
+        endpoints: list[Endpoint],
+        call_soon: Callable[[Callable[[], None]], object],
+    ) -> None:
+        """Raises ConfigError for settings and files that cannot be used."""
+        configs = core.configs
+        self.clock = core.clock
+        self.timers = core.timers
+        self.configs = configs
+        self.dispatcher = dispatcher
+        self.settings = ListenerSettings(configs, LoginSources(core.credentials, core.tokens, core.timers), endpoints)
+        self.connections: set[OpenConnection] = set()
+        self.numbers = count()
+        self.max_frame_bytes = configs.broker.integer("socket.request.max.bytes")
+        self.max_login_frame_bytes = min(self.max_frame_bytes, configs.broker.integer("sasl.server.max.receive.size"))
+        """What a client may send at once before its SASL login is done."""
+        self.requests = RequestMemory(configs.broker.integer("queued.max.request.bytes"), core.timers)
+        self.answers = AnswerMemory()
+        self.turns = Turns(core.clock, call_soon)
+        self.scratch = memoryview(bytearray(SMALL_BYTES))
+        """Where bytes come in, for all connections: what is kept of them is copied at once."""
+        protocols = {endpoint.name: endpoint.protocol for endpoint in endpoints}
+        limits = ConnectionLimits(core.quotas, configs, core.clock, protocols)
+        self.admission = Admission(limits, core.timers, self.connections)
