@@ -83,11 +83,15 @@ class Connected:
         return Deadline(self._clock, self._timeout_s if timeout_s is None else timeout_s)
 
     def run(
-        self, call: AdminCall[K, V], keys: Iterable[K], timeout_s: float | None = None, deadline: Deadline | None = None
+        self,
+        call: AdminCall[K, V, Any],
+        keys: Iterable[K],
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
     ) -> Outcomes[K, V]:
         """Run any call over keys."""
         return driver.run(call, keys, self.cluster, deadline or self.deadline(timeout_s))
 
-    def ask(self, call: AdminCall[str, V], timeout_s: float | None = None, deadline: Deadline | None = None) -> V:
+    def ask(self, call: AdminCall[str, V, Any], timeout_s: float | None = None, deadline: Deadline | None = None) -> V:
         """Run a call that has one answer; raises its error."""
         return driver.ask(call, self.cluster, deadline or self.deadline(timeout_s))

@@ -38,6 +38,7 @@ from kafka_tools.values import Node
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+R = TypeVar("R")
 
 UNKNOWN_GRACE_S = 1.0
 """How long a topic, partition or id that a broker does not know may still be on its way to that broker."""
@@ -97,8 +98,11 @@ class Progress(Generic[K, V]):
         (self.again if error.code.retriable else self.failed)[key] = error
 
 
-class AdminCall(ABC, Generic[K, V]):
-    """One operation over keys. ``name`` stands in messages; ``lookup`` says to which node a key goes."""
+class AdminCall(ABC, Generic[K, V, R]):
+    """One operation over keys of type K, with a value of type V for each, answered by responses of type R.
+
+    ``name`` stands in messages; ``lookup`` says to which node a key goes.
+    """
 
     name = "call"
     lookup: Lookup[K]
@@ -110,11 +114,11 @@ class AdminCall(ABC, Generic[K, V]):
         """The request for these keys to a node of these versions. Raises UnsupportedVersion, KeysRefused."""
 
     @abstractmethod
-    def interpret(self, keys: list[K], response: Any, version: int, node: Node, progress: Progress[K, V]) -> None:
+    def interpret(self, keys: list[K], response: R, version: int, node: Node, progress: Progress[K, V]) -> None:
         """Put every key of the request into ``progress``."""
 
 
-def run(call: AdminCall[K, V], keys: Iterable[K], cluster: ClusterAccess, deadline: Deadline) -> Outcomes[K, V]:
+def run(call: AdminCall[K, V, Any], keys: Iterable[K], cluster: ClusterAccess, deadline: Deadline) -> Outcomes[K, V]:
     """The outcome of every key, in order; keys that occur twice share one.
 
     Raises what concerns all keys alike: no bootstrap server, failed authentication, wrong settings.
@@ -126,13 +130,13 @@ ALL = "all"
 """The key of calls that have one answer."""
 
 
-def ask(call: AdminCall[str, V], cluster: ClusterAccess, deadline: Deadline) -> V:
+def ask(call: AdminCall[str, V, Any], cluster: ClusterAccess, deadline: Deadline) -> V:
     """The value of a call that has one answer; raises its error."""
     return run(call, [ALL], cluster, deadline)[ALL].get()
 
 
 class _Run(Generic[K, V]):
-    def __init__(self, call: AdminCall[K, V], keys: list[K], cluster: ClusterAccess, deadline: Deadline) -> None:
+    def __init__(self, call: AdminCall[K, V, Any], keys: list[K], cluster: ClusterAccess, deadline: Deadline) -> None:
         self._call = call
         self._keys = keys
         self._cluster = cluster

@@ -32,6 +32,10 @@ def describe_by_pages(
     while rest:
         page = driver.ask(DescribeTopicPage(rest, cursor, page_size), cluster, deadline)
         for topic in page.topics:
+            if topic.name is None:
+                raise WireError(
+                    "describe topics: the broker told of a topic without a name", api="DescribeTopicPartitions"
+                )
             collected = partitions.setdefault(topic.name, [])
             collected += [partition_of(item) for item in topic.partitions]
             take_topic(topic.name, topic, collected, progress)

@@ -1,12 +1,17 @@
 """Single calls: what older versions cannot say, precedence of quotas, merged configurations, odd answers."""
 
+import importlib
+import inspect
+import pkgutil
 import subprocess
 import sys
+import uuid
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kafka_tools.admin.calls as calls_package
 from kafka_tools.admin.calls.acls import AclBinding, AclFilter
 from kafka_tools.admin.calls.configs import (
     ConfigChange,
@@ -24,11 +29,13 @@ from kafka_tools.admin.calls.quotas import SOURCES, effective, quota_entity
 from kafka_tools.admin.calls.share_groups import ShareOffset
 from kafka_tools.admin.calls.tokens import parse_hmac, parse_principal
 from kafka_tools.admin.client import NewPartitions
+from kafka_tools.admin.driver import AdminCall
 from kafka_tools.errors import InputError, NotFound, UnsupportedVersion, WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
 from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
@@ -36,9 +43,14 @@ from kafka_tools.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsResponse,
 )
+from kafka_tools.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+)
 from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment
 from kafka_tools.values import TopicPartition
@@ -352,3 +364,47 @@ def test_topic_that_the_answer_lacks_is_not_found(scripted):
     assert outcomes["t"].get().name == "t"
     with pytest.raises(NotFound, match=r"Topic none not found\."):
         outcomes["none"].get()
+
+
+def test_answers_whose_topics_lack_their_names_are_errors_or_left_out(scripted):
+    cluster, admin = scripted(versions=all_versions({75: (0, -1)}))
+    cluster.leaders = {T0: 1}
+    nameless = MetadataResponse.ResponseTopic(name=None, topic_id=uuid.UUID(int=7))
+    known = cluster.metadata
+
+    def metadata(request, version, node_id):
+        response = known(request)
+        response.topics.append(nameless)
+        return response
+
+    cluster.handlers[MetadataRequest] = metadata
+    assert [topic.name for topic in admin.list_topics()] == ["t"]
+    with pytest.raises(WireError, match="lacks its name"):
+        admin.describe_topics([uuid.UUID(int=7)]).raise_any()
+    Result = DeleteTopicsResponse.DeletableTopicResult
+    cluster.handlers[DeleteTopicsRequest] = lambda request, version, node_id: DeleteTopicsResponse(
+        responses=[Result(name=None, topic_id=uuid.UUID(int=9), error_code=3), Result(name="t")]
+    )
+    admin.delete_topics(["t"]).raise_any()
+
+
+def test_pages_of_topics_without_names_are_an_error(scripted):
+    cluster, admin = scripted()
+    Topic = DescribeTopicPartitionsResponse.ResponseTopic
+    cluster.handlers[DescribeTopicPartitionsRequest] = lambda *_: DescribeTopicPartitionsResponse(
+        topics=[Topic(name=None)]
+    )
+    with pytest.raises(WireError, match="without a name"):
+        admin.describe_topics(["t"]).raise_any()
+
+
+def test_every_call_names_the_class_of_its_answers():
+    calls = [
+        each
+        for module in pkgutil.iter_modules(calls_package.__path__)
+        for each in vars(importlib.import_module(f"{calls_package.__name__}.{module.name}")).values()
+        if isinstance(each, type) and issubclass(each, AdminCall) and each is not AdminCall
+    ]
+    assert len(calls) > 40
+    for call in calls:
+        assert "Response" in inspect.signature(call.interpret).parameters["response"].annotation, call

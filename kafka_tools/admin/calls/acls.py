@@ -5,7 +5,7 @@ Names of types, operations and permissions are Kafka's.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.admin.driver import ALL, AdminCall, Progress
 from kafka_tools.admin.lookups import AnyNodeLookup
@@ -17,6 +17,11 @@ from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol.enums import AclOperation, AclPermission, AclResourceType, PatternType, Words
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.create_acls import CreateAclsResponse
+    from kafka_tools.protocol.messages.delete_acls import DeleteAclsResponse
+    from kafka_tools.protocol.messages.describe_acls import DescribeAclsResponse
 
 
 class AclBinding(NamedTuple):
@@ -73,7 +78,10 @@ def _filter_fields(pattern: AclFilter, versions: NodeVersions, request: type[Req
     }
 
 
-def _binding(resource: Any, acl: Any) -> AclBinding:
+def _binding(
+    resource: DescribeAclsResponse.Resource | DeleteAclsResponse.FilterResult.MatchingAcl,
+    acl: DescribeAclsResponse.Resource.AclDescription | DeleteAclsResponse.FilterResult.MatchingAcl,
+) -> AclBinding:
     return AclBinding(
         AclResourceType.word(resource.resource_type),
         resource.resource_name,
@@ -85,7 +93,7 @@ def _binding(resource: Any, acl: Any) -> AclBinding:
     )
 
 
-class DescribeAcls(AdminCall[str, list[AclBinding]]):
+class DescribeAcls(AdminCall[str, list[AclBinding], "DescribeAclsResponse"]):
     """Entries that match a filter, in a stable order."""
 
     name = "describe ACLs"
@@ -100,7 +108,12 @@ class DescribeAcls(AdminCall[str, list[AclBinding]]):
         return DescribeAclsRequest(**_filter_fields(self._pattern, versions, DescribeAclsRequest))
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, list[AclBinding]]
+        self,
+        keys: list[str],
+        response: DescribeAclsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, list[AclBinding]],
     ) -> None:
         error = error_of(response.error_code, response.error_message)
         if error is not None:
@@ -110,7 +123,7 @@ class DescribeAcls(AdminCall[str, list[AclBinding]]):
         progress.completed[ALL] = sorted(found)
 
 
-class CreateAcls(AdminCall[AclBinding, None]):
+class CreateAcls(AdminCall[AclBinding, None, "CreateAclsResponse"]):
     """Entries to add; one that is there already is not an error."""
 
     name = "create ACLs"
@@ -140,7 +153,12 @@ class CreateAcls(AdminCall[AclBinding, None]):
         return CreateAclsRequest(creations=creations)
 
     def interpret(
-        self, keys: list[AclBinding], response: Any, version: int, node: Node, progress: Progress[AclBinding, None]
+        self,
+        keys: list[AclBinding],
+        response: CreateAclsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[AclBinding, None],
     ) -> None:
         # Results carry no keys: they come in the order of the request.
         for key, item in zip(keys, response.results, strict=False):
@@ -150,7 +168,7 @@ class CreateAcls(AdminCall[AclBinding, None]):
 Deleted = list[tuple[AclBinding, Outcome[None]]]
 
 
-class DeleteAcls(AdminCall[AclFilter, Deleted]):
+class DeleteAcls(AdminCall[AclFilter, Deleted, "DeleteAclsResponse"]):
     """Filter -> the entries that matched, each deleted or with its own error."""
 
     name = "delete ACLs"
@@ -165,7 +183,12 @@ class DeleteAcls(AdminCall[AclFilter, Deleted]):
         return DeleteAclsRequest(filters=filters)
 
     def interpret(
-        self, keys: list[AclFilter], response: Any, version: int, node: Node, progress: Progress[AclFilter, Deleted]
+        self,
+        keys: list[AclFilter],
+        response: DeleteAclsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[AclFilter, Deleted],
     ) -> None:
         for key, item in zip(keys, response.filter_results, strict=False):
             matches: Deleted = []

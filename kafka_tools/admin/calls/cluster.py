@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.driver import ALL, AdminCall, Progress
@@ -13,10 +13,13 @@ from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.net.session import VersionRange
 from kafka_tools.protocol.enums import EndpointType
-from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
-from kafka_tools.protocol.messages.metadata import MetadataRequest
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.describe_cluster import DescribeClusterResponse
 
 
 class ClusterDescription(NamedTuple):
@@ -33,7 +36,7 @@ class ClusterDescription(NamedTuple):
     """What the principal may do with the cluster, by ACL operation; None unless asked for (2.3)."""
 
 
-class DescribeCluster(AdminCall[str, ClusterDescription]):
+class DescribeCluster(AdminCall[str, ClusterDescription, "DescribeClusterResponse | MetadataResponse"]):
     """By DescribeCluster (2.8), else by Metadata."""
 
     name = "describe cluster"
@@ -72,33 +75,38 @@ class DescribeCluster(AdminCall[str, ClusterDescription]):
         )
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, ClusterDescription]
+        self,
+        keys: list[str],
+        response: DescribeClusterResponse | MetadataResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, ClusterDescription],
     ) -> None:
-        from_metadata = response.API_KEY == MetadataRequest.API_KEY
-        error = error_of(response.error_code, None if from_metadata else response.error_message)
+        error = error_of(
+            response.error_code, None if isinstance(response, MetadataResponse) else response.error_message
+        )
         if error is not None:
             progress.refuse(ALL, error)
             return
         if self._needs_nodes and not response.brokers:
             progress.again[ALL] = ConnectFailed(f"{node}: Metadata fetch failed due to missing broker list")
             return
-        nodes = {}
-        fenced = set()
-        for item in response.brokers:
-            id = item.node_id if from_metadata else item.broker_id
-            nodes[id] = Node(id, item.host, item.port, item.rack)
-            if not from_metadata and item.is_fenced:
-                fenced.add(id)
+        fenced: frozenset[int] = frozenset()
+        if isinstance(response, MetadataResponse):
+            nodes = {item.node_id: Node(item.node_id, item.host, item.port, item.rack) for item in response.brokers}
+        else:
+            nodes = {each.broker_id: Node(each.broker_id, each.host, each.port, each.rack) for each in response.brokers}
+            fenced = frozenset(each.broker_id for each in response.brokers if each.is_fenced)
         progress.completed[ALL] = ClusterDescription(
             response.cluster_id,
             nodes.get(response.controller_id),
             tuple(nodes[id] for id in sorted(nodes)),
-            frozenset(fenced),
+            fenced,
             operations_of(response.cluster_authorized_operations),
         )
 
 
-class ApiVersions(AdminCall[Node, dict[int, VersionRange]]):
+class ApiVersions(AdminCall[Node, dict[int, VersionRange], ApiVersionsResponse]):
     """Node -> API key -> (oldest, newest)."""
 
     name = "API versions"
@@ -114,7 +122,7 @@ class ApiVersions(AdminCall[Node, dict[int, VersionRange]]):
     def interpret(
         self,
         keys: list[Node],
-        response: Any,
+        response: ApiVersionsResponse,
         version: int,
         node: Node,
         progress: Progress[Node, dict[int, VersionRange]],

@@ -8,7 +8,7 @@ return those. What belongs to a broker goes to that broker, the rest to any node
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.driver import ALL, AdminCall, KeysRefused, Progress
 from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup, GivenNodeLookup, Lookup
@@ -20,6 +20,12 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import ConfigOperation, ConfigResourceType, ConfigSource, ConfigType
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.alter_configs import AlterConfigsResponse
+    from kafka_tools.protocol.messages.describe_configs import DescribeConfigsResponse
+    from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
+    from kafka_tools.protocol.messages.list_config_resources import ListConfigResourcesResponse
 
 TYPE_IDS = {name.lower().replace("_", "-"): number for name, number in ConfigResourceType.known().items()}
 TYPE_NAMES = {id: name for name, id in TYPE_IDS.items()}
@@ -135,7 +141,7 @@ def _refuse_unknown_types(keys: list[ConfigResource], versions: NodeVersions) ->
         raise KeysRefused(errors)
 
 
-class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry]]):
+class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry], "DescribeConfigsResponse"]):
     """Resource -> its settings, by name. ``names`` limits them per resource (None: all)."""
 
     name = "describe configs"
@@ -176,7 +182,7 @@ class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry]]):
     def interpret(
         self,
         keys: list[ConfigResource],
-        response: Any,
+        response: DescribeConfigsResponse,
         version: int,
         node: Node,
         progress: Progress[ConfigResource, list[ConfigEntry]],
@@ -190,7 +196,9 @@ class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry]]):
                 progress.take(key, item.error_code, item.error_message, entries)
 
 
-def _entry(config: Any, version: int, resource: ConfigResource) -> ConfigEntry:
+def _entry(
+    config: DescribeConfigsResponse.Result.ResourceResult, version: int, resource: ConfigResource
+) -> ConfigEntry:
     if version == 0:
         # Brokers of 0.11 and 1.0 say only whether it is the default.
         source = DEFAULT_CONFIG if config.is_default else _OWN_SOURCE.get(resource.type, "UNKNOWN")
@@ -210,7 +218,7 @@ def _entry(config: Any, version: int, resource: ConfigResource) -> ConfigEntry:
 _OWN_SOURCE = {"topic": TOPIC_CONFIG, "broker": STATIC_CONFIG}
 
 
-class IncrementalAlterConfigs(AdminCall[ConfigResource, None]):
+class IncrementalAlterConfigs(AdminCall[ConfigResource, None, "IncrementalAlterConfigsResponse"]):
     """Resource -> changes, all of them or none (2.3 and later)."""
 
     name = "alter configs"
@@ -249,7 +257,7 @@ class IncrementalAlterConfigs(AdminCall[ConfigResource, None]):
     def interpret(
         self,
         keys: list[ConfigResource],
-        response: Any,
+        response: IncrementalAlterConfigsResponse | AlterConfigsResponse,
         version: int,
         node: Node,
         progress: Progress[ConfigResource, None],
@@ -274,7 +282,7 @@ def operation_id(change: ConfigChange) -> int:
     return found
 
 
-class ReplaceConfigs(AdminCall[ConfigResource, None]):
+class ReplaceConfigs(AdminCall[ConfigResource, None, "AlterConfigsResponse"]):
     """Resource -> its whole configuration: what is not named returns to its default (AlterConfigs)."""
 
     name = "replace configs"
@@ -389,7 +397,7 @@ def _items(text: str | None) -> list[str]:
     return [item.strip() for item in (text or "").split(",") if item.strip()]
 
 
-class ListConfigResources(AdminCall[str, list[ConfigResource]]):
+class ListConfigResources(AdminCall[str, list[ConfigResource], "ListConfigResourcesResponse"]):
     """Resources that have a configuration of their own (4.1; before that client metrics only, from 3.7)."""
 
     name = "list config resources"
@@ -411,7 +419,12 @@ class ListConfigResources(AdminCall[str, list[ConfigResource]]):
         return ListConfigResourcesRequest(resource_types=[type_id(ConfigResource(name, "")) for name in self._types])
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, list[ConfigResource]]
+        self,
+        keys: list[str],
+        response: ListConfigResourcesResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, list[ConfigResource]],
     ) -> None:
         error = error_of(response.error_code)
         if error is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.driver import ALL, AdminCall, Progress
@@ -17,11 +17,14 @@ from kafka_tools.protocol.enums import ElectionType
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.elect_leaders import ElectLeadersResponse
+
 PREFERRED, UNCLEAN = ElectionType.PREFERRED, ElectionType.UNCLEAN
 Elected = Outcomes[TopicPartition, None]
 
 
-class ElectLeaders(AdminCall[str, Elected]):
+class ElectLeaders(AdminCall[str, Elected, "ElectLeadersResponse"]):
     """An outcome per partition; of all partitions (None) only those are told that an election changed or failed.
 
     One call for all partitions: the controller holds them together.
@@ -47,7 +50,12 @@ class ElectLeaders(AdminCall[str, Elected]):
         return ElectLeadersRequest(election_type=self._kind, topic_partitions=topics, timeout_ms=deadline.left_ms())
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Elected]
+        self,
+        keys: list[str],
+        response: ElectLeadersResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, Elected],
     ) -> None:
         if response.error_code != error_codes.NONE:
             progress.settle(ALL, response.error_code, None, Outcomes(()))

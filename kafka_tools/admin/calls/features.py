@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.driver import ALL, AdminCall, Progress
 from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup, GivenNodeLookup, Lookup
@@ -13,9 +13,12 @@ from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import FeatureUpgradeType
-from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.update_features import UpdateFeaturesResponse
 
 UPGRADE = FeatureUpgradeType.UPGRADE
 SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = FeatureUpgradeType.SAFE_DOWNGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE
@@ -36,7 +39,7 @@ class FeatureUpdate(NamedTuple):
     kind: int = UPGRADE
 
 
-class DescribeFeatures(AdminCall[str, Features]):
+class DescribeFeatures(AdminCall[str, Features, ApiVersionsResponse]):
     """What one node tells (ApiVersions v3, Kafka 2.4); of a given node or of any."""
 
     name = "describe features"
@@ -51,7 +54,12 @@ class DescribeFeatures(AdminCall[str, Features]):
         return ApiVersionsRequest(client_software_name="kafka-tools", client_software_version=__version__)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Features]
+        self,
+        keys: list[str],
+        response: ApiVersionsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, Features],
     ) -> None:
         epoch = response.finalized_features_epoch
         features = Features(
@@ -62,7 +70,7 @@ class DescribeFeatures(AdminCall[str, Features]):
         progress.take(ALL, response.error_code, None, features)
 
 
-class UpdateFeatures(AdminCall[str, None]):
+class UpdateFeatures(AdminCall[str, None, "UpdateFeaturesResponse"]):
     """Feature -> new level, all of them or none since v2 of the request (4.0)."""
 
     name = "update features"
@@ -95,7 +103,7 @@ class UpdateFeatures(AdminCall[str, None]):
         )
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, None]
+        self, keys: list[str], response: UpdateFeaturesResponse, version: int, node: Node, progress: Progress[str, None]
     ) -> None:
         error: KafkaToolsError | None = error_of(response.error_code, response.error_message)
         if error is not None or version >= 2:

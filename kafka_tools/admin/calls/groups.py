@@ -7,19 +7,26 @@ KIP-848 group where brokers know those, and as a classic group when it is none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.driver import AdminCall, Progress
 from kafka_tools.admin.lookups import CoordinatorLookup, SameNodeLookup
 from kafka_tools.clock import Deadline
-from kafka_tools.errors import WireError
+from kafka_tools.errors import BrokerError, WireError
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import GroupState
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages import consumer_group_describe, share_group_describe
+    from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse
+    from kafka_tools.protocol.messages.delete_groups import DeleteGroupsResponse
+    from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse
+    from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
 
 CLASSIC, CONSUMER = "classic", "consumer"
 CONSUMER_PROTOCOL = "consumer"
@@ -76,7 +83,7 @@ class GroupDescription(NamedTuple):
         return self.protocol_type == ""
 
 
-class ListGroups(AdminCall[Node, list[GroupListing]]):
+class ListGroups(AdminCall[Node, list[GroupListing], "ListGroupsResponse"]):
     """Node -> the groups it coordinates, limited to states, types and protocol types if any are given."""
 
     name = "list groups"
@@ -101,7 +108,12 @@ class ListGroups(AdminCall[Node, list[GroupListing]]):
         return ListGroupsRequest(states_filter=list(self._states), types_filter=types)
 
     def interpret(
-        self, keys: list[Node], response: Any, version: int, node: Node, progress: Progress[Node, list[GroupListing]]
+        self,
+        keys: list[Node],
+        response: ListGroupsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[Node, list[GroupListing]],
     ) -> None:
         groups = [
             GroupListing(
@@ -122,7 +134,7 @@ class ListGroups(AdminCall[Node, list[GroupListing]]):
                 progress.refuse(key, error)
 
 
-class DescribeClassicGroups(AdminCall[str, GroupDescription]):
+class DescribeClassicGroups(AdminCall[str, GroupDescription, "DescribeGroupsResponse"]):
     """Group -> description, by DescribeGroups."""
 
     name = "describe groups"
@@ -139,7 +151,12 @@ class DescribeClassicGroups(AdminCall[str, GroupDescription]):
         return DescribeGroupsRequest(groups=keys, include_authorized_operations=self._operations)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, GroupDescription]
+        self,
+        keys: list[str],
+        response: DescribeGroupsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, GroupDescription],
     ) -> None:
         for item in response.groups:
             if item.error_code == error_codes.NONE and item.group_state == GroupState.DEAD and not item.members:
@@ -155,7 +172,9 @@ class DescribeClassicGroups(AdminCall[str, GroupDescription]):
                     self._take(item, node, progress)
 
     @staticmethod
-    def _take(item: Any, node: Node, progress: Progress[str, GroupDescription]) -> None:
+    def _take(
+        item: DescribeGroupsResponse.DescribedGroup, node: Node, progress: Progress[str, GroupDescription]
+    ) -> None:
         is_consumer = item.protocol_type in (CONSUMER_PROTOCOL, "")
         try:
             members = tuple(_classic_member(member, is_consumer) for member in item.members)
@@ -174,7 +193,9 @@ class DescribeClassicGroups(AdminCall[str, GroupDescription]):
         )
 
 
-def _classic_member(member: Any, is_consumer: bool) -> MemberDescription:
+def _classic_member(
+    member: DescribeGroupsResponse.DescribedGroup.DescribedGroupMember, is_consumer: bool
+) -> MemberDescription:
     assignment = decode_assignment(member.member_assignment) if is_consumer else ()
     return MemberDescription(
         member.member_id, member.group_instance_id, member.client_id, member.client_host, assignment
@@ -197,7 +218,7 @@ def decode_assignment(data: bytes) -> tuple[TopicPartition, ...]:
     )
 
 
-class DescribeConsumerGroups(AdminCall[str, GroupDescription]):
+class DescribeConsumerGroups(AdminCall[str, GroupDescription, "ConsumerGroupDescribeResponse"]):
     """Group -> description, by ConsumerGroupDescribe (KIP-848)."""
 
     name = "describe consumer groups"
@@ -213,7 +234,12 @@ class DescribeConsumerGroups(AdminCall[str, GroupDescription]):
         return ConsumerGroupDescribeRequest(group_ids=keys, include_authorized_operations=self._operations)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, GroupDescription]
+        self,
+        keys: list[str],
+        response: ConsumerGroupDescribeResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, GroupDescription],
     ) -> None:
         for item in response.groups:
             error = error_of(item.error_code, item.error_message)
@@ -235,7 +261,7 @@ class DescribeConsumerGroups(AdminCall[str, GroupDescription]):
             )
 
 
-def _new_member(member: Any) -> MemberDescription:
+def _new_member(member: ConsumerGroupDescribeResponse.DescribedGroup.Member) -> MemberDescription:
     return MemberDescription(
         member.member_id,
         member.instance_id,
@@ -251,7 +277,9 @@ def _new_member(member: Any) -> MemberDescription:
     )
 
 
-def partitions_of(assignment: Any) -> tuple[TopicPartition, ...]:
+def partitions_of(
+    assignment: consumer_group_describe.Assignment | share_group_describe.Assignment,
+) -> tuple[TopicPartition, ...]:
     """The partitions in an assignment of a KIP-848 or share group."""
     return tuple(
         sorted(
@@ -262,7 +290,7 @@ def partitions_of(assignment: Any) -> tuple[TopicPartition, ...]:
     )
 
 
-class DeleteGroups(AdminCall[str, None]):
+class DeleteGroups(AdminCall[str, None, "DeleteGroupsResponse"]):
     """Groups that have no members any more (1.1)."""
 
     name = "delete groups"
@@ -276,7 +304,7 @@ class DeleteGroups(AdminCall[str, None]):
         return DeleteGroupsRequest(groups_names=keys)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, None]
+        self, keys: list[str], response: DeleteGroupsResponse, version: int, node: Node, progress: Progress[str, None]
     ) -> None:
         for item in response.results:
             if item.error_code == error_codes.GROUP_ID_NOT_FOUND:
@@ -285,6 +313,6 @@ class DeleteGroups(AdminCall[str, None]):
                 progress.settle(item.group_id, item.error_code, None, None)
 
 
-def not_found(group_id: str) -> Any:
+def not_found(group_id: str) -> BrokerError:
     """The error for a group that no broker has."""
     return broker_error(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")

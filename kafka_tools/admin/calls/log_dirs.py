@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.driver import AdminCall, Progress
@@ -15,6 +15,10 @@ from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsResponse
+    from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsResponse
 
 
 class ReplicaPlace(NamedTuple):
@@ -50,7 +54,7 @@ class LogDirDescription(NamedTuple):
 LogDirs = dict[str, Outcome[LogDirDescription]]
 
 
-class DescribeLogDirs(AdminCall[int, LogDirs]):
+class DescribeLogDirs(AdminCall[int, LogDirs, "DescribeLogDirsResponse"]):
     """Broker id -> path -> the directory, or its error; limited to some topics' partitions if given."""
 
     name = "describe log dirs"
@@ -69,7 +73,12 @@ class DescribeLogDirs(AdminCall[int, LogDirs]):
         return DescribeLogDirsRequest(topics=topics)
 
     def interpret(
-        self, keys: list[int], response: Any, version: int, node: Node, progress: Progress[int, LogDirs]
+        self,
+        keys: list[int],
+        response: DescribeLogDirsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[int, LogDirs],
     ) -> None:
         for key in keys:
             if response.error_code != error_codes.NONE:
@@ -86,7 +95,7 @@ def _same(broker_id: int) -> int:
     return broker_id
 
 
-def _log_dir(item: Any, version: int) -> Outcome[LogDirDescription]:
+def _log_dir(item: DescribeLogDirsResponse.Result, version: int) -> Outcome[LogDirDescription]:
     error = error_of(item.error_code)
     if error is not None:
         return Outcome(None, error)
@@ -116,7 +125,7 @@ class ReplicaLogDirs(NamedTuple):
     future_lag: int | None
 
 
-class DescribeReplicaLogDirs(AdminCall[ReplicaPlace, ReplicaLogDirs]):
+class DescribeReplicaLogDirs(AdminCall[ReplicaPlace, ReplicaLogDirs, "DescribeLogDirsResponse"]):
     """Replica -> its directories, from its broker's answer to DescribeLogDirs."""
 
     name = "describe replica log dirs"
@@ -131,7 +140,7 @@ class DescribeReplicaLogDirs(AdminCall[ReplicaPlace, ReplicaLogDirs]):
     def interpret(
         self,
         keys: list[ReplicaPlace],
-        response: Any,
+        response: DescribeLogDirsResponse,
         version: int,
         node: Node,
         progress: Progress[ReplicaPlace, ReplicaLogDirs],
@@ -165,7 +174,7 @@ class DescribeReplicaLogDirs(AdminCall[ReplicaPlace, ReplicaLogDirs]):
             progress.completed[key] = found
 
 
-class AlterReplicaLogDirs(AdminCall[ReplicaPlace, None]):
+class AlterReplicaLogDirs(AdminCall[ReplicaPlace, None, "AlterReplicaLogDirsResponse"]):
     """Replica -> the absolute path of the log directory of its broker that it shall move to."""
 
     name = "alter replica log dirs"
@@ -194,7 +203,12 @@ class AlterReplicaLogDirs(AdminCall[ReplicaPlace, None]):
         return AlterReplicaLogDirsRequest(dirs=dirs)
 
     def interpret(
-        self, keys: list[ReplicaPlace], response: Any, version: int, node: Node, progress: Progress[ReplicaPlace, None]
+        self,
+        keys: list[ReplicaPlace],
+        response: AlterReplicaLogDirsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[ReplicaPlace, None],
     ) -> None:
         broker_id = keys[0].broker_id
         for topic in response.results:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.driver import AdminCall, Progress
 from kafka_tools.admin.lookups import CoordinatorLookup
@@ -17,6 +17,7 @@ from kafka_tools.values import Node
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.groups import GroupDescription
+    from kafka_tools.protocol.messages.leave_group import LeaveGroupResponse
 
 REASON = "member was removed by an admin"
 
@@ -39,7 +40,7 @@ def everyone(group: GroupDescription) -> list[MemberIdentity]:
     ]
 
 
-class RemoveMembers(AdminCall[str, Outcomes[MemberIdentity, None]]):
+class RemoveMembers(AdminCall[str, Outcomes[MemberIdentity, None], "LeaveGroupResponse"]):
     """An outcome per member of one group. Several at once, and static ones, need Kafka 2.4."""
 
     name = "remove members from a group"
@@ -70,7 +71,7 @@ class RemoveMembers(AdminCall[str, Outcomes[MemberIdentity, None]]):
     def interpret(
         self,
         keys: list[str],
-        response: Any,
+        response: LeaveGroupResponse,
         version: int,
         node: Node,
         progress: Progress[str, Outcomes[MemberIdentity, None]],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.driver import AdminCall, KeysRefused, Progress
@@ -18,6 +18,12 @@ from kafka_tools.protocol.enums import OffsetSpec
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.list_offsets import ListOffsetsResponse
+    from kafka_tools.protocol.messages.offset_commit import OffsetCommitResponse
+    from kafka_tools.protocol.messages.offset_delete import OffsetDeleteResponse
+    from kafka_tools.protocol.messages.offset_fetch import OffsetFetchResponse
+
 LATEST, EARLIEST, MAX_TIMESTAMP = OffsetSpec.LATEST, OffsetSpec.EARLIEST, OffsetSpec.MAX_TIMESTAMP
 EARLIEST_LOCAL, LATEST_TIERED = OffsetSpec.EARLIEST_LOCAL, OffsetSpec.LATEST_TIERED
 EARLIEST_PENDING_UPLOAD = OffsetSpec.EARLIEST_PENDING_UPLOAD
@@ -31,6 +37,9 @@ _NEEDS = {
 _COORDINATOR_BUSY = (error_codes.COORDINATOR_LOAD_IN_PROGRESS, error_codes.REBALANCE_IN_PROGRESS)
 NAMES_UP_TO = 9
 """The newest version of OffsetFetch and OffsetCommit that names topics; later ones want ids."""
+
+
+S = TypeVar("S")
 
 
 class ListedOffset(NamedTuple):
@@ -49,7 +58,7 @@ class CommittedOffset(NamedTuple):
     leader_epoch: int | None = None
 
 
-class ListOffsets(AdminCall[TopicPartition, ListedOffset]):
+class ListOffsets(AdminCall[TopicPartition, ListedOffset, "ListOffsetsResponse"]):
     """Partition -> timestamp in ms, or one of the constants above."""
 
     name = "list offsets"
@@ -87,7 +96,7 @@ class ListOffsets(AdminCall[TopicPartition, ListedOffset]):
     def interpret(
         self,
         keys: list[TopicPartition],
-        response: Any,
+        response: ListOffsetsResponse,
         version: int,
         node: Node,
         progress: Progress[TopicPartition, ListedOffset],
@@ -102,7 +111,7 @@ class ListOffsets(AdminCall[TopicPartition, ListedOffset]):
 GroupOffsets = Outcomes[TopicPartition, "CommittedOffset | None"]
 
 
-class FetchGroupOffsets(AdminCall[str, GroupOffsets]):
+class FetchGroupOffsets(AdminCall[str, GroupOffsets, "OffsetFetchResponse"]):
     """Group -> partitions (None: all it has committed); the value is an outcome per partition, None for no offset."""
 
     name = "list group offsets"
@@ -133,14 +142,19 @@ class FetchGroupOffsets(AdminCall[str, GroupOffsets]):
         topics = self._topics(keys[0], OffsetFetchRequest.RequestTopic)
         return OffsetFetchRequest(group_id=keys[0], topics=topics, require_stable=stable), version
 
-    def _topics(self, group_id: str, struct: Any) -> Any:
+    def _topics(self, group_id: str, struct: Callable[..., S]) -> list[S] | None:
         wanted = self._wanted[group_id]
         if wanted is None:
             return None
         return [struct(name=name, partition_indexes=numbers) for name, numbers in by_topic(wanted).items()]
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, GroupOffsets]
+        self,
+        keys: list[str],
+        response: OffsetFetchResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, GroupOffsets],
     ) -> None:
         if version >= 8:
             for group in response.groups:
@@ -149,7 +163,13 @@ class FetchGroupOffsets(AdminCall[str, GroupOffsets]):
         else:
             self._take(keys[0], response, node, progress)
 
-    def _take(self, group_id: str, answer: Any, node: Node, progress: Progress[str, GroupOffsets]) -> None:
+    def _take(
+        self,
+        group_id: str,
+        answer: OffsetFetchResponse | OffsetFetchResponse.ResponseGroup,
+        node: Node,
+        progress: Progress[str, GroupOffsets],
+    ) -> None:
         error = error_of(answer.error_code)
         if error is not None:
             progress.refuse(group_id, error)
@@ -167,14 +187,17 @@ class FetchGroupOffsets(AdminCall[str, GroupOffsets]):
         progress.completed[group_id] = answered(sorted(found) if wanted is None else wanted, found, node)
 
 
-def _committed(item: Any) -> CommittedOffset | None:
+def _committed(
+    item: OffsetFetchResponse.ResponseTopic.ResponsePartition
+    | OffsetFetchResponse.ResponseGroup.ResponseTopics.ResponsePartitions,
+) -> CommittedOffset | None:
     if item.committed_offset < 0:
         return None
     epoch = item.committed_leader_epoch if item.committed_leader_epoch >= 0 else None
     return CommittedOffset(item.committed_offset, item.metadata or "", epoch)
 
 
-class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None]]):
+class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetCommitResponse"]):
     """Commit for a group that has no members; the value is an outcome per partition."""
 
     name = "alter group offsets"
@@ -208,7 +231,7 @@ class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None]]):
     def interpret(
         self,
         keys: list[str],
-        response: Any,
+        response: OffsetCommitResponse,
         version: int,
         node: Node,
         progress: Progress[str, Outcomes[TopicPartition, None]],
@@ -216,7 +239,7 @@ class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None]]):
         take_partitions(self._group_id, self._offsets, response.topics, node, progress)
 
 
-class DeleteGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None]]):
+class DeleteGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetDeleteResponse"]):
     """Forget what a group committed for some partitions (2.4); the value is an outcome per partition."""
 
     name = "delete group offsets"
@@ -240,7 +263,7 @@ class DeleteGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None]]):
     def interpret(
         self,
         keys: list[str],
-        response: Any,
+        response: OffsetDeleteResponse,
         version: int,
         node: Node,
         progress: Progress[str, Outcomes[TopicPartition, None]],
@@ -254,7 +277,7 @@ class DeleteGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None]]):
 def take_partitions(
     group_id: str,
     wanted: Iterable[TopicPartition],
-    topics: Sequence[Any],
+    topics: Sequence[OffsetCommitResponse.ResponseTopic | OffsetDeleteResponse.ResponseTopic],
     node: Node,
     progress: Progress[str, Outcomes[TopicPartition, None]],
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.driver import ALL, AdminCall, Progress
 from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
@@ -15,6 +15,13 @@ from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages import describe_quorum
+    from kafka_tools.protocol.messages.add_raft_voter import AddRaftVoterResponse
+    from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumResponse
+    from kafka_tools.protocol.messages.remove_raft_voter import RemoveRaftVoterResponse
+    from kafka_tools.protocol.messages.unregister_broker import UnregisterBrokerResponse
 
 
 class QuorumReplica(NamedTuple):
@@ -46,7 +53,7 @@ class QuorumDescription(NamedTuple):
     nodes: dict[int, tuple[QuorumEndpoint, ...]]
 
 
-class DescribeQuorum(AdminCall[str, QuorumDescription]):
+class DescribeQuorum(AdminCall[str, QuorumDescription, "DescribeQuorumResponse"]):
     """KRaft clusters only (3.3)."""
 
     name = "describe the metadata quorum"
@@ -64,7 +71,12 @@ class DescribeQuorum(AdminCall[str, QuorumDescription]):
         return DescribeQuorumRequest(topics=[Topic(topic_name=CLUSTER_METADATA, partitions=[partition])])
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, QuorumDescription]
+        self,
+        keys: list[str],
+        response: DescribeQuorumResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, QuorumDescription],
     ) -> None:
         error = error_of(response.error_code, response.error_message)
         if error is not None:
@@ -84,7 +96,7 @@ class DescribeQuorum(AdminCall[str, QuorumDescription]):
                     progress.take(ALL, item.error_code, item.error_message, description)
 
 
-def _replica(item: Any, version: int) -> QuorumReplica:
+def _replica(item: describe_quorum.ReplicaState, version: int) -> QuorumReplica:
     return QuorumReplica(
         item.replica_id,
         item.replica_directory_id if version >= 2 else None,
@@ -94,14 +106,14 @@ def _replica(item: Any, version: int) -> QuorumReplica:
     )
 
 
-def _endpoints(nodes: Sequence[Any]) -> dict[int, tuple[QuorumEndpoint, ...]]:
+def _endpoints(nodes: Sequence[DescribeQuorumResponse.Node]) -> dict[int, tuple[QuorumEndpoint, ...]]:
     return {
         node.node_id: tuple(QuorumEndpoint(item.name, item.host, item.port) for item in node.listeners)
         for node in nodes
     }
 
 
-class AddVoter(AdminCall[str, None]):
+class AddVoter(AdminCall[str, None, "AddRaftVoterResponse"]):
     """Make a controller a voter (3.9)."""
 
     name = "add a voter"
@@ -129,12 +141,17 @@ class AddVoter(AdminCall[str, None]):
         )
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, None]
+        self,
+        keys: list[str],
+        response: AddRaftVoterResponse | RemoveRaftVoterResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, None],
     ) -> None:
         progress.settle(ALL, response.error_code, response.error_message, None)
 
 
-class RemoveVoter(AdminCall[str, None]):
+class RemoveVoter(AdminCall[str, None, "RemoveRaftVoterResponse"]):
     """Make a voter an observer (3.9)."""
 
     name = "remove a voter"
@@ -156,7 +173,7 @@ class RemoveVoter(AdminCall[str, None]):
     interpret = AddVoter.interpret
 
 
-class UnregisterBroker(AdminCall[int, None]):
+class UnregisterBroker(AdminCall[int, None, "UnregisterBrokerResponse"]):
     """Broker id -> forgotten by the cluster; for brokers that are gone for good (KRaft)."""
 
     name = "unregister broker"
@@ -172,6 +189,11 @@ class UnregisterBroker(AdminCall[int, None]):
         return UnregisterBrokerRequest(broker_id=keys[0])
 
     def interpret(
-        self, keys: list[int], response: Any, version: int, node: Node, progress: Progress[int, None]
+        self,
+        keys: list[int],
+        response: UnregisterBrokerResponse,
+        version: int,
+        node: Node,
+        progress: Progress[int, None],
     ) -> None:
         progress.settle(keys[0], response.error_code, response.error_message, None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.driver import ALL, AdminCall, Progress
 from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
@@ -21,6 +21,10 @@ from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol.enums import QuotaMatch
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
+    from kafka_tools.protocol.messages.describe_client_quotas import DescribeClientQuotasResponse
 
 EXACT, DEFAULT, ANY = QuotaMatch.EXACT, QuotaMatch.DEFAULT, QuotaMatch.SPECIFIED
 
@@ -48,7 +52,7 @@ class EffectiveQuota(NamedTuple):
         return SOURCES[self.source]
 
 
-class DescribeClientQuotas(AdminCall[str, Quotas]):
+class DescribeClientQuotas(AdminCall[str, Quotas, "DescribeClientQuotasResponse"]):
     """Every entity that the filter matches, with the quotas set on it."""
 
     name = "describe client quotas"
@@ -71,7 +75,12 @@ class DescribeClientQuotas(AdminCall[str, Quotas]):
         return DescribeClientQuotasRequest(components=components, strict=self._strict)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Quotas]
+        self,
+        keys: list[str],
+        response: DescribeClientQuotasResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, Quotas],
     ) -> None:
         error = error_of(response.error_code, response.error_message)
         if error is not None:
@@ -83,7 +92,7 @@ class DescribeClientQuotas(AdminCall[str, Quotas]):
         progress.completed[ALL] = dict(sorted(quotas.items(), key=lambda pair: sort_key(pair[0])))
 
 
-class AlterClientQuotas(AdminCall[QuotaEntity, None]):
+class AlterClientQuotas(AdminCall[QuotaEntity, None, "AlterClientQuotasResponse"]):
     """Entity -> quota -> new value; None or NaN removes it, quotas not named stay."""
 
     name = "alter client quotas"
@@ -108,18 +117,25 @@ class AlterClientQuotas(AdminCall[QuotaEntity, None]):
         return AlterClientQuotasRequest(entries=entries, validate_only=self._validate_only)
 
     def interpret(
-        self, keys: list[QuotaEntity], response: Any, version: int, node: Node, progress: Progress[QuotaEntity, None]
+        self,
+        keys: list[QuotaEntity],
+        response: AlterClientQuotasResponse,
+        version: int,
+        node: Node,
+        progress: Progress[QuotaEntity, None],
     ) -> None:
         for entry in response.entries:
             progress.settle(_entity_of(entry), entry.error_code, entry.error_message, None)
 
 
-def _entity_of(entry: Any) -> QuotaEntity:
+def _entity_of(entry: DescribeClientQuotasResponse.EntryData | AlterClientQuotasResponse.EntryData) -> QuotaEntity:
     """The entity that a broker names; its types are not judged here, a newer broker may have more."""
     return in_order((part.entity_type, part.entity_name) for part in entry.entity)
 
 
-def _operation(entry: Any, name: str, value: float | None) -> Any:
+def _operation(
+    entry: type[AlterClientQuotasRequest.EntryData], name: str, value: float | None
+) -> AlterClientQuotasRequest.EntryData.OpData:
     if value is None or math.isnan(value):
         return entry.OpData(key=name, value=0.0, remove=True)
     return entry.OpData(key=name, value=value, remove=False)

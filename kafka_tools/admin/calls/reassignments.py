@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.driver import ALL, AdminCall, Progress
@@ -14,6 +14,10 @@ from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse
+    from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
 
 IN_ZOOKEEPER = "before Kafka 2.4 reassignments go through ZooKeeper: use that release's own tool"
 
@@ -26,7 +30,7 @@ class Reassignment(NamedTuple):
     removing: tuple[int, ...]
 
 
-class AlterReassignments(AdminCall[TopicPartition, None]):
+class AlterReassignments(AdminCall[TopicPartition, None, "AlterPartitionReassignmentsResponse"]):
     """Partition -> its new replicas, the preferred leader first; None cancels a running reassignment."""
 
     name = "alter partition reassignments"
@@ -63,7 +67,7 @@ class AlterReassignments(AdminCall[TopicPartition, None]):
     def interpret(
         self,
         keys: list[TopicPartition],
-        response: Any,
+        response: AlterPartitionReassignmentsResponse,
         version: int,
         node: Node,
         progress: Progress[TopicPartition, None],
@@ -78,7 +82,7 @@ class AlterReassignments(AdminCall[TopicPartition, None]):
                 progress.settle(key, item.error_code, item.error_message, None)
 
 
-class ListReassignments(AdminCall[str, dict[TopicPartition, Reassignment]]):
+class ListReassignments(AdminCall[str, dict[TopicPartition, Reassignment], "ListPartitionReassignmentsResponse"]):
     """The reassignments that are running, of some partitions or (None) of all."""
 
     name = "list partition reassignments"
@@ -100,7 +104,7 @@ class ListReassignments(AdminCall[str, dict[TopicPartition, Reassignment]]):
     def interpret(
         self,
         keys: list[str],
-        response: Any,
+        response: ListPartitionReassignmentsResponse,
         version: int,
         node: Node,
         progress: Progress[str, dict[TopicPartition, Reassignment]],

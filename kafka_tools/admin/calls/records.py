@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kafka_tools.admin.driver import AdminCall, Progress
 from kafka_tools.admin.lookups import LeaderLookup
@@ -11,6 +11,9 @@ from kafka_tools.clock import Deadline
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.delete_records import DeleteRecordsResponse
 
 HIGH_WATERMARK = -1
 """The offset that stands for "everything that can be consumed now"."""
@@ -24,7 +27,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     return topics
 
 
-class DeleteRecords(AdminCall[TopicPartition, int]):
+class DeleteRecords(AdminCall[TopicPartition, int, "DeleteRecordsResponse"]):
     """Partition -> offset before which everything goes; the value is the log start offset afterwards."""
 
     name = "delete records"
@@ -52,7 +55,7 @@ class DeleteRecords(AdminCall[TopicPartition, int]):
     def interpret(
         self,
         keys: list[TopicPartition],
-        response: Any,
+        response: DeleteRecordsResponse,
         version: int,
         node: Node,
         progress: Progress[TopicPartition, int],

@@ -7,7 +7,7 @@ keys they store. Needs Kafka 2.7; before that credentials live in ZooKeeper.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools import scram_math
 from kafka_tools.admin.driver import ALL, AdminCall, Progress
@@ -19,6 +19,10 @@ from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
+    from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsResponse
 
 IN_ZOOKEEPER = "before Kafka 2.7 credentials are kept in ZooKeeper: give --zookeeper HOST:PORT"
 
@@ -54,7 +58,7 @@ ScramChange = ScramUpsertion | ScramDeletion
 Described = dict[str, Outcome[list[ScramCredentialInfo]]]
 
 
-class DescribeScram(AdminCall[str, Described]):
+class DescribeScram(AdminCall[str, Described, "DescribeUserScramCredentialsResponse"]):
     """User -> outcome with that user's credentials; ``users`` None means everybody who has one."""
 
     name = "describe SCRAM credentials"
@@ -72,7 +76,12 @@ class DescribeScram(AdminCall[str, Described]):
         return DescribeUserScramCredentialsRequest(users=users)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Described]
+        self,
+        keys: list[str],
+        response: DescribeUserScramCredentialsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, Described],
     ) -> None:
         error = error_of(response.error_code, response.error_message)
         if error is not None:
@@ -94,7 +103,7 @@ def _mechanism_name(type_id: int) -> str:
     return found.name if found is not None else f"UNKNOWN_MECHANISM_{type_id}"
 
 
-class AlterScram(AdminCall[str, None]):
+class AlterScram(AdminCall[str, None, "AlterUserScramCredentialsResponse"]):
     """User -> changes, all of them or none. KRaft controllers take one change per user and request."""
 
     name = "alter SCRAM credentials"
@@ -126,7 +135,12 @@ class AlterScram(AdminCall[str, None]):
         return request
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, None]
+        self,
+        keys: list[str],
+        response: AlterUserScramCredentialsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, None],
     ) -> None:
         for item in response.results:
             progress.settle(item.user, item.error_code, item.error_message, None)

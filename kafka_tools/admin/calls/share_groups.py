@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.groups import GroupDescription, MemberDescription, not_found, partitions_of
 from kafka_tools.admin.calls.permissions import operations_of
@@ -18,6 +18,12 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsResponse
+    from kafka_tools.protocol.messages.delete_share_group_offsets import DeleteShareGroupOffsetsResponse
+    from kafka_tools.protocol.messages.describe_share_group_offsets import DescribeShareGroupOffsetsResponse
+    from kafka_tools.protocol.messages.share_group_describe import ShareGroupDescribeResponse
+
 SHARE = "share"
 
 
@@ -29,7 +35,7 @@ class ShareOffset(NamedTuple):
     lag: int | None
 
 
-class DescribeShareGroups(AdminCall[str, GroupDescription]):
+class DescribeShareGroups(AdminCall[str, GroupDescription, "ShareGroupDescribeResponse"]):
     """Group -> description."""
 
     name = "describe share groups"
@@ -45,7 +51,12 @@ class DescribeShareGroups(AdminCall[str, GroupDescription]):
         return ShareGroupDescribeRequest(group_ids=keys, include_authorized_operations=self._operations)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, GroupDescription]
+        self,
+        keys: list[str],
+        response: ShareGroupDescribeResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, GroupDescription],
     ) -> None:
         for item in response.groups:
             error = error_of(item.error_code, item.error_message)
@@ -85,7 +96,7 @@ class DescribeShareGroups(AdminCall[str, GroupDescription]):
 ShareOffsets = Outcomes[TopicPartition, "ShareOffset | None"]
 
 
-class DescribeShareOffsets(AdminCall[str, ShareOffsets]):
+class DescribeShareOffsets(AdminCall[str, ShareOffsets, "DescribeShareGroupOffsetsResponse"]):
     """Group -> partitions (None: all it shares); the value is an outcome per partition, None for no offset yet."""
 
     name = "list share group offsets"
@@ -109,7 +120,12 @@ class DescribeShareOffsets(AdminCall[str, ShareOffsets]):
         return DescribeShareGroupOffsetsRequest(groups=groups)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, ShareOffsets]
+        self,
+        keys: list[str],
+        response: DescribeShareGroupOffsetsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, ShareOffsets],
     ) -> None:
         for group in response.groups:
             error = error_of(group.error_code, group.error_message)
@@ -130,14 +146,16 @@ def _topics(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]
     return list(by_topic(partitions).items())
 
 
-def _offset(item: Any) -> ShareOffset | None:
+def _offset(
+    item: DescribeShareGroupOffsetsResponse.ResponseGroup.ResponseTopic.ResponsePartition,
+) -> ShareOffset | None:
     if item.start_offset < 0:
         return None
     epoch = item.leader_epoch if item.leader_epoch >= 0 else None
     return ShareOffset(item.start_offset, epoch, item.lag if item.lag >= 0 else None)
 
 
-class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None]]):
+class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterShareGroupOffsetsResponse"]):
     """Start sharing from other offsets; the group must have no members. An outcome per partition."""
 
     name = "alter share group offsets"
@@ -169,7 +187,7 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None]]):
     def interpret(
         self,
         keys: list[str],
-        response: Any,
+        response: AlterShareGroupOffsetsResponse,
         version: int,
         node: Node,
         progress: Progress[str, Outcomes[TopicPartition, None]],
@@ -178,14 +196,16 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None]]):
             progress.settle(self._group_id, response.error_code, response.error_message, Outcomes(()))
             return
         found = {
-            TopicPartition(topic.topic_name, item.partition_index): _done(item)
+            TopicPartition(topic.topic_name, item.partition_index): Outcome[None](
+                None, error_of(item.error_code, item.error_message)
+            )
             for topic in response.responses
             for item in topic.partitions
         }
         progress.completed[self._group_id] = answered(self._offsets, found, node)
 
 
-class DeleteShareOffsets(AdminCall[str, Outcomes[str, None]]):
+class DeleteShareOffsets(AdminCall[str, Outcomes[str, None], "DeleteShareGroupOffsetsResponse"]):
     """Forget where a group shares some topics; an outcome per topic."""
 
     name = "delete share group offsets"
@@ -205,14 +225,18 @@ class DeleteShareOffsets(AdminCall[str, Outcomes[str, None]]):
         )
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Outcomes[str, None]]
+        self,
+        keys: list[str],
+        response: DeleteShareGroupOffsetsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, Outcomes[str, None]],
     ) -> None:
         if response.error_code != error_codes.NONE:
             progress.settle(self._group_id, response.error_code, response.error_message, Outcomes(()))
             return
-        found = {topic.topic_name: _done(topic) for topic in response.responses}
+        found = {
+            topic.topic_name: Outcome[None](None, error_of(topic.error_code, topic.error_message))
+            for topic in response.responses
+        }
         progress.completed[self._group_id] = answered(self._topics, found, node)
-
-
-def _done(item: Any) -> Outcome[None]:
-    return Outcome(None, error_of(item.error_code, item.error_message))

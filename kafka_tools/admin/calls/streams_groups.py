@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.groups import not_found
 from kafka_tools.admin.calls.permissions import operations_of
@@ -15,6 +15,10 @@ from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages import streams_group_describe
+    from kafka_tools.protocol.messages.streams_group_describe import StreamsGroupDescribeResponse
 
 Tasks = dict[str, tuple[int, ...]]
 """Subtopology -> the numbers of its tasks, which are those of partitions."""
@@ -82,7 +86,7 @@ class StreamsGroupDescription(NamedTuple):
     authorized_operations: tuple[str, ...] | None
 
 
-class DescribeStreamsGroups(AdminCall[str, StreamsGroupDescription]):
+class DescribeStreamsGroups(AdminCall[str, StreamsGroupDescription, "StreamsGroupDescribeResponse"]):
     """Group -> description (4.1)."""
 
     name = "describe streams groups"
@@ -98,7 +102,12 @@ class DescribeStreamsGroups(AdminCall[str, StreamsGroupDescription]):
         return StreamsGroupDescribeRequest(group_ids=keys, include_authorized_operations=self._operations)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, StreamsGroupDescription]
+        self,
+        keys: list[str],
+        response: StreamsGroupDescribeResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, StreamsGroupDescription],
     ) -> None:
         for item in response.groups:
             error = error_of(item.error_code, item.error_message)
@@ -110,7 +119,7 @@ class DescribeStreamsGroups(AdminCall[str, StreamsGroupDescription]):
                 progress.completed[item.group_id] = _group(item, node)
 
 
-def _group(item: Any, node: Node) -> StreamsGroupDescription:
+def _group(item: StreamsGroupDescribeResponse.DescribedGroup, node: Node) -> StreamsGroupDescription:
     topology = item.topology
     return StreamsGroupDescription(
         item.group_id,
@@ -125,7 +134,7 @@ def _group(item: Any, node: Node) -> StreamsGroupDescription:
     )
 
 
-def _subtopology(item: Any) -> Subtopology:
+def _subtopology(item: StreamsGroupDescribeResponse.DescribedGroup.Topology.Subtopology) -> Subtopology:
     return Subtopology(
         item.subtopology_id,
         tuple(item.source_topics),
@@ -135,12 +144,12 @@ def _subtopology(item: Any) -> Subtopology:
     )
 
 
-def _topic(item: Any) -> StreamsTopic:
+def _topic(item: streams_group_describe.TopicInfo) -> StreamsTopic:
     configs = {config.key: config.value for config in item.topic_configs}
     return StreamsTopic(item.name, item.partitions, item.replication_factor, configs)
 
 
-def _member(item: Any) -> StreamsMember:
+def _member(item: StreamsGroupDescribeResponse.DescribedGroup.Member) -> StreamsMember:
     endpoint = item.user_endpoint
     return StreamsMember(
         item.member_id,
@@ -161,13 +170,13 @@ def _member(item: Any) -> StreamsMember:
     )
 
 
-def _offsets(items: Sequence[Any]) -> dict[tuple[str, int], int]:
+def _offsets(items: Sequence[streams_group_describe.TaskOffset]) -> dict[tuple[str, int], int]:
     return {(item.subtopology_id, item.partition): item.offset for item in items}
 
 
-def _assignment(item: Any) -> StreamsAssignment:
+def _assignment(item: streams_group_describe.Assignment) -> StreamsAssignment:
     return StreamsAssignment(_tasks(item.active_tasks), _tasks(item.standby_tasks), _tasks(item.warmup_tasks))
 
 
-def _tasks(items: Sequence[Any]) -> Tasks:
+def _tasks(items: Sequence[streams_group_describe.TaskIds]) -> Tasks:
     return {item.subtopology_id: tuple(sorted(item.partitions)) for item in items}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.driver import ALL, AdminCall, Progress
 from kafka_tools.admin.lookups import AnyNodeLookup
@@ -14,6 +14,12 @@ from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.create_delegation_token import CreateDelegationTokenResponse
+    from kafka_tools.protocol.messages.describe_delegation_token import DescribeDelegationTokenResponse
+    from kafka_tools.protocol.messages.expire_delegation_token import ExpireDelegationTokenResponse
+    from kafka_tools.protocol.messages.renew_delegation_token import RenewDelegationTokenResponse
 
 BROKERS_MAXIMUM = -1
 """As lifetime: as long as the broker allows. As renewal: as long as the broker renews."""
@@ -68,7 +74,7 @@ def parse_hmac(text: str) -> bytes:
         raise InputError("the HMAC is not base64") from None
 
 
-class CreateToken(AdminCall[str, DelegationToken]):
+class CreateToken(AdminCall[str, DelegationToken, "CreateDelegationTokenResponse"]):
     """A new token for the one who asks, or for ``owner`` (3.3)."""
 
     name = "create delegation token"
@@ -94,7 +100,12 @@ class CreateToken(AdminCall[str, DelegationToken]):
         return request
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, DelegationToken]
+        self,
+        keys: list[str],
+        response: CreateDelegationTokenResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, DelegationToken],
     ) -> None:
         token = DelegationToken(
             response.token_id,
@@ -111,7 +122,7 @@ class CreateToken(AdminCall[str, DelegationToken]):
         progress.settle(ALL, response.error_code, None, token)
 
 
-class RenewToken(AdminCall[str, int]):
+class RenewToken(AdminCall[str, int, "RenewDelegationTokenResponse"]):
     """The new expiry, in ms since the epoch."""
 
     name = "renew delegation token"
@@ -126,11 +137,18 @@ class RenewToken(AdminCall[str, int]):
 
         return RenewDelegationTokenRequest(hmac=self._hmac, renew_period_ms=self._period_ms)
 
-    def interpret(self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, int]) -> None:
+    def interpret(
+        self,
+        keys: list[str],
+        response: RenewDelegationTokenResponse | ExpireDelegationTokenResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, int],
+    ) -> None:
         progress.settle(ALL, response.error_code, None, response.expiry_timestamp_ms)
 
 
-class ExpireToken(AdminCall[str, int]):
+class ExpireToken(AdminCall[str, int, "ExpireDelegationTokenResponse"]):
     """The new expiry, in ms since the epoch; AT_ONCE ends the token."""
 
     name = "expire delegation token"
@@ -148,7 +166,7 @@ class ExpireToken(AdminCall[str, int]):
     interpret = RenewToken.interpret
 
 
-class DescribeTokens(AdminCall[str, list[DelegationToken]]):
+class DescribeTokens(AdminCall[str, list[DelegationToken], "DescribeDelegationTokenResponse"]):
     """Tokens of some owners; None means all that the principal may see, an empty list means no owner at all."""
 
     name = "describe delegation tokens"
@@ -167,7 +185,12 @@ class DescribeTokens(AdminCall[str, list[DelegationToken]]):
         return DescribeDelegationTokenRequest(owners=owners)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, list[DelegationToken]]
+        self,
+        keys: list[str],
+        response: DescribeDelegationTokenResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, list[DelegationToken]],
     ) -> None:
         error = error_of(response.error_code)
         if error is not None:
@@ -176,7 +199,7 @@ class DescribeTokens(AdminCall[str, list[DelegationToken]]):
         progress.completed[ALL] = [_token(item, version) for item in response.tokens]
 
 
-def _token(item: Any, version: int) -> DelegationToken:
+def _token(item: DescribeDelegationTokenResponse.DescribedDelegationToken, version: int) -> DelegationToken:
     requester = None
     if version >= 3:
         requester = Principal(item.token_requester_principal_type, item.token_requester_principal_name)

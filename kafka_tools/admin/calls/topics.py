@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.driver import ALL, AdminCall, KeysRefused, Progress
 from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
 from kafka_tools.clock import Deadline
-from kafka_tools.errors import InputError, UnsupportedVersion
+from kafka_tools.errors import InputError, UnsupportedVersion, WireError
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.messages.metadata import MetadataRequest
+from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import ZERO_UUID, Node, uuid_text
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.create_partitions import CreatePartitionsResponse
+    from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+    from kafka_tools.protocol.messages.delete_topics import DeleteTopicsResponse
+    from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsResponse
 
 TopicKey = str | uuid.UUID
 DEFAULT = -1
@@ -87,7 +93,7 @@ class NewPartitions(NamedTuple):
     assignment: Sequence[Sequence[int]] | None = None
 
 
-class ListTopics(AdminCall[str, list[TopicListing]]):
+class ListTopics(AdminCall[str, list[TopicListing], MetadataResponse]):
     """Every topic the principal may see."""
 
     name = "list topics"
@@ -100,17 +106,22 @@ class ListTopics(AdminCall[str, list[TopicListing]]):
         return MetadataRequest(topics=None)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, list[TopicListing]]
+        self,
+        keys: list[str],
+        response: MetadataResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, list[TopicListing]],
     ) -> None:
         topics = [
             TopicListing(item.name, item.topic_id, item.is_internal)
             for item in response.topics
-            if self._include_internal or not item.is_internal
+            if item.name is not None and (self._include_internal or not item.is_internal)
         ]
         progress.take(ALL, response.error_code, None, sorted(topics, key=lambda topic: topic.name))
 
 
-class DescribeTopics(AdminCall[TopicKey, TopicDescription]):
+class DescribeTopics(AdminCall[TopicKey, TopicDescription, MetadataResponse]):
     """Topics by name or id, from Metadata."""
 
     name = "describe topics"
@@ -134,7 +145,7 @@ class DescribeTopics(AdminCall[TopicKey, TopicDescription]):
     def interpret(
         self,
         keys: list[TopicKey],
-        response: Any,
+        response: MetadataResponse,
         version: int,
         node: Node,
         progress: Progress[TopicKey, TopicDescription],
@@ -148,12 +159,14 @@ class DescribeTopics(AdminCall[TopicKey, TopicDescription]):
                 progress.failed[key] = broker_error(error_codes.UNKNOWN_TOPIC_OR_PARTITION, not_found(key))
 
 
-class DescribeTopicPage(AdminCall[str, Any]):
+class DescribeTopicPage(AdminCall[str, "DescribeTopicPartitionsResponse", "DescribeTopicPartitionsResponse"]):
     """One page of DescribeTopicPartitions; the value is the response."""
 
     name = "describe topics"
 
-    def __init__(self, names: Sequence[str], cursor: Any, page_size: int) -> None:
+    def __init__(
+        self, names: Sequence[str], cursor: DescribeTopicPartitionsResponse.Cursor | None, page_size: int
+    ) -> None:
         self.lookup = AnyNodeLookup()
         self._names = names
         self._cursor = cursor
@@ -172,13 +185,20 @@ class DescribeTopicPage(AdminCall[str, Any]):
             topics=[Topic(name=name) for name in self._names], response_partition_limit=self._page_size, cursor=cursor
         )
 
-    def interpret(self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, Any]) -> None:
+    def interpret(
+        self,
+        keys: list[str],
+        response: DescribeTopicPartitionsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, DescribeTopicPartitionsResponse],
+    ) -> None:
         progress.completed[ALL] = response
 
 
 def take_topic(
     key: TopicKey,
-    topic: Any,
+    topic: MetadataResponse.ResponseTopic | DescribeTopicPartitionsResponse.ResponseTopic,
     partitions: Sequence[PartitionDescription],
     progress: Progress[TopicKey, TopicDescription],
 ) -> None:
@@ -190,6 +210,9 @@ def take_topic(
     if error is not None:
         progress.refuse(key, error)
         return
+    if topic.name is None:
+        progress.failed[key] = WireError(f"the answer for topic {key} lacks its name")
+        return
     ordered = tuple(sorted(partitions, key=lambda item: item.partition))
     operations = operations_of(topic.topic_authorized_operations)
     progress.completed[key] = TopicDescription(topic.name, topic.topic_id, topic.is_internal, ordered, operations)
@@ -200,10 +223,14 @@ def not_found(key: TopicKey) -> str:
     return f"Topic {key} not found." if isinstance(key, str) else f"No topic has the id {uuid_text(key)}."
 
 
-def partition_of(item: Any) -> PartitionDescription:
+def partition_of(
+    item: MetadataResponse.ResponseTopic.ResponsePartition
+    | DescribeTopicPartitionsResponse.ResponseTopic.ResponsePartition,
+) -> PartitionDescription:
     """A partition of Metadata or of DescribeTopicPartitions."""
-    elr = getattr(item, "eligible_leader_replicas", None)
-    last_known = getattr(item, "last_known_elr", None)
+    elr = last_known = None
+    if not isinstance(item, MetadataResponse.ResponseTopic.ResponsePartition):
+        elr, last_known = item.eligible_leader_replicas, item.last_known_elr
     return PartitionDescription(
         item.partition_index,
         item.leader_id if item.leader_id >= 0 else None,
@@ -238,7 +265,7 @@ def by_name(topics: Sequence[NewTopic]) -> dict[str, NewTopic]:
     return named
 
 
-class CreateTopics(AdminCall[str, CreatedTopic]):
+class CreateTopics(AdminCall[str, CreatedTopic, "CreateTopicsResponse"]):
     """Topics by name."""
 
     name = "create topics"
@@ -274,7 +301,12 @@ class CreateTopics(AdminCall[str, CreatedTopic]):
             raise KeysRefused(dict(refused))
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, CreatedTopic]
+        self,
+        keys: list[str],
+        response: CreateTopicsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, CreatedTopic],
     ) -> None:
         for item in response.topics:
             configs = None if item.configs is None else {config.name: config.value for config in item.configs}
@@ -283,7 +315,7 @@ class CreateTopics(AdminCall[str, CreatedTopic]):
             progress.settle(item.name, item.error_code, item.error_message, created, self._retry_quota)
 
 
-def _creatable(topic: NewTopic) -> Any:
+def _creatable(topic: NewTopic) -> CreateTopicsRequest.CreatableTopic:
     from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 
     Topic = CreateTopicsRequest.CreatableTopic
@@ -300,7 +332,7 @@ def _creatable(topic: NewTopic) -> Any:
     )
 
 
-class DeleteTopics(AdminCall[TopicKey, None]):
+class DeleteTopics(AdminCall[TopicKey, None, "DeleteTopicsResponse"]):
     """Topics by name or id (2.8)."""
 
     name = "delete topics"
@@ -324,16 +356,23 @@ class DeleteTopics(AdminCall[TopicKey, None]):
         return DeleteTopicsRequest(topic_names=[str(key) for key in keys], timeout_ms=deadline.left_ms())
 
     def interpret(
-        self, keys: list[TopicKey], response: Any, version: int, node: Node, progress: Progress[TopicKey, None]
+        self,
+        keys: list[TopicKey],
+        response: DeleteTopicsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[TopicKey, None],
     ) -> None:
         for item in response.responses:
             key = item.topic_id if item.topic_id != ZERO_UUID and item.topic_id in keys else item.name
+            if key is None:
+                continue  # an id that was not asked for
             unknown = error_codes.error(item.error_code).topic_not_found
             text = not_found(key) if unknown else item.error_message
             progress.settle(key, item.error_code, text, None, self._retry_quota)
 
 
-class CreatePartitions(AdminCall[str, None]):
+class CreatePartitions(AdminCall[str, None, "CreatePartitionsResponse"]):
     """Topics that shall have more partitions."""
 
     name = "create partitions"
@@ -361,7 +400,12 @@ class CreatePartitions(AdminCall[str, None]):
         return CreatePartitionsRequest(topics=topics, timeout_ms=deadline.left_ms(), validate_only=self._validate_only)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, None]
+        self,
+        keys: list[str],
+        response: CreatePartitionsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, None],
     ) -> None:
         for item in response.results:
             unknown = item.error_code == error_codes.UNKNOWN_TOPIC_OR_PARTITION

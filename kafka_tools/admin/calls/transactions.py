@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.driver import AdminCall, KeysRefused, Progress
@@ -15,6 +15,13 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CoordinatorType
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.describe_producers import DescribeProducersResponse
+    from kafka_tools.protocol.messages.describe_transactions import DescribeTransactionsResponse
+    from kafka_tools.protocol.messages.init_producer_id import InitProducerIdResponse
+    from kafka_tools.protocol.messages.list_transactions import ListTransactionsResponse
+    from kafka_tools.protocol.messages.write_txn_markers import WriteTxnMarkersResponse
 
 
 class TransactionListing(NamedTuple):
@@ -56,7 +63,7 @@ class AbortSpec(NamedTuple):
     coordinator_epoch: int
 
 
-class ListTransactions(AdminCall[Node, list[TransactionListing]]):
+class ListTransactions(AdminCall[Node, list[TransactionListing], "ListTransactionsResponse"]):
     """Node -> the transactional ids it coordinates; durations in ms, pattern a regular expression (4.1)."""
 
     name = "list transactions"
@@ -88,7 +95,7 @@ class ListTransactions(AdminCall[Node, list[TransactionListing]]):
     def interpret(
         self,
         keys: list[Node],
-        response: Any,
+        response: ListTransactionsResponse,
         version: int,
         node: Node,
         progress: Progress[Node, list[TransactionListing]],
@@ -101,7 +108,7 @@ class ListTransactions(AdminCall[Node, list[TransactionListing]]):
             progress.take(key, response.error_code, None, found)
 
 
-class DescribeTransactions(AdminCall[str, TransactionDescription]):
+class DescribeTransactions(AdminCall[str, TransactionDescription, "DescribeTransactionsResponse"]):
     """Transactional id -> its state, from its coordinator."""
 
     name = "describe transactions"
@@ -116,7 +123,12 @@ class DescribeTransactions(AdminCall[str, TransactionDescription]):
         return DescribeTransactionsRequest(transactional_ids=keys)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, TransactionDescription]
+        self,
+        keys: list[str],
+        response: DescribeTransactionsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, TransactionDescription],
     ) -> None:
         for item in response.transaction_states:
             partitions = sorted(
@@ -134,7 +146,7 @@ class DescribeTransactions(AdminCall[str, TransactionDescription]):
             progress.take(item.transactional_id, item.error_code, None, description)
 
 
-class DescribeProducers(AdminCall[TopicPartition, list[ProducerState]]):
+class DescribeProducers(AdminCall[TopicPartition, list[ProducerState], "DescribeProducersResponse"]):
     """Partition -> its producers, as the leader or one given broker knows them."""
 
     name = "describe producers"
@@ -155,7 +167,7 @@ class DescribeProducers(AdminCall[TopicPartition, list[ProducerState]]):
     def interpret(
         self,
         keys: list[TopicPartition],
-        response: Any,
+        response: DescribeProducersResponse,
         version: int,
         node: Node,
         progress: Progress[TopicPartition, list[ProducerState]],
@@ -167,7 +179,7 @@ class DescribeProducers(AdminCall[TopicPartition, list[ProducerState]]):
                 progress.take(key, item.error_code, item.error_message, producers)
 
 
-def _producer(state: Any) -> ProducerState:
+def _producer(state: DescribeProducersResponse.TopicResponse.PartitionResponse.ProducerState) -> ProducerState:
     return ProducerState(
         state.producer_id,
         state.producer_epoch,
@@ -178,7 +190,7 @@ def _producer(state: Any) -> ProducerState:
     )
 
 
-class AbortTransactions(AdminCall[TopicPartition, None]):
+class AbortTransactions(AdminCall[TopicPartition, None, "WriteTxnMarkersResponse"]):
     """Partition -> the transaction to abort there, by writing its end marker to the leader."""
 
     name = "abort transactions"
@@ -209,7 +221,7 @@ class AbortTransactions(AdminCall[TopicPartition, None]):
     def interpret(
         self,
         keys: list[TopicPartition],
-        response: Any,
+        response: WriteTxnMarkersResponse,
         version: int,
         node: Node,
         progress: Progress[TopicPartition, None],
@@ -220,7 +232,7 @@ class AbortTransactions(AdminCall[TopicPartition, None]):
                     progress.take(TopicPartition(topic.name, item.partition_index), item.error_code, None, None)
 
 
-class FenceProducers(AdminCall[str, tuple[int, int]]):
+class FenceProducers(AdminCall[str, tuple[int, int], "InitProducerIdResponse"]):
     """Transactional id -> the producer id and epoch that fence all producers that use it now."""
 
     name = "fence producers"
@@ -239,6 +251,11 @@ class FenceProducers(AdminCall[str, tuple[int, int]]):
         return InitProducerIdRequest(transactional_id=keys[0], transaction_timeout_ms=1)
 
     def interpret(
-        self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, tuple[int, int]]
+        self,
+        keys: list[str],
+        response: InitProducerIdResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, tuple[int, int]],
     ) -> None:
         progress.settle(keys[0], response.error_code, None, (response.producer_id, response.producer_epoch))

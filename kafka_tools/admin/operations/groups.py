@@ -243,7 +243,7 @@ class GroupOperations(ClusterOperations):
         return self.ask_group(DeleteGroupOffsets(group_id, partitions), group_id, timeout_s, deadline)
 
     def ask_group(
-        self, call: AdminCall[str, V], group_id: str, timeout_s: float | None, deadline: Deadline | None
+        self, call: AdminCall[str, V, Any], group_id: str, timeout_s: float | None, deadline: Deadline | None
     ) -> V:
         """Run a call about one group; raises its error."""
         return self.run(call, [group_id], timeout_s, deadline)[group_id].get()
