@@ -14,8 +14,11 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete, split_arg_string
 
 
-def answer(instruction: str) -> int:
-    """Print the completions for ``<shell>_complete``; the exit status is always 0 for a known shell."""
+def answer(instruction: str, asked: click.Command) -> int:
+    """Print the completions for ``<shell>_complete``; the exit status is always 0 for a known shell.
+
+    ``asked`` is completed where the line names no command of its own.
+    """
     shell = instruction.removesuffix("_complete")
     completer = {"bash": _Bash, "zsh": ZshComplete, "fish": FishComplete}.get(shell)
     if completer is None:
@@ -25,7 +28,7 @@ def answer(instruction: str) -> int:
     with open(os.devnull, "w") as nowhere:
         sys.stderr, kept = nowhere, sys.stderr
         try:
-            command, program = _asked_for(split_arg_string(os.environ.get("COMP_WORDS", "")))
+            command, program = _asked_for(split_arg_string(os.environ.get("COMP_WORDS", "")), asked)
             print(completer(command, {}, program, "").complete())
         except Exception:  # noqa: BLE001 - silence is the answer; the command itself will say what is wrong
             pass
@@ -34,12 +37,11 @@ def answer(instruction: str) -> int:
     return 0
 
 
-def _asked_for(words: list[str]) -> tuple[click.Command, str]:
-    from kafka_tools.cli import root
+def _asked_for(words: list[str], otherwise: click.Command) -> tuple[click.Command, str]:
     from kafka_tools.commands.registry import load, named_by, program
 
     name = named_by(words[0]) if words else None
-    return (load(name), program(name)) if name else (root, "kafka-tools")
+    return (load(name), program(name)) if name else (otherwise, "kafka-tools")
 
 
 class _Bash(BashComplete):

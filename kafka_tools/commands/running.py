@@ -56,7 +56,7 @@ def main(command: click.Command, program: str) -> NoReturn:
     if COMPLETE_VARIABLE in os.environ:
         from kafka_tools.commands import completer
 
-        sys.exit(completer.answer(os.environ[COMPLETE_VARIABLE]))
+        sys.exit(completer.answer(os.environ[COMPLETE_VARIABLE], command))
     if not standard_streams.open_missing():
         complain(program, "standard output is closed: nothing was done", "redirect it to /dev/null to do without it")
         sys.exit(FAILED)

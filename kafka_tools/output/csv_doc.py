@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TextIO
 
-from kafka_tools.output.rows import Row
+from kafka_tools.output.cells import Row
 from kafka_tools.shown_text import printable
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")

@@ -31,7 +31,7 @@ def _text(value: Any, **layout: Any) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, **layout)
     except ValueError:
         # JSON has no NaN and no infinities; looking for them beforehand would take longer than writing.
-        from kafka_tools.output.rows import plain
+        from kafka_tools.output.cells import plain
 
         text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, **layout)
     return text.translate(_CONTROLS) if "\x7f" in text or not text.isascii() else text

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kafka_tools.output.cells import Row
 from kafka_tools.output.kafka_text import pad
-from kafka_tools.output.rows import Row
 from kafka_tools.values import TopicPartition
 
 MISSING = "-"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafka_tools.output.rows import Row
+from kafka_tools.output.cells import Row
 
 _NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"
 _TITLES = ("NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kafka_tools.output.rows import Row
+from kafka_tools.output.cells import Row
 
 
 def topic_list(names: Iterable[str]) -> str:

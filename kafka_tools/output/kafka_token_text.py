@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafka_tools.output.rows import Row
+from kafka_tools.output.cells import Row
 
 _WIDTHS = (15, 30, 15, 15, 25, 15, 15, 15)
 _TITLES = ("TOKENID", "HMAC", "OWNER", "REQUESTER", "RENEWERS", "ISSUEDATE", "EXPIRYDATE", "MAXDATE")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from kafka_tools.output.rows import Row
+from kafka_tools.output.cells import Row
 from kafka_tools.values import format_address
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Literal, TextIO
 
-from kafka_tools.output.rows import Row, cell_of, heading
+from kafka_tools.output.cells import Row, cell_of, heading
 from kafka_tools.output.table import is_number_column
 from kafka_tools.output.table import write_table as plain_table
 

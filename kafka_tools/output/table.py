@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from kafka_tools.output.rows import Row, cell_of, heading
+from kafka_tools.output.cells import Row, cell_of, heading
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Row], stream: TextIO) -> None:

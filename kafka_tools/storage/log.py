@@ -285,11 +285,15 @@ class PartitionLog:
             return
         sealed = self.active
         sealed.seal()
-        write_snapshot(self, self.log_end_offset)
+        self._write_snapshot()
         self.set_segments([*self.segments, self.new_segment(self.log_end_offset)])
         threading.Thread(
             target=self._sync_sealed, args=(sealed, self.log_end_offset), name=f"sync {self.name}", daemon=True
         ).start()
+
+    def _write_snapshot(self) -> None:
+        bases = {segment.base_offset for segment in self.segments}
+        write_snapshot(self.directory, self.log_end_offset, self.producers, bases)
 
     def _sync_sealed(self, segment: LogSegment, end_offset: int) -> None:
         """Off the loop: a gigabyte takes a while to reach the disk, and nobody waits for it."""
@@ -505,7 +509,7 @@ class PartitionLog:
         try:
             if complete and self.recovery_point < self.log_end_offset:
                 self.active.seal()
-                write_snapshot(self, self.log_end_offset)
+                self._write_snapshot()
                 self.active.sync()
                 self.recovery_point = self.log_end_offset
             if complete:

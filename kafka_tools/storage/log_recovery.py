@@ -235,7 +235,8 @@ def rebuild_producers(opened: PartitionLog, recovered_from: int | None = None) -
             continue
         rewrite = recovered_from is not None and segment.base_offset >= recovered_from
         if rewrite and segment.base_offset > start:
-            write_snapshot(opened, segment.base_offset)
+            bases = {each.base_offset for each in opened.segments}
+            write_snapshot(opened.directory, segment.base_offset, opened.producers, bases)
         for _, view in segment.walk_headers(segment.position_of(start)):
             if view.base_offset >= start:
                 _note_producer(opened, view, segment if rewrite else None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.control import read_marker
@@ -26,10 +27,6 @@ from kafka_tools.storage.producer_state import (
 )
 from kafka_tools.storage.snapshots import ProducerStateEntry, read_producers, write_producer_snapshot
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kafka_tools.storage.log import PartitionLog
-
 _SNAPSHOT_FILE = re.compile(r"(\d{20})\.snapshot")
 
 
@@ -39,13 +36,12 @@ def snapshots(directory: str) -> list[tuple[int, str]]:
     return sorted((int(match[1]), os.path.join(directory, name)) for match, name in matches if match)
 
 
-def write_snapshot(log: PartitionLog, offset: int) -> None:
+def write_snapshot(directory: str, offset: int, producers: ProducerStates, segment_bases: Collection[int]) -> None:
     """The producers as they are at ``offset``, as ``<offset>.snapshot``; others that no segment begins with go."""
-    path = os.path.join(log.directory, file_name(offset, ".snapshot"))
-    write_producer_snapshot(path, (_state(*item) for item in log.producers.entries.items()), sync=False)
-    bases = {segment.base_offset for segment in log.segments}
-    for other_offset, other in snapshots(log.directory):
-        if other_offset not in bases and other_offset != offset:
+    path = os.path.join(directory, file_name(offset, ".snapshot"))
+    write_producer_snapshot(path, (_state(*item) for item in producers.entries.items()), sync=False)
+    for other_offset, other in snapshots(directory):
+        if other_offset not in segment_bases and other_offset != offset:
             os.remove(other)
 
 

@@ -21,9 +21,10 @@ from kafka_tools.admin.client import AdminClient
 from kafka_tools.commands import running
 from kafka_tools.commands.options.output import OutputOption
 from kafka_tools.output import rows as rows_module
+from kafka_tools.output.cells import heading
 from kafka_tools.output.csv_doc import cell as csv_cell
 from kafka_tools.output.kinds import KINDS
-from kafka_tools.output.rows import FORMS, Rows, envelope, heading
+from kafka_tools.output.rows import FORMS, Rows, envelope
 from tests.output.contract_cases import (
     CASES,
     FAILING,

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_tools.output import kinds
-from kafka_tools.output.rows import FORMS, ItemError, Rows, cell, envelope, show
+from kafka_tools.output.cells import cell
+from kafka_tools.output.rows import FORMS, ItemError, Rows, envelope, show
 
 ROWS = Rows(
     "samples",

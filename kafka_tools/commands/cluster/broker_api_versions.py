@@ -12,7 +12,7 @@ from kafka_tools.commands.options.connection import ConnectionOptions, connectio
 from kafka_tools.commands.options.output import output_options
 
 if TYPE_CHECKING:
-    from kafka_tools.output.rows import Row
+    from kafka_tools.output.cells import Row
 
 
 @click.command(name="kafka-broker-api-versions", cls=Command)

@@ -14,7 +14,7 @@ from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
-    from kafka_tools.output.rows import Row
+    from kafka_tools.output.cells import Row
 
 RESOURCE_TYPE = "client-metrics"
 SETTINGS = {"interval": "interval.ms", "match": "match", "metrics": "metrics"}

@@ -14,7 +14,7 @@ from kafka_tools.errors import InputError, KafkaToolsError, UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
-    from kafka_tools.output.rows import Row
+    from kafka_tools.output.cells import Row
 
 
 @click.group(name="kafka-metadata-quorum", cls=CommandGroup)

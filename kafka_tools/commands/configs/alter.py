@@ -6,7 +6,7 @@ mechanisms go in one request each: brokers refuse a user that appears twice in o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.commands.configs.changes import (
@@ -14,37 +14,22 @@ from kafka_tools.commands.configs.changes import (
     LIST_OPERATIONS,
     SCRAM_MECHANISMS,
     USER_QUOTAS,
+    missing_quotas,
     parse_quota,
     parse_scram,
 )
-from kafka_tools.commands.configs.entities import QUOTA_TYPES, Target, target_text
+from kafka_tools.commands.configs.entities import Target, target_text
 from kafka_tools.commands.configs.names import did_you_mean
-from kafka_tools.errors import BrokerError, InputError, KafkaToolsError, UsageError
+from kafka_tools.commands.configs.rows import quotas_of
+from kafka_tools.commands.configs.targets import is_resource, quota_key, resource_of
+from kafka_tools.errors import KafkaToolsError, UsageError
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.calls.configs import ConfigChange, ConfigResource
-    from kafka_tools.admin.calls.quotas import QuotaEntity
+    from kafka_tools.admin.calls.configs import ConfigChange
     from kafka_tools.admin.client import AdminClient
-
-RESOURCE_TYPES = {
-    "topics": "topic",
-    "brokers": "broker",
-    "broker-loggers": "broker-logger",
-    "client-metrics": "client-metrics",
-    "groups": "group",
-}
-"""Entity type -> the admin client's resource type."""
 
 Ended = dict[Target, KafkaToolsError | None]
 """Target -> what kept it from being changed, None for one that was."""
-
-OF_ONE_TARGET = (BrokerError, InputError)
-"""Errors that are about one target; any other ends the command."""
-
-
-def is_resource(target: Target) -> bool:
-    """Whether the target's configuration is a resource's, not quotas and credentials."""
-    return target[0].type in RESOURCE_TYPES
 
 
 def check(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> None:
@@ -96,34 +81,12 @@ def apply(
     return _alter_quotas(admin, targets, changes, validate_only)
 
 
-def resource_of(target: Target) -> ConfigResource:
-    """The resource whose configuration a target's is."""
-    from kafka_tools.admin.client import ConfigResource
-
-    return ConfigResource(RESOURCE_TYPES[target[0].type], target[0].name or "")
-
-
-def quota_key(target: Target) -> QuotaEntity:
-    """The entity of a target's quotas."""
-    from kafka_tools.admin.client import quota_entity
-
-    return quota_entity({QUOTA_TYPES[entity.type]: entity.name or None for entity in target})
-
-
 def quota_changes(changes: Iterable[ConfigChange]) -> dict[str, float | None]:
     """Quota name -> new value, None to remove it."""
     return {
         change.name: None if change.operation == "delete" else parse_quota(change.name, change.value or "")
         for change in changes
     }
-
-
-def missing_quotas(changes: Iterable[ConfigChange], existing: Mapping[str, object]) -> InputError | None:
-    """The error for quotas or credentials to delete that are not there."""
-    missing = [change.name for change in changes if change.operation == "delete" and change.name not in existing]
-    if not missing:
-        return None
-    return InputError(f"Invalid config(s): {','.join(missing)}", hint="the entity has no such config to delete")
 
 
 def _alter_resources(
@@ -163,8 +126,6 @@ def _alter_quotas(
     ended: Ended = dict.fromkeys(targets)
     # Controllers change quotas, but tell nobody which there are; they take the removal of one that is not there.
     if any(change.operation == "delete" for change in changes) and not admin.config.is_controllers:
-        from kafka_tools.commands.configs.rows import quotas_of
-
         for key, target in keys.items():
             ended[target] = missing_quotas(changes, quotas_of(admin, target).get(key, {}))
     wanted = {key: quota_changes(changes) for key, target in keys.items() if ended[target] is None}

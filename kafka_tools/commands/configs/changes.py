@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.errors import InputError, UsageError
@@ -165,3 +165,11 @@ def split_outside_brackets(text: str, place: str) -> list[str]:
 def _check_key(key: str, place: str) -> None:
     if not _KEY.fullmatch(key):
         raise UsageError(f"{place}: '{key[:60]}' is not a config key: letters, digits, '.', '_' and '-' are expected")
+
+
+def missing_quotas(changes: Iterable[ConfigChange], existing: Mapping[str, object]) -> InputError | None:
+    """The error for quotas or credentials to delete that are not there."""
+    missing = [change.name for change in changes if change.operation == "delete" and change.name not in existing]
+    if not missing:
+        return None
+    return InputError(f"Invalid config(s): {','.join(missing)}", hint="the entity has no such config to delete")

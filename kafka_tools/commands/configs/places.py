@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from kafka_tools.commands.configs import alter as config_alter
 from kafka_tools.commands.configs import rows as config_rows
-from kafka_tools.commands.configs.alter import OF_ONE_TARGET, Ended
+from kafka_tools.commands.configs.alter import Ended
 from kafka_tools.commands.configs.entities import Entity, Target, target_text
 from kafka_tools.commands.configs.names import did_you_mean, unknown_names
-from kafka_tools.output.rows import ItemError, Row, Rows
+from kafka_tools.commands.configs.targets import OF_ONE_TARGET
+from kafka_tools.output.cells import Row
+from kafka_tools.output.rows import ItemError, Rows
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.configs import ConfigChange

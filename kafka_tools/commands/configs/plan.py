@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.commands.configs.alter import RESOURCE_TYPES
 from kafka_tools.commands.configs.changes import LIST_OPERATIONS, SCRAM_MECHANISMS, parse_quota, parse_scram
 from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target
-from kafka_tools.commands.configs.rows import own_source
+from kafka_tools.commands.configs.targets import RESOURCE_TYPES, own_source
+from kafka_tools.output.cells import Row
 from kafka_tools.output.kafka_text import java_double
-from kafka_tools.output.rows import Row
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.configs import ConfigChange

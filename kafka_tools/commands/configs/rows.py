@@ -9,19 +9,21 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from kafka_tools.commands.configs.alter import (
+from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS, missing_quotas
+from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target, target_text
+from kafka_tools.commands.configs.targets import (
+    DYNAMIC_DEFAULT_BROKER,
     OF_ONE_TARGET,
     RESOURCE_TYPES,
     is_resource,
-    missing_quotas,
+    own_source,
     quota_key,
     resource_of,
 )
-from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS
-from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target, target_text
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
 from kafka_tools.output import kafka_text
-from kafka_tools.output.rows import ItemError, Row, Rows
+from kafka_tools.output.cells import Row
+from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.protocol.enums import ConfigSource
 
 if TYPE_CHECKING:
@@ -31,15 +33,7 @@ if TYPE_CHECKING:
     from kafka_tools.commands.configs.plan import Held
 
 KIND = "configs"
-DYNAMIC_SOURCES = {
-    "topics": ConfigSource.word(ConfigSource.DYNAMIC_TOPIC_CONFIG),
-    "brokers": ConfigSource.word(ConfigSource.DYNAMIC_BROKER_CONFIG),
-    "broker-loggers": ConfigSource.word(ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG),
-    "client-metrics": ConfigSource.word(ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG),
-    "groups": ConfigSource.word(ConfigSource.DYNAMIC_GROUP_CONFIG),
-}
 DEFAULT_CONFIG = ConfigSource.word(ConfigSource.DEFAULT_CONFIG)
-DYNAMIC_DEFAULT_BROKER = ConfigSource.word(ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
 
 
 def describe(admin: AdminClient, targets: Sequence[Target], show_all: bool, documentation: bool = False) -> Rows:
@@ -105,11 +99,6 @@ def plan(admin: AdminClient, target: Target, changes: Sequence[ConfigChange]) ->
         return [config_plan.scram_row(target, change, iterations) for change in changes]
     quotas = quotas_of(admin, target).get(quota_key(target), {})
     return [config_plan.quota_row(target, change, quotas) for change in changes]
-
-
-def own_source(entity: Entity) -> str:
-    """Where a setting of this very entity comes from, as ``ConfigSource`` names it."""
-    return DYNAMIC_DEFAULT_BROKER if entity.type == "brokers" and not entity.name else DYNAMIC_SOURCES[entity.type]
 
 
 def as_kafka_text(result: Rows, show_all: bool) -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
 from kafka_tools.errors import NotFound, UsageError
-from kafka_tools.output.rows import ItemError, Row, Rows
+from kafka_tools.output.cells import Row
+from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.protocol.enums import GroupState, GroupType
 from kafka_tools.values import TopicPartition
 

@@ -19,7 +19,7 @@ from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.tokens import DelegationToken, Principal
-    from kafka_tools.output.rows import Row
+    from kafka_tools.output.cells import Row
 
 HIDDEN = "***"
 

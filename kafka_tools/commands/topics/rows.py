@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
-from kafka_tools.output.rows import ItemError, Row, Rows
+from kafka_tools.output.cells import Row
+from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.values import ZERO_UUID, TopicPartition, uuid_text
 
 if TYPE_CHECKING:

@@ -1,0 +1,53 @@
+"""What every form of rows stands on: a row, its cells as a table shows them, and its values as JSON has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_tools.shown_text import one_line
+from kafka_tools.values import moment_text
+
+Row = dict[str, Any]
+
+MOMENTS = frozenset({"issued_ms", "expires_ms", "max_ms", "last_fetch_ms", "last_caught_up_ms"})
+"""Columns that hold moments (ms since the epoch), which a table shows as people write them."""
+
+
+def cell_of(line: Row, column: str) -> str:
+    """The cell of a table: as ``cell``, and a moment as ``2026-01-31T12:00:00.000Z``."""
+    value = line.get(column)
+    if column not in MOMENTS or not isinstance(value, int):
+        return cell(value)
+    return moment_text(value)
+
+
+def cell(value: Any) -> str:
+    """A value as a table shows it: ``-`` for nothing, lists with commas, booleans in lower case."""
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        separator = ";" if value and isinstance(value[0], dict) else ","
+        return separator.join(cell(each) for each in value) or "-"
+    if isinstance(value, dict):
+        if value and all(isinstance(each, list) for each in value.values()):
+            return ";".join(f"{one_line(key)}:{cell(each)}" for key, each in value.items())
+        return ",".join(f"{one_line(key)}={cell(each)}" for key, each in value.items()) or "-"
+    return one_line(str(value))
+
+
+def heading(column: str) -> str:
+    """The heading of a column: ``log_end_offset`` is ``LOG-END-OFFSET``; no spaces, so that columns can be cut."""
+    return (column.removesuffix("_ms") if column in MOMENTS else column).replace("_", "-").upper()
+
+
+def plain(value: Any) -> Any:
+    """A value without numbers that JSON does not have: NaN and the infinities are null (RFC 8259)."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return value
