@@ -8,6 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 from struct import Struct
+from typing import TypedDict, Unpack
 
 from kafka_tools.protocol.enums import (
     CONTROL_BIT,
@@ -246,49 +247,44 @@ def encode_message(
     return PREFIX.pack(offset, _CRC_BYTES + len(covered)) + zlib.crc32(covered).to_bytes(_CRC_BYTES, "big") + covered
 
 
+class HeaderFields(TypedDict, total=False):
+    """What ``BatchBuilder.build`` takes, by its names; a field that is left out has the default that it has there."""
+
+    base_offset: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    transactional: bool
+    control: bool
+    leader_epoch: int
+    timestamp_type: int
+    append_time_ms: int | None
+    delete_horizon_ms: int | None
+
+
 def build_batch(
     records: Iterable[Row],
     *,
-    base_offset: int = 0,
     codec: int | str = "none",
     magic: int = 2,
-    producer_id: int = -1,
-    producer_epoch: int = -1,
-    base_sequence: int = -1,
-    transactional: bool = False,
-    control: bool = False,
-    leader_epoch: int = -1,
-    timestamp_type: int = 0,
-    append_time_ms: int | None = None,
     offsets: Iterable[int] | None = None,
     last_offset: int | None = None,
-    delete_horizon_ms: int | None = None,
+    **header: Unpack[HeaderFields],
 ) -> bytes:
-    """The bytes of one batch of (timestamp in ms, key, value, headers).
+    """The bytes of one batch of (timestamp in ms, key, value, headers), with these fields in its header.
 
     Offsets follow ``base_offset`` one by one unless ``offsets`` gives each record's, ascending. ``last_offset``
     (magic 2) keeps the range of a batch whose last records were compacted away.
     """
     builder = BatchBuilder(codec=codec, magic=magic)
+    base_offset = header.get("base_offset", 0)
     if offsets is None:
         for timestamp, key, value, headers in records:
             builder.append(timestamp, key, value, headers)
     else:
         for offset, (timestamp, key, value, headers) in zip(offsets, records, strict=True):
             builder.append(timestamp, key, value, headers, offset_delta=offset - base_offset)
-    return builder.build(
-        base_offset=base_offset,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-        transactional=transactional,
-        control=control,
-        leader_epoch=leader_epoch,
-        timestamp_type=timestamp_type,
-        append_time_ms=append_time_ms,
-        last_offset_delta=None if last_offset is None else last_offset - base_offset,
-        delete_horizon_ms=delete_horizon_ms,
-    )
+    return builder.build(last_offset_delta=None if last_offset is None else last_offset - base_offset, **header)
 
 
 def patch_batch(
