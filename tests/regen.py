@@ -34,12 +34,12 @@ def protocol_index() -> dict[Path, str]:
             if isinstance(value, type) and issubclass(value, Request) and value is not Request:
                 name = value.__name__.removesuffix("Request")
                 versions = (value.MIN_VERSION, value.MAX_VERSION, value.FLEXIBLE_FROM)
-                rows.append((value.API_KEY, module.name, name, *versions, value.ROUTE, value.LATEST_UNSTABLE))
+                rows.append((value.API_KEY, module.name, name, *versions, value.LATEST_UNSTABLE))
     lines = [
         '"""Every API: derived from the definitions by ``python -m tests.regen index``; do not edit."""',
         "",
-        "# key, stem, name, oldest, newest, flexible from, route, newest is unstable",
-        "ROWS: tuple[tuple[int, str, str, int, int, int | None, str, bool], ...] = (",
+        "# key, stem, name, oldest, newest, flexible from, newest is unstable",
+        "ROWS: tuple[tuple[int, str, str, int, int, int | None, bool], ...] = (",
         *("    " + repr(row).replace("'", '"') + "," for row in sorted(rows)),
         ")",
         "",

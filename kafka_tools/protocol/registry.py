@@ -23,7 +23,6 @@ class Row(NamedTuple):
     min_version: int
     max_version: int
     flexible_from: int | None
-    route: str
     latest_unstable: bool
 
 

@@ -309,14 +309,9 @@ class ApiMessage(Message):
 
 
 class Request(ApiMessage):
-    """What a client sends. ``ROUTE`` says to which node: one of the constants of ``routes``."""
+    """What a client sends. To which node, the definition says; the admin client's calls each have a lookup."""
 
     __slots__ = ()
-    ROUTE: ClassVar[str] = ""
-
-    def __init_subclass__(cls, *, route: str = "", **rest: Any) -> None:
-        super().__init_subclass__(**rest)
-        cls.ROUTE = route
 
 
 class Response(ApiMessage):

@@ -145,6 +145,5 @@ def test_the_index_says_what_the_definitions_say() -> None:
         assert row.min_version == request.MIN_VERSION
         assert row.max_version == request.MAX_VERSION
         assert row.flexible_from == request.FLEXIBLE_FROM
-        assert row.route == request.ROUTE
         assert row.latest_unstable == request.LATEST_UNSTABLE
         assert request.API_KEY == registry.api(row.stem).response.API_KEY == row.key

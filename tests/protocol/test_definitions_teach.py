@@ -23,7 +23,6 @@ from pathlib import Path
 import pytest
 
 from kafka_tools.protocol import error_codes, registry
-from kafka_tools.protocol.routes import CONTROLLER_TO_BROKER, QUORUM_PEER
 
 ROOT = Path(__file__).parent.parent.parent
 HANDLERS = ROOT / "kafka_tools" / "broker_embedded" / "handlers"
@@ -31,10 +30,11 @@ HANDLERS = ROOT / "kafka_tools" / "broker_embedded" / "handlers"
 NAMES = {code.name for code in error_codes.all_codes()}
 ROWS = {row.stem: row for row in registry.rows()}
 
-BETWEEN_BROKERS = {row.stem for row in registry.rows() if row.route in (QUORUM_PEER, CONTROLLER_TO_BROKER)} | {
-    "allocate_producer_ids", "alter_partition", "assign_replicas_to_dirs", "broker_heartbeat", "broker_registration",
-    "controlled_shutdown", "controller_registration", "delete_share_group_state", "envelope",
-    "initialize_share_group_state", "read_share_group_state", "read_share_group_state_summary",
+BETWEEN_BROKERS = {
+    "allocate_producer_ids", "alter_partition", "assign_replicas_to_dirs", "begin_quorum_epoch", "broker_heartbeat",
+    "broker_registration", "controlled_shutdown", "controller_registration", "delete_share_group_state",
+    "end_quorum_epoch", "envelope", "fetch_snapshot", "initialize_share_group_state", "leader_and_isr",
+    "read_share_group_state", "read_share_group_state_summary", "stop_replica", "update_metadata", "vote",
     "write_share_group_state",
 }  # fmt: skip
 """Brokers and controllers among themselves: purpose and versions are enough."""

@@ -28,11 +28,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import TRANSACTION_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, int16, int32, int64, string
 
 
-class AddOffsetsToTxnRequest(Request, key=25, route=TRANSACTION_COORDINATOR, versions="0-4", flexible="3+"):
+class AddOffsetsToTxnRequest(Request, key=25, versions="0-4", flexible="3+"):
     transactional_id = string()
     producer_id = int64()
     producer_epoch = int16()

@@ -33,7 +33,6 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import TRANSACTION_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int64, string
 
 
@@ -42,7 +41,7 @@ class Topic(Struct):
     partitions = array(int32())
 
 
-class AddPartitionsToTxnRequest(Request, key=24, route=TRANSACTION_COORDINATOR, versions="0-5", flexible="3+"):
+class AddPartitionsToTxnRequest(Request, key=24, versions="0-5", flexible="3+"):
     class Transaction(Struct):
         transactional_id = string(versions="4+", map_key=True)
         producer_id = int64(versions="4+")

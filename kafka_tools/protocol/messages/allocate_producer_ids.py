@@ -5,11 +5,10 @@ Sent by brokers to the active controller when they run out (KIP-730).
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, int16, int32, int64
 
 
-class AllocateProducerIdsRequest(Request, key=67, route=CONTROLLER, versions="0", flexible="0+"):
+class AllocateProducerIdsRequest(Request, key=67, versions="0", flexible="0+"):
     broker_id = int32()
     broker_epoch = int64(default=-1)
 

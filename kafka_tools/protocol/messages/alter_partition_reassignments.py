@@ -17,11 +17,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string
 
 
-class AlterPartitionReassignmentsRequest(Request, key=45, route=CONTROLLER, versions="0-1", flexible="0+"):
+class AlterPartitionReassignmentsRequest(Request, key=45, versions="0-1", flexible="0+"):
     timeout_ms = int32(default=60000)
     allow_replication_factor_change = boolean(versions="1+", default=True)  # false refuses lists of another length
 

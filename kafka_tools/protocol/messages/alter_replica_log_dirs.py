@@ -18,11 +18,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GIVEN_NODE
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class AlterReplicaLogDirsRequest(Request, key=34, route=GIVEN_NODE, versions="0-2", flexible="2+"):
+class AlterReplicaLogDirsRequest(Request, key=34, versions="0-2", flexible="2+"):
     class AlterReplicaLogDir(Struct):
         path = string(map_key=True)
 

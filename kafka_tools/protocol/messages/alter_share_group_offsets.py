@@ -19,11 +19,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uuid
 
 
-class AlterShareGroupOffsetsRequest(Request, key=91, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
+class AlterShareGroupOffsetsRequest(Request, key=91, versions="0", flexible="0+"):
     group_id = string()
 
     class RequestTopic(Struct):

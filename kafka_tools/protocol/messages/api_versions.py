@@ -17,11 +17,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GIVEN_NODE
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int64, string
 
 
-class ApiVersionsRequest(Request, key=18, route=GIVEN_NODE, versions="0-4", flexible="3+"):
+class ApiVersionsRequest(Request, key=18, versions="0-4", flexible="3+"):
     client_software_name = string(versions="3+", ignorable=True)
     client_software_version = string(versions="3+", ignorable=True)
 

@@ -5,11 +5,10 @@ Sent by KRaft brokers to the active controller (KIP-858).
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, uuid
 
 
-class AssignReplicasToDirsRequest(Request, key=73, route=CONTROLLER, versions="0", flexible="0+"):
+class AssignReplicasToDirsRequest(Request, key=73, versions="0", flexible="0+"):
     broker_id = int32()
     broker_epoch = int64(default=-1)
 

@@ -9,11 +9,10 @@ Versions
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, array, boolean, int16, int32, int64, uuid
 
 
-class BrokerHeartbeatRequest(Request, key=63, route=CONTROLLER, versions="0-2", flexible="0+"):
+class BrokerHeartbeatRequest(Request, key=63, versions="0-2", flexible="0+"):
     broker_id = int32()
     broker_epoch = int64(default=-1)
     current_metadata_offset = int64()

@@ -11,7 +11,6 @@ Versions
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import (
     Request,
     Response,
@@ -27,7 +26,7 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class BrokerRegistrationRequest(Request, key=62, route=CONTROLLER, versions="0-4", flexible="0+"):
+class BrokerRegistrationRequest(Request, key=62, versions="0-4", flexible="0+"):
     broker_id = int32()
     cluster_id = string()
     incarnation_id = uuid()

@@ -19,7 +19,6 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import (
     Request,
     Response,
@@ -35,7 +34,7 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class ConsumerGroupDescribeRequest(Request, key=69, route=GROUP_COORDINATOR, versions="0-1", flexible="0+"):
+class ConsumerGroupDescribeRequest(Request, key=69, versions="0-1", flexible="0+"):
     group_ids = array(string())
     include_authorized_operations = boolean()
 

@@ -27,11 +27,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, struct, uuid
 
 
-class ConsumerGroupHeartbeatRequest(Request, key=68, route=GROUP_COORDINATOR, versions="0-1", flexible="0+"):
+class ConsumerGroupHeartbeatRequest(Request, key=68, versions="0-1", flexible="0+"):
     group_id = string()
     member_id = string()
     member_epoch = int32()  # 0 joins, -1 leaves, -2 leaves for a short time

@@ -11,11 +11,10 @@ Versions
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
 
 
-class ControlledShutdownRequest(Request, key=7, route=CONTROLLER, versions="0-3", flexible="3+"):
+class ControlledShutdownRequest(Request, key=7, versions="0-3", flexible="3+"):
     broker_id = int32()
     broker_epoch = int64(versions="2+", default=-1, ignorable=True)
 

@@ -5,11 +5,10 @@ Sent by KRaft controllers to the active one (KIP-919).
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string, uint16, uuid
 
 
-class ControllerRegistrationRequest(Request, key=70, route=CONTROLLER, versions="0", flexible="0+"):
+class ControllerRegistrationRequest(Request, key=70, versions="0", flexible="0+"):
     controller_id = int32()
     incarnation_id = uuid()
     zk_migration_ready = boolean()

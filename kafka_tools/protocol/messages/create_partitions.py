@@ -24,11 +24,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string
 
 
-class CreatePartitionsRequest(Request, key=37, route=CONTROLLER, versions="0-3", flexible="2+"):
+class CreatePartitionsRequest(Request, key=37, versions="0-3", flexible="2+"):
     class Topic(Struct):
         name = string(map_key=True)
         count = int32()  # the new total

@@ -33,11 +33,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string, uuid
 
 
-class CreateTopicsRequest(Request, key=19, route=CONTROLLER, versions="0-7", flexible="5+"):
+class CreateTopicsRequest(Request, key=19, versions="0-7", flexible="5+"):
     class CreatableTopic(Struct):
         name = string(map_key=True)
         num_partitions = int32()  # -1: the broker's default, or from the assignments

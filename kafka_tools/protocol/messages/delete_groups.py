@@ -19,11 +19,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class DeleteGroupsRequest(Request, key=42, route=GROUP_COORDINATOR, versions="0-2", flexible="2+"):
+class DeleteGroupsRequest(Request, key=42, versions="0-2", flexible="2+"):
     groups_names = array(string())
 
 

@@ -19,11 +19,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, uuid
 
 
-class DeleteShareGroupOffsetsRequest(Request, key=92, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
+class DeleteShareGroupOffsetsRequest(Request, key=92, versions="0", flexible="0+"):
     group_id = string()
 
     class RequestTopic(Struct):

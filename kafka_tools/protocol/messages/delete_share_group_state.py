@@ -5,11 +5,10 @@ Sent by group coordinators to the share coordinator (KIP-932).
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import SHARE_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, uuid
 
 
-class DeleteShareGroupStateRequest(Request, key=86, route=SHARE_COORDINATOR, versions="0", flexible="0+"):
+class DeleteShareGroupStateRequest(Request, key=86, versions="0", flexible="0+"):
     group_id = string()
 
     class DeleteStateData(Struct):

@@ -21,11 +21,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, bytes_, int16, int32, string
 
 
-class DescribeGroupsRequest(Request, key=15, route=GROUP_COORDINATOR, versions="0-6", flexible="5+"):
+class DescribeGroupsRequest(Request, key=15, versions="0-6", flexible="5+"):
     groups = array(string())
     include_authorized_operations = boolean(versions="3+")
 

@@ -12,11 +12,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import PARTITION_LEADER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
 
 
-class DescribeProducersRequest(Request, key=61, route=PARTITION_LEADER, versions="0", flexible="0+"):
+class DescribeProducersRequest(Request, key=61, versions="0", flexible="0+"):
     class TopicRequest(Struct):
         name = string()
         partition_indexes = array(int32())

@@ -21,11 +21,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uuid
 
 
-class DescribeShareGroupOffsetsRequest(Request, key=90, route=GROUP_COORDINATOR, versions="0-1", flexible="0+"):
+class DescribeShareGroupOffsetsRequest(Request, key=90, versions="0-1", flexible="0+"):
     class RequestGroup(Struct):
         group_id = string()
 

@@ -14,11 +14,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import ANY_NODE
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string, struct, uuid
 
 
-class DescribeTopicPartitionsRequest(Request, key=75, route=ANY_NODE, versions="0", flexible="0+"):
+class DescribeTopicPartitionsRequest(Request, key=75, versions="0", flexible="0+"):
     class TopicRequest(Struct):
         name = string()
 

@@ -13,11 +13,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import TRANSACTION_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
 
 
-class DescribeTransactionsRequest(Request, key=65, route=TRANSACTION_COORDINATOR, versions="0", flexible="0+"):
+class DescribeTransactionsRequest(Request, key=65, versions="0", flexible="0+"):
     transactional_ids = array(string())
 
 

@@ -10,11 +10,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import ANY_NODE
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
-class DescribeUserScramCredentialsRequest(Request, key=50, route=ANY_NODE, versions="0", flexible="0+"):
+class DescribeUserScramCredentialsRequest(Request, key=50, versions="0", flexible="0+"):
     class UserName(Struct):
         name = string()
 

@@ -8,11 +8,10 @@ Versions
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import QUORUM_PEER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, uint16, uuid
 
 
-class EndQuorumEpochRequest(Request, key=54, route=QUORUM_PEER, versions="0-1", flexible="1+"):
+class EndQuorumEpochRequest(Request, key=54, versions="0-1", flexible="1+"):
     cluster_id = string(nullable="0+", default=None)
 
     class TopicData(Struct):

@@ -5,11 +5,10 @@ Sent by brokers, with the client's principal and address, in the name of the cli
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, bytes_, int16
 
 
-class EnvelopeRequest(Request, key=58, route=CONTROLLER, versions="0", flexible="0+"):
+class EnvelopeRequest(Request, key=58, versions="0", flexible="0+"):
     request_data = bytes_()
     request_principal = bytes_(nullable="0+")
     client_host_address = bytes_()

@@ -49,7 +49,6 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import PARTITION_LEADER
 from kafka_tools.protocol.schema import (
     Request,
     Response,
@@ -66,7 +65,7 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class FetchRequest(Request, key=1, route=PARTITION_LEADER, versions="0-18", flexible="12+"):
+class FetchRequest(Request, key=1, versions="0-18", flexible="12+"):
     cluster_id = string(versions="12+", nullable="12+", default=None, tag=0, ignorable=True)
     replica_id = int32(versions="0-14", default=-1)  # -1 for a consumer, else the follower's broker id
 

@@ -8,7 +8,6 @@ Versions
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import QUORUM_PEER
 from kafka_tools.protocol.schema import (
     Request,
     Response,
@@ -25,7 +24,7 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class FetchSnapshotRequest(Request, key=59, route=QUORUM_PEER, versions="0-1", flexible="0+"):
+class FetchSnapshotRequest(Request, key=59, versions="0-1", flexible="0+"):
     cluster_id = string(nullable="0+", default=None, tag=0)
     replica_id = int32(default=-1)
     max_bytes = int32(default=2147483647)

@@ -11,11 +11,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import ANY_NODE
 from kafka_tools.protocol.schema import Request, Response, array, boolean, int8, int16, int32, string, uuid
 
 
-class GetTelemetrySubscriptionsRequest(Request, key=71, route=ANY_NODE, versions="0", flexible="0+"):
+class GetTelemetrySubscriptionsRequest(Request, key=71, versions="0", flexible="0+"):
     client_instance_id = uuid()  # zero: the broker makes one
 
 

@@ -25,11 +25,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string
 
 
-class IncrementalAlterConfigsRequest(Request, key=44, route=CONTROLLER, versions="0-1", flexible="1+"):
+class IncrementalAlterConfigsRequest(Request, key=44, versions="0-1", flexible="1+"):
     class AlterConfigsResource(Struct):
         resource_type = int8(map_key=True)
         resource_name = string(map_key=True)

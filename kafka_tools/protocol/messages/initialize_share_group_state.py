@@ -5,11 +5,10 @@ Sent by group coordinators to the share coordinator (KIP-932).
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import SHARE_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uuid
 
 
-class InitializeShareGroupStateRequest(Request, key=83, route=SHARE_COORDINATOR, versions="0", flexible="0+"):
+class InitializeShareGroupStateRequest(Request, key=83, versions="0", flexible="0+"):
     group_id = string()
 
     class InitializeStateData(Struct):

@@ -14,7 +14,6 @@ Versions
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER_TO_BROKER
 from kafka_tools.protocol.schema import (
     Request,
     Response,
@@ -45,7 +44,7 @@ class PartitionState(Struct):
     leader_recovery_state = int8(versions="6+")
 
 
-class LeaderAndIsrRequest(Request, key=4, route=CONTROLLER_TO_BROKER, versions="0-7", flexible="4+"):
+class LeaderAndIsrRequest(Request, key=4, versions="0-7", flexible="4+"):
     controller_id = int32()
     is_kraft_controller = boolean(versions="7+", json="isKRaftController")
     controller_epoch = int32()

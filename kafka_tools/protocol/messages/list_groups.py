@@ -16,11 +16,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import EVERY_NODE
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class ListGroupsRequest(Request, key=16, route=EVERY_NODE, versions="0-5", flexible="3+"):
+class ListGroupsRequest(Request, key=16, versions="0-5", flexible="3+"):
     states_filter = array(string(), versions="4+")
     types_filter = array(string(), versions="5+")
 

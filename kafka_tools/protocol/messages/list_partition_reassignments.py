@@ -11,11 +11,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class ListPartitionReassignmentsRequest(Request, key=46, route=CONTROLLER, versions="0", flexible="0+"):
+class ListPartitionReassignmentsRequest(Request, key=46, versions="0", flexible="0+"):
     timeout_ms = int32(default=60000)
 
     class Topics(Struct):

@@ -15,11 +15,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import EVERY_NODE
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
 
 
-class ListTransactionsRequest(Request, key=66, route=EVERY_NODE, versions="0-2", flexible="0+"):
+class ListTransactionsRequest(Request, key=66, versions="0-2", flexible="0+"):
     state_filters = array(string())
     producer_id_filters = array(int64())
     duration_filter = int64(versions="1+", default=-1)  # in ms; -1: no filter

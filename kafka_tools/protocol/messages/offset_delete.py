@@ -17,11 +17,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class OffsetDeleteRequest(Request, key=47, route=GROUP_COORDINATOR, versions="0"):
+class OffsetDeleteRequest(Request, key=47, versions="0"):
     group_id = string()
 
     class RequestTopic(Struct):

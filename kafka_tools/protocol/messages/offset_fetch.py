@@ -31,11 +31,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int64, string, uuid
 
 
-class OffsetFetchRequest(Request, key=9, route=GROUP_COORDINATOR, versions="0-10", flexible="6+"):
+class OffsetFetchRequest(Request, key=9, versions="0-10", flexible="6+"):
     group_id = string(versions="0-7")
 
     class RequestTopic(Struct):

@@ -14,11 +14,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import ANY_NODE
 from kafka_tools.protocol.schema import Request, Response, boolean, bytes_, int8, int16, int32, uuid
 
 
-class PushTelemetryRequest(Request, key=72, route=ANY_NODE, versions="0", flexible="0+"):
+class PushTelemetryRequest(Request, key=72, versions="0", flexible="0+"):
     client_instance_id = uuid()
     subscription_id = int32()
     terminating = boolean()  # the last push of this client

@@ -5,11 +5,10 @@ Sent by partition leaders to the share coordinator (KIP-932).
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import SHARE_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, int64, string, uuid
 
 
-class ReadShareGroupStateRequest(Request, key=84, route=SHARE_COORDINATOR, versions="0", flexible="0+"):
+class ReadShareGroupStateRequest(Request, key=84, versions="0", flexible="0+"):
     group_id = string()
 
     class ReadStateData(Struct):

@@ -15,11 +15,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GIVEN_NODE
 from kafka_tools.protocol.schema import Request, Response, bytes_, int16, int64, string
 
 
-class SaslAuthenticateRequest(Request, key=36, route=GIVEN_NODE, versions="0-2", flexible="2+"):
+class SaslAuthenticateRequest(Request, key=36, versions="0-2", flexible="2+"):
     auth_bytes = bytes_(secret=True)
 
 

@@ -13,11 +13,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GIVEN_NODE
 from kafka_tools.protocol.schema import Request, Response, array, int16, string
 
 
-class SaslHandshakeRequest(Request, key=17, route=GIVEN_NODE, versions="0-1"):
+class SaslHandshakeRequest(Request, key=17, versions="0-1"):
     mechanism = string()
 
 

@@ -26,7 +26,6 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import PARTITION_LEADER
 from kafka_tools.protocol.schema import (
     Request,
     Response,
@@ -43,7 +42,7 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class ShareAcknowledgeRequest(Request, key=79, route=PARTITION_LEADER, versions="0-2", flexible="0+"):
+class ShareAcknowledgeRequest(Request, key=79, versions="0-2", flexible="0+"):
     group_id = string(nullable="0+", default=None)
     member_id = string(nullable="0+")
     share_session_epoch = int32()  # -1 ends the session

@@ -32,7 +32,6 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import PARTITION_LEADER
 from kafka_tools.protocol.schema import (
     Request,
     Response,
@@ -50,7 +49,7 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class ShareFetchRequest(Request, key=78, route=PARTITION_LEADER, versions="0-2", flexible="0+"):
+class ShareFetchRequest(Request, key=78, versions="0-2", flexible="0+"):
     group_id = string(nullable="0+", default=None)
     member_id = string(nullable="0+")
     share_session_epoch = int32()  # 0 begins a session, -1 ends it

@@ -19,11 +19,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string, struct, uuid
 
 
-class ShareGroupDescribeRequest(Request, key=77, route=GROUP_COORDINATOR, versions="0-1", flexible="0+"):
+class ShareGroupDescribeRequest(Request, key=77, versions="0-1", flexible="0+"):
     group_ids = array(string())
     include_authorized_operations = boolean()
 

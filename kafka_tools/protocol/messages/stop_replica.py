@@ -11,11 +11,10 @@ Versions
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER_TO_BROKER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int64, string
 
 
-class StopReplicaRequest(Request, key=5, route=CONTROLLER_TO_BROKER, versions="0-4", flexible="2+"):
+class StopReplicaRequest(Request, key=5, versions="0-4", flexible="2+"):
     controller_id = int32()
     is_kraft_controller = boolean(versions="4+", json="isKRaftController")
     controller_epoch = int32()

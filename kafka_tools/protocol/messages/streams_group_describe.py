@@ -16,7 +16,6 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import (
     Request,
     Response,
@@ -32,7 +31,7 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class StreamsGroupDescribeRequest(Request, key=89, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
+class StreamsGroupDescribeRequest(Request, key=89, versions="0", flexible="0+"):
     group_ids = array(string())
     include_authorized_operations = boolean()
 

@@ -25,7 +25,6 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import (
     Request,
     Response,
@@ -70,7 +69,7 @@ class TaskIds(Struct):
     partitions = array(int32())
 
 
-class StreamsGroupHeartbeatRequest(Request, key=88, route=GROUP_COORDINATOR, versions="0", flexible="0+"):
+class StreamsGroupHeartbeatRequest(Request, key=88, versions="0", flexible="0+"):
     group_id = string()
     member_id = string()
     member_epoch = int32()

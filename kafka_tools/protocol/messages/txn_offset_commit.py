@@ -35,11 +35,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import GROUP_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
 
 
-class TxnOffsetCommitRequest(Request, key=28, route=GROUP_COORDINATOR, versions="0-5", flexible="3+"):
+class TxnOffsetCommitRequest(Request, key=28, versions="0-5", flexible="3+"):
     transactional_id = string()
     group_id = string()
     producer_id = int64()

@@ -12,11 +12,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, int16, int32, string
 
 
-class UnregisterBrokerRequest(Request, key=64, route=CONTROLLER, versions="0", flexible="0+"):
+class UnregisterBrokerRequest(Request, key=64, versions="0", flexible="0+"):
     broker_id = int32()
 
 

@@ -19,11 +19,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string
 
 
-class UpdateFeaturesRequest(Request, key=57, route=CONTROLLER, versions="0-2", flexible="0+"):
+class UpdateFeaturesRequest(Request, key=57, versions="0-2", flexible="0+"):
     timeout_ms = int32(default=60000)
 
     class FeatureUpdateKey(Struct):

@@ -15,7 +15,6 @@ Versions
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER_TO_BROKER
 from kafka_tools.protocol.schema import (
     Request,
     Response,
@@ -43,7 +42,7 @@ class PartitionState(Struct):
     offline_replicas = array(int32(), versions="4+", ignorable=True)
 
 
-class UpdateMetadataRequest(Request, key=6, route=CONTROLLER_TO_BROKER, versions="0-8", flexible="6+"):
+class UpdateMetadataRequest(Request, key=6, versions="0-8", flexible="6+"):
     controller_id = int32()
     is_kraft_controller = boolean(versions="8+", json="isKRaftController")
     type = int8(versions="8+", tag=0)

@@ -17,11 +17,10 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import CONTROLLER
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, struct, uint16, uuid
 
 
-class UpdateRaftVoterRequest(Request, key=82, route=CONTROLLER, versions="0", flexible="0+"):
+class UpdateRaftVoterRequest(Request, key=82, versions="0", flexible="0+"):
     cluster_id = string(nullable="0+")
     current_leader_epoch = int32()
     voter_id = int32()

@@ -9,7 +9,6 @@ Versions
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import QUORUM_PEER
 from kafka_tools.protocol.schema import (
     Request,
     Response,
@@ -25,7 +24,7 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class VoteRequest(Request, key=52, route=QUORUM_PEER, versions="0-2", flexible="0+"):
+class VoteRequest(Request, key=52, versions="0-2", flexible="0+"):
     cluster_id = string(nullable="0+", default=None)
     voter_id = int32(versions="1+", default=-1, ignorable=True)
 

@@ -8,11 +8,10 @@ Versions
 
 from __future__ import annotations
 
-from kafka_tools.protocol.routes import SHARE_COORDINATOR
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, int64, string, uuid
 
 
-class WriteShareGroupStateRequest(Request, key=85, route=SHARE_COORDINATOR, versions="0-1", flexible="0+"):
+class WriteShareGroupStateRequest(Request, key=85, versions="0-1", flexible="0+"):
     group_id = string()
 
     class WriteStateData(Struct):
