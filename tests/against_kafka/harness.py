@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tests.against_kafka import secrets_for_tests as secrets
 from tests.against_kafka.jars import class_path, java
-from tests.against_kafka.jvm import QUIET, SERVER_OPTIONS, Ports, Server, StartFailed, answers, log4j
+from tests.against_kafka.jvm import QUIET, SERVER_OPTIONS, START_TIMEOUT_S, Ports, Server, StartFailed, answers, log4j
 from tests.against_kafka.tool_server import run_tool
 
 START_ATTEMPTS = 3
@@ -142,10 +142,14 @@ class RealKafka:
         """Stop one broker; its data and ports stay."""
         self.servers.pop(node).stop(sharply)
 
-    def start_node(self, node: int) -> None:
-        """Start a stopped broker again on its data and ports."""
+    def start_node(self, node: int, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Start a stopped broker again on its data and ports. Raises StartFailed, the process being gone then."""
         self._launch(node)
-        self._wait()
+        try:
+            self._wait(timeout_s)
+        except StartFailed:
+            self.stop_node(node, sharply=True)
+            raise
 
     def restart(self) -> None:
         """Stop and start every node."""
@@ -212,11 +216,12 @@ class RealKafka:
             self.folder / f"server-{node}.log",
         )
 
-    def _wait(self) -> None:
+    def _wait(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Until every running node knows every other and a controller."""
         for node, server in self.servers.items():
             port = self.listener_ports[node]["PLAINTEXT"]
-            server.wait_until(lambda port=port: registered_brokers(port) == len(self.servers))  # type: ignore[misc]
+            count = len(self.servers)
+            server.wait_until(lambda port=port, count=count: registered_brokers(port) == count, timeout_s)  # type: ignore[misc]
 
     def _log_dir(self, node: int) -> Path:
         return self.folder / f"data-{node}"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.against_kafka import zookeeper_starts
 from tests.against_kafka import zookeeper_values as values
 from tests.against_kafka.conftest import unavailable
 from tests.against_kafka.harness import RealKafka, RealZooKeeper, Setup, eventually
@@ -144,7 +145,7 @@ def _harmless(release: str, kind: str, name: str) -> list[str]:
         return []
     if "SCRAM" in name or name.startswith(("remote.", "local.", "max.compaction", "preallocate")):
         return []
-    taken = values.accepted(release, kind, name)  # type: ignore[arg-type]
+    taken = zookeeper_starts.accepted(release, kind, name)  # type: ignore[arg-type]
     return [text for text in taken if text == text.strip() and text not in ("", *values.JAVA_NUMBERS)]
 
 

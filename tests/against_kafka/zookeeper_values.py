@@ -2,7 +2,7 @@
 
 ``python -m tests.against_kafka.zookeeper_values`` asks the classes of every release from 1.1 to 3.9 (fetched if they
 are not here) with every value, and prints what was judged alike; ``... tools`` puts command lines beside the releases'
-own ``kafka-configs --zookeeper``; ``... starts`` has brokers start with what is accepted for them, value by value.
+own ``kafka-configs --zookeeper``; ``... starts`` has brokers start with what is accepted (``zookeeper_starts.py``).
 Behind these words releases may follow, and behind ``starts`` configs.
 ``test_zookeeper_values.py`` runs a seeded part.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import io
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -31,12 +30,10 @@ from kafka_tools.config_definitions.zookeeper_releases import (
     check_together,
     check_value,
     names_in,
-    row_of,
 )
 from kafka_tools.errors import KafkaToolsError
-from tests.against_kafka.harness import RealKafka, RealZooKeeper, Setup, eventually
+from tests.against_kafka.harness import RealZooKeeper
 from tests.against_kafka.jars import ENVIRONMENT
-from tests.against_kafka.jvm import StartFailed
 from tests.against_kafka.tool_server import run_tool
 from tests.config_releases import PATCH_LEVELS, compiled, java_command
 
@@ -258,55 +255,6 @@ def tool_cases(level: str, count: int, seed: int) -> list[Case]:
     return random.Random(f"{seed} {level}").sample([case for case in known if can_be_typed(case)], count)
 
 
-# starts
-
-
-def accepted(release: str, kind: Kind, name: str) -> list[str]:
-    """The values of ``cases`` that we take for one config."""
-    row = row_of(release, kind, name)
-    return [text for text in values_for(row) if not by_us(release, Case(kind, name, text))] if row else []
-
-
-def extremes(texts: Sequence[str]) -> list[str]:
-    """The least and the greatest of numbers, the first and the last two of other texts."""
-    numbers = sorted((text for text in texts if re.fullmatch("-?[0-9]+", text)), key=int)
-    return numbers[:1] + numbers[-1:] if numbers else list(dict.fromkeys((*texts[:2], *texts[-2:])))
-
-
-def starts(level: str, names: Sequence[str] = ()) -> list[str]:
-    """Start a broker again and again, each time with another value accepted for it; what did not start."""
-    failed = []
-    release = level.rpartition(".")[0]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        RealKafka.start(Setup(level, zookeeper=True), Path(folder) / "k") as kafka,
-    ):
-        assert kafka.zookeeper is not None
-        zookeeper = ("--zookeeper", kafka.zookeeper.connect, "--zk-release", release)
-        broker = str(kafka.node_ids[0])
-        for name in names or tables.BROKER:
-            texts = accepted(release, "broker", name)
-            for text in extremes(texts):
-                kafka.stop_node(kafka.node_ids[0])
-                value = f"[{text}]" if "," in text else text
-                line = (*zookeeper, "--alter", "--broker", broker, "--add-config", f"{name}={value}")
-
-                def store(line: tuple[str, ...] = line) -> None:
-                    # a broker that ended badly stays registered until its session ends
-                    problem = here("configs", *line)
-                    assert not problem, problem
-
-                eventually(store)
-                try:
-                    kafka.start_node(kafka.node_ids[0])
-                except StartFailed as error:
-                    failed.append(f"{level} {name}={text}: {str(error)[:80]}")
-                else:
-                    print(f"Kafka {level} starts with {name}={text}", flush=True)
-                here("configs", *zookeeper, "--alter", "--broker", broker, "--delete-config", name)
-    return failed
-
-
 def report(level: str, judged: Sequence[Judged]) -> bool:
     """Print the figures, and what was judged differently; whether all was alike."""
     wrong = [each for each in judged if not each.alike]
@@ -332,12 +280,13 @@ def main(words: Sequence[str]) -> int:
             ]
         return 0 if all(done) else 1
     if what == "starts":
+        from tests.against_kafka.zookeeper_starts import starts
+
         levels, names = (
             [each for each in levels if each[0].isdigit()],
             [each for each in levels if not each[0].isdigit()],
         )
         failed = [problem for level in levels or MAIN_LEVELS for problem in starts(level, names)]
-        print("\n".join(failed))
         return 1 if failed else 0
     with tempfile.TemporaryDirectory() as folder:
         server = RealZooKeeper.launch(Path(folder) / "zookeeper")

@@ -318,7 +318,65 @@ def test_the_offsets_topic_may_be_compressed(codec: int) -> None:
     assert fetch(broker) == {("t", 0): (7, -1, "note", 0)}
 
 
+def twice(version: int, *sent: tuple[str, int, str]) -> OffsetCommitRequest:
+    """A commit of (topic, partition, metadata), each topic by itself."""
+    Topic = OffsetCommitRequest.RequestTopic
+    return OffsetCommitRequest(
+        group_id="g",
+        topics=[
+            Topic(
+                name=topic,
+                partitions=[
+                    Topic.RequestPartition(partition_index=at, committed_offset=offset, committed_metadata=metadata)
+                ],
+            )
+            for offset, (topic, at, metadata) in enumerate(sent)
+        ],
+    )
+
+
+@pytest.mark.parametrize("version", [2, 9])
+def test_a_partition_that_is_committed_twice_is_answered_twice_and_the_last_offset_holds(version: int) -> None:
+    broker = MemoryBroker({"offset.metadata.max.bytes": "4"})
+    broker.create_topic("t", 2)
+    none, too_large, unknown = codes.NONE, codes.OFFSET_METADATA_TOO_LARGE, codes.UNKNOWN_TOPIC_OR_PARTITION
+
+    def answered(*sent: tuple[str, int, str]) -> list[tuple[str, list[tuple[int, int]]]]:
+        response = broker.call(twice(version, *sent), version)
+        return [(t.name, [(p.partition_index, p.error_code) for p in t.partitions]) for t in response.topics]
+
+    assert answered(("t", 0, ""), ("t", 0, "")) == [("t", [(0, none)]), ("t", [(0, none)])]
+    assert fetch(broker) == {("t", 0): (1, -1, "", 0)}
+    # one that is refused does not take the other along
+    assert answered(("t", 0, "note"), ("t", 0, "12345")) == [("t", [(0, none)]), ("t", [(0, too_large)])]
+    assert fetch(broker) == {("t", 0): (0, -1, "note", 0)}
+    # with what the group is not asked about, the topics are put together
+    assert answered(("t", 7, ""), ("t", 0, ""), ("no", 1, ""), ("t", 0, "")) == [
+        ("t", [(7, unknown), (0, none), (0, none)]),
+        ("no", [(1, unknown)]),
+    ]
+    assert fetch(broker) == {("t", 0): (3, -1, "", 0)}
+
+
 # deleting
+
+
+def test_a_topic_that_is_named_twice_is_answered_as_by_kafka_when_offsets_are_deleted(broker: MemoryBroker) -> None:
+    commit(broker, {("t", 0): (1, "")})
+    Topic = OffsetDeleteRequest.RequestTopic
+    none, unknown = codes.NONE, codes.UNKNOWN_TOPIC_OR_PARTITION
+
+    def answered(*sent: tuple[str, int]) -> list[tuple[str, list[tuple[int, int]]]]:
+        topics = [Topic(name=name, partitions=[Topic.RequestPartition(partition_index=at)]) for name, at in sent]
+        response = broker.call(OffsetDeleteRequest(group_id="g", topics=topics))
+        assert response.error_code == none
+        return [(t.name, [(p.partition_index, p.error_code) for p in t.partitions]) for t in response.topics]
+
+    assert answered(("t", 1), ("t", 1)) == [("t", [(1, none)]), ("t", [(1, none)])]
+    assert answered(("no", 0), ("t", 1), ("no", 0), ("t", 1)) == [
+        ("no", [(0, unknown), (0, unknown)]),
+        ("t", [(1, none), (1, none)]),
+    ]
 
 
 def test_offsets_of_topics_that_are_read_are_not_deleted(broker: MemoryBroker) -> None:
@@ -329,7 +387,8 @@ def test_offsets_of_topics_that_are_read_are_not_deleted(broker: MemoryBroker) -
     assert delete(broker, 0, topic="u") == (codes.NONE, [codes.NONE])
     assert list(fetch(broker)) == [("t", 0)]
     leave(broker, member)
-    assert delete(broker, 0, 1, 7) == (codes.NONE, [codes.NONE, codes.NONE, codes.UNKNOWN_TOPIC_OR_PARTITION])
+    # what the group is not asked comes first
+    assert delete(broker, 0, 1, 7) == (codes.NONE, [codes.UNKNOWN_TOPIC_OR_PARTITION, codes.NONE, codes.NONE])
     assert fetch(broker) == {}
     broker.restart()
     assert fetch(broker) == {}

@@ -254,6 +254,25 @@ def test_a_batch_of_a_transaction_without_an_id_is_refused_with_all_that_came_wi
     assert broker.core.partitions.get("t", 0).log.log_end_offset == 0  # type: ignore[union-attr]
 
 
+def test_the_first_partition_at_fault_says_why_all_is_refused_and_each_is_answered_once(broker: DiskBroker) -> None:
+    of_transaction = broker.batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    unreadable = bytearray(broker.batch(b"b"))
+    unreadable[16] = 7  # the magic
+    Data = ProduceRequest.TopicProduceData
+    transaction = codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    for order, code in (
+        ([of_transaction, bytes(unreadable)], transaction),
+        ([bytes(unreadable), of_transaction], codes.CORRUPT_MESSAGE),
+    ):
+        rows = [Data.PartitionProduceData(index=at, records=records) for at, records in enumerate(order)]
+        topics = [Data(name="t", partition_data=rows), Data(name="empty"), Data(name="t", partition_data=rows)]
+        answer = broker.call(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics), 9)
+        assert [
+            (topic.name, [(row.index, row.error_code) for row in topic.partition_responses])
+            for topic in answer.responses
+        ] == [("t", [(0, code), (1, code)])]
+
+
 def test_a_state_change_that_cannot_be_kept_is_a_storage_error_and_not_applied(
     broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,12 +61,13 @@ class Offsets:
         generation: int,
         member_id: str,
         instance_id: str | None,
-        offsets: Mapping[TopicPartition, CommittedOffset],
+        offsets: Sequence[tuple[TopicPartition, CommittedOffset]],
         version: int,
-    ) -> dict[TopicPartition, int]:
-        """Commit; returns the error code per partition. BrokerError if the group does not let the caller commit.
+    ) -> list[int]:
+        """Commit; returns the error code of each. BrokerError if the group does not let the caller commit.
 
-        A generation of -1 is a commit by assignment or by an administrator: the group must be empty.
+        A generation of -1 is a commit by assignment or by an administrator: the group must be empty. Of a partition
+        that is named twice the last offset counts.
         """
         group = self._groups.classic(group_id)
         is_new = group is None
@@ -79,23 +80,21 @@ class Offsets:
             _check_commit(group, generation, member_id, instance_id)
             self._rebalances.keep_alive(group, member_id)
         longest = self._configs.broker.integer("offset.metadata.max.bytes")
-        codes = {}
-        accepted = {}
-        for partition, committed in offsets.items():
-            if _utf16_length(committed.metadata) > longest:
-                codes[partition] = error_codes.OFFSET_METADATA_TOO_LARGE
-            else:
-                accepted[partition] = committed
-                codes[partition] = error_codes.NONE
+        codes = [
+            error_codes.OFFSET_METADATA_TOO_LARGE if _utf16_length(committed.metadata) > longest else error_codes.NONE
+            for _, committed in offsets
+        ]
+        accepted = [each for each, code in zip(offsets, codes, strict=True) if not code]
         if accepted:
             try:
-                records = [offset_record(group_id, partition, committed) for partition, committed in accepted.items()]
-                self._groups.write(group_id, records)
+                self._groups.write(group_id, [offset_record(group_id, *each) for each in accepted])
             except BrokerError as error:
-                codes |= dict.fromkeys(accepted, response_code_of_offset_append(error))
+                failed = response_code_of_offset_append(error)
+                codes = [code or failed for code in codes]
             else:
                 self._by_group.setdefault(group_id, {}).update(accepted)
         if is_new and not self.of(group_id):
+            # Kafka keeps such a group in memory only, where some of its requests see it until the broker restarts
             self._groups.forget(group)
         return codes
 

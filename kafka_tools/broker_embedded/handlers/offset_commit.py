@@ -11,6 +11,7 @@ from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
+from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -21,6 +22,9 @@ from kafka_tools.values import TopicPartition
 VERSIONS = (0, 10)
 AUTHORIZE = (("READ", "GROUP"),)
 
+ResponseTopic = OffsetCommitResponse.ResponseTopic
+ResponsePartition = ResponseTopic.ResponsePartition
+
 
 def handle(call: Call) -> Work[OffsetCommitResponse]:
     request = call.request
@@ -30,36 +34,39 @@ def handle(call: Call) -> Work[OffsetCommitResponse]:
     for topic in request.topics:
         yield
         known.append(_known_topic(call, topic))
-    wanted: dict[TopicPartition, CommittedOffset] = {}
+    refused: list[tuple[object, ResponseTopic]] = []
+    asked: list[tuple[object, ResponseTopic]] = []
+    wanted: list[tuple[TopicPartition, CommittedOffset]] = []
     for topic, (name, code) in zip(request.topics, known, strict=True):
-        for partition in topic.partitions if not code else ():
-            yield
-            if call.broker.cluster.partition(name, partition.partition_index) is not None:
-                at = TopicPartition(name, partition.partition_index)
-                wanted[at] = _committed(call, name, partition)
-    codes: dict[TopicPartition, int] = {}
-    if wanted:
-        codes = _commit(call, wanted)
-    response = OffsetCommitResponse()
-    for topic, (name, code) in zip(request.topics, known, strict=True):
-        if not topic.partitions and not code:
-            continue  # nothing was asked
-        answered = response.ResponseTopic(name=topic.name, topic_id=topic.topic_id)
+        out, to_group = _answer(topic), _answer(topic)
         for partition in topic.partitions:
             yield
-            at = TopicPartition(name, partition.partition_index)
-            answered.partitions.append(
-                answered.ResponsePartition(
-                    partition_index=partition.partition_index,
-                    error_code=code or codes.get(at, error_codes.UNKNOWN_TOPIC_OR_PARTITION),
-                )
-            )
-        response.topics.append(answered)
-    return response
+            index = partition.partition_index
+            if code or call.broker.cluster.partition(name, index) is None:
+                wrong = code or error_codes.UNKNOWN_TOPIC_OR_PARTITION
+                out.partitions.append(ResponsePartition(partition_index=index, error_code=wrong))
+            else:
+                to_group.partitions.append(ResponsePartition(partition_index=index))
+                wanted.append((TopicPartition(name, index), _committed(call, name, partition)))
+        about = topic.name or topic.topic_id
+        if code or out.partitions:
+            refused.append((about, out))
+        if to_group.partitions:
+            asked.append((about, to_group))
+    codes = iter(_commit(call, wanted) if wanted else ())
+    for _, answered in asked:
+        for each in answered.partitions:
+            yield
+            each.error_code = next(codes)
+    return OffsetCommitResponse(topics=put_together(refused, asked))
 
 
-def _commit(call: Call, wanted: dict[TopicPartition, CommittedOffset]) -> dict[TopicPartition, int]:
-    """The code per partition; a group that refuses the caller refuses every partition."""
+def _answer(topic: Any) -> ResponseTopic:
+    return ResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=[])
+
+
+def _commit(call: Call, wanted: list[tuple[TopicPartition, CommittedOffset]]) -> list[int]:
+    """The code of each; a group that refuses the caller refuses every partition."""
     request = call.request
     try:
         return call.broker.groups.offsets.commit(
@@ -71,7 +78,7 @@ def _commit(call: Call, wanted: dict[TopicPartition, CommittedOffset]) -> dict[T
             call.version,
         )
     except BrokerError as error:
-        return dict.fromkeys(wanted, error.code.code)
+        return [error.code.code] * len(wanted)
 
 
 def _known_topic(call: Call, topic: Any) -> tuple[str, int]:

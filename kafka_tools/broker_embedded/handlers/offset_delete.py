@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import response_code_of_offset_append
+from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -13,6 +14,9 @@ from kafka_tools.values import TopicPartition
 VERSIONS = (0, 0)
 AUTHORIZE = (("DELETE", "GROUP"),)
 
+ResponseTopic = OffsetDeleteResponse.ResponseTopic
+ResponsePartition = ResponseTopic.ResponsePartition
+
 
 def handle(call: Call) -> OffsetDeleteResponse:
     request, cluster = call.request, call.broker.cluster
@@ -20,34 +24,36 @@ def handle(call: Call) -> OffsetDeleteResponse:
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
     if not request.group_id:
         raise refuse(error_codes.INVALID_GROUP_ID)
-    codes: dict[TopicPartition, int] = {}
+    refused: list[tuple[object, ResponseTopic]] = []
+    asked: list[tuple[object, ResponseTopic]] = []
+    wanted: list[TopicPartition] = []
     for topic in request.topics:
-        allowed = call.allowed("READ", "TOPIC", topic.name)
+        code = _refusal(call, topic.name)
+        out, to_group = ResponseTopic(name=topic.name, partitions=[]), ResponseTopic(name=topic.name, partitions=[])
         for partition in topic.partitions:
-            at = TopicPartition(topic.name, partition.partition_index)
-            if not allowed:
-                codes[at] = error_codes.TOPIC_AUTHORIZATION_FAILED
-            elif cluster.partition(*at) is None:
-                codes[at] = error_codes.UNKNOWN_TOPIC_OR_PARTITION
-    wanted = [
-        at
-        for topic in request.topics
-        for at in (TopicPartition(topic.name, partition.partition_index) for partition in topic.partitions)
-        if at not in codes
-    ]
+            index = partition.partition_index
+            if code or cluster.partition(topic.name, index) is None:
+                wrong = code or error_codes.UNKNOWN_TOPIC_OR_PARTITION
+                out.partitions.append(ResponsePartition(partition_index=index, error_code=wrong))
+            else:
+                to_group.partitions.append(ResponsePartition(partition_index=index))
+                wanted.append(TopicPartition(topic.name, index))
+        if code or out.partitions:
+            refused.append((topic.name, out))
+        if to_group.partitions:
+            asked.append((topic.name, to_group))
     try:
-        codes |= call.broker.groups.offsets.delete(request.group_id, wanted)
+        codes = call.broker.groups.offsets.delete(request.group_id, wanted)
     except BrokerError as error:
         return OffsetDeleteResponse(error_code=response_code_of_offset_append(error))
-    response = OffsetDeleteResponse()
-    for topic in request.topics:
-        answered = response.ResponseTopic(name=topic.name)
-        answered.partitions = [
-            answered.ResponsePartition(
-                partition_index=partition.partition_index,
-                error_code=codes[TopicPartition(topic.name, partition.partition_index)],
-            )
-            for partition in topic.partitions
-        ]
-        response.topics.append(answered)
-    return response
+    for name, answered in asked:
+        for each in answered.partitions:
+            each.error_code = codes[TopicPartition(str(name), each.partition_index)]
+    return OffsetDeleteResponse(topics=put_together(refused, asked))
+
+
+def _refusal(call: Call, name: str) -> int:
+    """The code for all partitions of a topic, or 0."""
+    if not call.allowed("READ", "TOPIC", name):
+        return error_codes.TOPIC_AUTHORIZATION_FAILED
+    return error_codes.NONE if call.broker.cluster.topic(name) else error_codes.UNKNOWN_TOPIC_OR_PARTITION

@@ -40,12 +40,9 @@ PartitionResponse = TopicResponse.PartitionProduceResponse
 
 def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     request = call.request
-    unreadable = _unreadable(request)
-    if unreadable is not None:
-        return _all_refused(call, error_codes.CORRUPT_MESSAGE, unreadable)
-    if request.transactional_id is None and _transactional(request):
-        code = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        return _all_refused(call, code, text_of(code))
+    refused = _seen_at_once(request)
+    if refused is not None:
+        return _all_refused(call, *refused)
     response = ProduceResponse()
     failed = False
     cluster = call.broker.cluster
@@ -91,25 +88,20 @@ def _each_once(topic_data: Sequence[ProduceRequest.TopicProduceData]) -> Sequenc
     ]
 
 
-def _transactional(request: ProduceRequest) -> bool:
-    """Whether the first batch of some partition says that it belongs to a transaction."""
+def _seen_at_once(request: ProduceRequest) -> tuple[int, str] | None:
+    """What refuses all of the request: Kafka looks at the first batch of each partition until one is transactional."""
     for topic in request.topic_data:
         for data in topic.partition_data:
             records = data.records or b""
-            if len(records) <= FLAGS_POSITION or records[MAGIC_POSITION] != 2:
+            if len(records) <= MAGIC_POSITION:
                 continue
-            if records[FLAGS_POSITION] & TRANSACTIONAL_BIT:
-                return True
-    return False
-
-
-def _unreadable(request: ProduceRequest) -> str | None:
-    """What keeps Kafka from looking at the first batch of some partition, which it does before anything else."""
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            records = data.records or b""
-            if len(records) > MAGIC_POSITION and (magic := records[MAGIC_POSITION]) > 2:
-                return f"Invalid magic found in record: {magic if magic < 128 else magic - 256}"
+            magic = records[MAGIC_POSITION]
+            if magic > 2:
+                said = magic if magic < 128 else magic - 256
+                return error_codes.CORRUPT_MESSAGE, f"Invalid magic found in record: {said}"
+            if magic == 2 and len(records) > FLAGS_POSITION and records[FLAGS_POSITION] & TRANSACTIONAL_BIT:
+                code = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+                return None if request.transactional_id is not None else (code, text_of(code))
     return None
 
 
@@ -123,7 +115,7 @@ def _all_refused(call: Call, code: int, message: str) -> ProduceResponse | NoRep
                 topic_id=topic.topic_id,
                 partition_responses=[_error(data.index, code, message) for data in topic.partition_data],
             )
-            for topic in call.request.topic_data
+            for topic in _each_once(call.request.topic_data)
         ]
     )
 

@@ -31,6 +31,8 @@ MISSING = "<missing>"
 _DAY_MS = 86_400_000
 _OBJECT = re.compile(r"@[0-9a-f]{5,8}\b")
 _RANDOM = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_BOUNDS = re.compile(r"within \[-?[0-9]+, -?[0-9]+\]")
+"""Times that count from when a broker looked at its clock."""
 _LONGEST_TOKEN_MS = 8 * _DAY_MS
 
 
@@ -74,7 +76,7 @@ class Names:
         if isinstance(value, str):
             for own, name in self._texts:
                 value = value.replace(own, name)
-            return _RANDOM.sub("<random>", _OBJECT.sub("@object", value))
+            return _RANDOM.sub("<random>", _OBJECT.sub("@object", _BOUNDS.sub("within <bounds>", value)))
         if isinstance(value, uuid.UUID) and value != ZERO_UUID:
             return self._values.get(value, "<some id>")
         return self._values.get(value, value) if isinstance(value, bytes) or _is_large(value) else value

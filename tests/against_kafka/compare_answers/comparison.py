@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.schema import Message
 from tests.against_kafka.compare_answers import right_others, right_topics  # noqa: F401 - they register recipes
 from tests.against_kafka.compare_answers.accepted import reason_for, unforeseen
 from tests.against_kafka.compare_answers.answers import Flat, differences, flat, without_items
 from tests.against_kafka.compare_answers.brokers import Peer
 from tests.against_kafka.compare_answers.cases import RECIPES, Case, Pools, case_of
-from tests.against_kafka.compare_answers.world import Ask, all_topics, delete, settle, topic_is_ready
+from tests.against_kafka.compare_answers.world import GROUPS, Ask, all_topics, ask, delete, settle, topic_is_ready
 from tests.against_kafka.compare_answers.wrong import made_wrong
 
 _STATE_WAIT_S = 8.0
@@ -134,6 +135,10 @@ class Comparison:
     def _undo(self, case: Case) -> None:
         for question in case.undo:
             self._both(question)
+        asked = case.question.request
+        if isinstance(asked, OffsetCommitRequest) and asked.group_id not in GROUPS:
+            # A group of which no commit was kept stays in Kafka's memory, where some requests see it and some do not.
+            self._both(ask("delete_groups", 2, groups_names=[asked.group_id]))
         gone = [*case.made, *case.may_make]
         if gone:
             self._both(delete(*gone))

@@ -68,6 +68,9 @@ def settle(peer: Peer, question: Ask, holds: Callable[[Any], Any]) -> Any:
         time.sleep(0.02)
 
 
+GROUPS = ("g1", "g2", "live")
+"""The groups that both have from the beginning; the last has a member."""
+
 # Records
 
 
@@ -207,7 +210,7 @@ def _produced(answer: Any) -> bool:
 
 
 def _groups(peer: Peer) -> None:
-    for group in ("g1", "g2", "live"):
+    for group in GROUPS:
         question = ask("find_coordinator", 4, key_type=0, coordinator_keys=[group])
         settle(peer, question, lambda answer: answer.coordinators[0].error_code == 0)
     for group in ("g1", "g2"):
