@@ -89,7 +89,7 @@ def spark_session(
         process = _start_jvm(find_java(), settings, memory_mb, folder)
         session = None
         try:
-            with _py4j_quiet(), _signals_raise():
+            with _py4j_quiet(), _signals_raise(process):
                 with _failures_as_one_line():
                     session = _connect(process, settings, folder)
                     yield session
@@ -345,24 +345,27 @@ def _py4j_quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _signals_raise() -> Iterator[None]:
+def _signals_raise(jvm: subprocess.Popen[bytes] | None = None) -> Iterator[None]:
     """Ctrl-C and SIGTERM end the block as exceptions, so that what was started and written is taken away again.
 
     PySpark's own handler of Ctrl-C talks to the JVM in the middle of whatever call is interrupted. A handler for
-    SIGTERM that the program has itself stays.
+    SIGTERM that the program has itself stays. ``jvm`` is ended first: on the way out of a job PySpark asks it once more,
+    and would wait until the job is done.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set handlers
         return
 
-    def terminated(number: int, frame: object) -> NoReturn:
-        raise SystemExit(128 + number)
+    def ended(number: int, frame: object) -> NoReturn:
+        if jvm is not None:
+            jvm.terminate()
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
     interrupt, terminate = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     if interrupt not in (signal.SIG_IGN, signal.SIG_DFL, None):
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, ended)
     if terminate == signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, terminated)
+        signal.signal(signal.SIGTERM, ended)
     try:
         yield
     finally:
