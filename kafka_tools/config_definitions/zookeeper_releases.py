@@ -3,7 +3,7 @@
 The checks are those that ``AdminZkClient`` and ``ConfigCommand --zookeeper`` of each release make (``LogConfig``,
 ``DynamicConfig``, ``DynamicBrokerConfig.validateConfigs``), and stricter only where a release stores what its brokers
 cannot load: ``message.format.version`` before 2.1, ``message.timestamp.type`` before 2.0, lists of throttled replicas
-with gaps or huge numbers, brokers' defaults of topic configs, classes.
+with gaps or huge numbers, brokers' defaults of topic configs, classes, and what ``zookeeper_loads`` says.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions import zookeeper_tables as tables
 from kafka_tools.config_definitions.topic import BROKER_NAME
 from kafka_tools.config_definitions.values import REPLICA_LIST, SENSITIVE_TYPE, check, invalid, parse
+from kafka_tools.config_definitions.zookeeper_loads import check_loads
 from kafka_tools.errors import ConfigError, InputError
 
 RELEASES: tuple[str, ...] = tables.RELEASES
@@ -55,6 +56,8 @@ MOST_THREADS = 1000
 _STARTED_THREADS = ("num.io.threads", "num.network.threads")
 _LISTS_OF_CLASSES = ("metric.reporters",)
 _LISTENER_CONFIG = re.compile(r"listener\.name\.[^.]*\.(.*)")
+_NOT_WITH_ZOOKEEPER = ("remote.log.copy.disable", "remote.log.delete.on.disable")
+"""Configs of topics that 3.9 knows and refuses in ZooKeeper mode, whether they are changed or loaded (KIP-950)."""
 _LAG = ("min.compaction.lag.ms", "max.compaction.lag.ms")
 
 
@@ -128,6 +131,8 @@ def _check(release: str, kind: Kind, name: str, value: str) -> None:
     if row is None:
         raise InputError(f"Unknown {_NAMES[kind]} config name: {name}")
     _check_value(release, name, row, value)
+    if kind == "topic" and name in _NOT_WITH_ZOOKEEPER and parse(name, "BOOLEAN", value):
+        raise InputError(f"It is invalid to set {name} in ZooKeeper mode: brokers with it do not start")
 
 
 def _check_broker(release: str, kind: Kind, name: str, value: str) -> None:
@@ -156,6 +161,7 @@ def _check_broker(release: str, kind: Kind, name: str, value: str) -> None:
         )
     if row is not None:
         _check_value(release, name, row, value)
+        check_loads(name, base, value)
     if base in _STARTED_THREADS and int(value) > MOST_THREADS:
         raise InputError(
             f"{name}={value}: a broker that cannot start so many threads does not start at all",

@@ -349,8 +349,8 @@ def _signals_raise(jvm: subprocess.Popen[bytes] | None = None) -> Iterator[None]
     """Ctrl-C and SIGTERM end the block as exceptions, so that what was started and written is taken away again.
 
     PySpark's own handler of Ctrl-C talks to the JVM in the middle of whatever call is interrupted. A handler for
-    SIGTERM that the program has itself stays. ``jvm`` is ended first: on the way out of a job PySpark asks it once more,
-    and would wait until the job is done.
+    SIGTERM that the program has itself stays. ``jvm`` is ended first: on the way out of a job PySpark asks it once
+    more, and would wait until the job is done.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set handlers

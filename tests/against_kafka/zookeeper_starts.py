@@ -15,6 +15,8 @@ from pathlib import Path
 
 from kafka_tools.config_definitions import zookeeper_tables as tables
 from kafka_tools.config_definitions.zookeeper_releases import Kind, names_in, row_of
+from kafka_tools.zookeeper.configs import ZooKeeperConfigs
+from kafka_tools.zookeeper.store import ZooKeeperSettings, open_store
 from tests.against_kafka.harness import RealKafka, Setup, eventually
 from tests.against_kafka.jvm import StartFailed
 from tests.against_kafka.side_by_side import done, ours
@@ -113,6 +115,7 @@ class Starts:
         finally:
             if self._broker in self.kafka.servers:
                 self.kafka.stop_node(self._broker)
+            eventually(self._is_gone)
             for case in cases:
                 self._store(case, "--delete-config", case.name)
             self.kafka.start_node(self._broker)
@@ -126,12 +129,15 @@ class Starts:
             "broker": ("--broker", str(self._broker)),
         }[case.kind]
 
-        def store() -> None:
-            # a broker that ended badly stays registered until its session ends
-            problem = here("configs", *self._zookeeper, "--alter", *entity, *change)
-            assert not problem, (case, problem)
+        problem = here("configs", *self._zookeeper, "--alter", *entity, *change)
+        assert not problem, (case, problem)
 
-        eventually(store)
+    def _is_gone(self) -> None:
+        """A broker that ended badly stays registered until its session ends."""
+        assert self.kafka.zookeeper is not None
+        settings = ZooKeeperSettings(self.kafka.zookeeper.connect)
+        with open_store(settings) as store:
+            assert not ZooKeeperConfigs(store.below(settings.chroot)).registrations()
 
     def _follows(self) -> None:
         """A change stored now arrives at the broker."""

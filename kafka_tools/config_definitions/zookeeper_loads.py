@@ -1,0 +1,50 @@
+"""Configs of brokers that ZooKeeper takes and a broker cannot load when it starts: ``KafkaConfig``'s own checks.
+
+Kafka's tool stores them. A broker that finds one says so in its log, and starts without any of the configs that
+ZooKeeper holds for it.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.errors import InputError
+
+_LISTENERS = ("listeners", "advertised.listeners", "listener.security.protocol.map")
+_OVERRIDES = "max.connections.per.ip.overrides"
+_LEAST = {
+    "log.retention.ms": (1, "must be unlimited (-1) or at least 1"),
+    "log.cleaner.threads": (1, "must be at least 1"),
+    "log.cleaner.dedupe.buffer.size": (1 << 20, "must be at least 1 MiB for each cleaner thread"),
+    "max.connections.per.ip": (1, f"can be 0 only where {_OVERRIDES} is set"),
+}
+_OTHERWISE = "a broker that finds it leaves out all of its dynamic configs"
+_JUDGE = "set it with --bootstrap-server, once a broker runs, or in server.properties"
+
+
+def check_loads(name: str, base: str, value: str) -> None:
+    """Raise InputError for a value, of the right type, that brokers do not load; ``base``: without the listener."""
+    if base in _LISTENERS:
+        raise InputError(f"{name}: whether it fits the other listeners is for a broker to judge", hint=_JUDGE)
+    if base == "max.connections" and int(value) == 0:
+        raise InputError(f"{name}={value}: a broker with it takes no connection", hint="set at least 1")
+    if base == _OVERRIDES:
+        _check_overrides(name, value)
+    least, rule = _LEAST.get(base, (0, ""))
+    if rule and int(value) < least and not (base == "log.retention.ms" and int(value) == -1):
+        raise InputError(f"{name}={value}: {rule}; {_OTHERWISE}")
+
+
+def _check_overrides(name: str, value: str) -> None:
+    import ipaddress
+
+    for item in value.split(",") if value else ():
+        host, _, count = item.strip().rpartition(":")
+        try:
+            ipaddress.ip_address(host.strip())
+            valid = count.strip().isdecimal() and int(count) < 1 << 31
+        except ValueError:
+            valid = False
+        if not valid:
+            raise InputError(
+                f"{name}={value[:100]}: must be a list of <IP address>:<count>; {_OTHERWISE}",
+                hint=f"names of hosts are for a broker to judge: {_JUDGE}",
+            )
