@@ -1,7 +1,8 @@
 """Time as a parameter: the only module that reads the machine's clock.
 
 ``Clock`` is what code asks for time, ``SystemClock`` the real one, ``ManualClock`` one that moves
-only when a test says so. A ``Deadline`` is a moment on a clock's monotonic scale.
+only when a test says so, ``ShiftedClock`` one that also goes on by itself. A ``Deadline`` is a moment
+on a clock's monotonic scale.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ class Clock(Protocol):
     def monotonic_s(self) -> float: ...
 
     def sleep(self, seconds: float) -> None: ...
+
+
+class MovableClock(Clock, Protocol):
+    """A clock that can be moved forward."""
+
+    def advance(self, seconds: float) -> None: ...
 
 
 class SystemClock:
@@ -56,6 +63,25 @@ class ManualClock:
         if seconds < 0:
             raise ValueError("time does not go back")
         self._elapsed_s += seconds
+
+
+class ShiftedClock(SystemClock):
+    """The machine's clock, ahead of it by as much as ``advance`` moved it."""
+
+    def __init__(self) -> None:
+        self._ahead_s = 0.0
+
+    def now_ms(self) -> int:
+        return super().now_ms() + round(self._ahead_s * 1000)
+
+    def monotonic_s(self) -> float:
+        return time.monotonic() + self._ahead_s
+
+    def advance(self, seconds: float) -> None:
+        """Move time forward by ``seconds`` (never back)."""
+        if seconds < 0:
+            raise ValueError("time does not go back")
+        self._ahead_s += seconds
 
 
 class Deadline:

@@ -21,10 +21,11 @@ from kafka_tools.broker_embedded.core import Core, node_id_of
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
 from kafka_tools.broker_embedded.directories.state_checks import check_state
 from kafka_tools.broker_embedded.dispatch import Dispatcher
+from kafka_tools.broker_embedded.faults.vocabulary import Faults
 from kafka_tools.broker_embedded.handler_table import load_handlers
 from kafka_tools.broker_embedded.listeners.endpoints import endpoints_of
 from kafka_tools.broker_embedded.listeners.server import Server
-from kafka_tools.clock import Clock, SystemClock
+from kafka_tools.clock import Clock, ShiftedClock, SystemClock
 from kafka_tools.errors import ConfigError, KafkaToolsError, LogError
 from kafka_tools.values import format_address
 
@@ -47,11 +48,13 @@ class RunningBroker:
         data_dirs: Sequence[str],
         clock: Clock | None = None,
         release: str | None = None,
+        faults: Faults | None = None,
     ) -> None:
         self._properties = dict(properties)
         self._data_dirs = list(data_dirs)
         self._clock = clock or SystemClock()
         self._release = release
+        self._faults = faults
         self.core: Core | None = None
         self.server: Server | None = None
 
@@ -62,8 +65,11 @@ class RunningBroker:
         load_handlers(self._release)  # a release that is not known is told before anything is touched
         self.core = open_core(properties, data_dirs=self._data_dirs, clock=self._clock, release=self._release)
         try:
-            self.server = Server(self.core, Dispatcher(self.core), endpoints)
+            dispatcher = Dispatcher(self.core)
+            self.server = Server(self.core, dispatcher, endpoints)
             await self.server.start()
+            if self._faults is not None:
+                self._faults.attach(dispatcher.handlers, self.server)
         except BaseException:
             self.core.close()
             raise
@@ -173,6 +179,9 @@ class EmbeddedBroker:
         self._failure: BaseException | None = None
         self.bootstrap_servers = ""
         self.cluster_id = ""
+        self._clock = ShiftedClock()
+        self.faults = Faults(self._on_broker)
+        """What a test wants to go wrong (``faults.vocabulary``); restarts keep it."""
 
     @property
     def data_dir(self) -> str:
@@ -234,6 +243,23 @@ class EmbeddedBroker:
 
         return asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result()
 
+    def advance(self, seconds: float) -> None:
+        """Move the broker's time forward; what is due on the way (sessions, retention, ...) happens in its order.
+
+        Time goes on from there by itself; clients keep their own.
+        """
+        if seconds < 0:
+            raise ValueError("time does not go back")
+        if self._loop is None or self._running is None or self._running.server is None:
+            raise KafkaToolsError("the broker does not run")
+        asyncio.run_coroutine_threadsafe(self._running.server.advance(self._clock, seconds), self._loop).result()
+
+    def _on_broker(self, function: Callable[[], T]) -> T:
+        """Run ``function`` on the thread that owns the state, which is this one while the broker does not run."""
+        if self._thread in (None, threading.current_thread()) or self._running is None:
+            return function()
+        return self.call(lambda core: function())
+
     def _end(self, *, kill: bool) -> None:
         if self._thread is None or self._loop is None or self._stopping is None:
             return
@@ -257,7 +283,9 @@ class EmbeddedBroker:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
         properties = {**DEFAULTS_FOR_TESTS, "listeners": ",".join(self._listeners), **self._config}
-        self._running = RunningBroker(properties, data_dirs=self._data_dirs(), release=self._release)
+        self._running = RunningBroker(
+            properties, data_dirs=self._data_dirs(), clock=self._clock, release=self._release, faults=self.faults
+        )
         await self._running.start()
         assert self._running.server is not None
         self._bound = [str(endpoint) for endpoint in self._running.server.bound]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes, registry
+from kafka_tools.protocol.headers import encode_response
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class CloseConnection(Exception):
 class Call:
     """One request with everything a handler may ask for. ``broker`` is the Core."""
 
-    __slots__ = ("api", "broker", "client_id", "connection", "request", "sends_files", "throttle_ms", "version")
+    __slots__ = ("api", "broker", "client_id", "connection", "encode", "request", "throttle_ms", "version")
 
     def __init__(
         self, broker: Core, connection: Connection, api: registry.Api, version: int, client_id: str | None, request: Any
@@ -49,8 +50,8 @@ class Call:
         self.request = request
         self.throttle_ms = 0
         """For how long the handler wants this client held back (controller mutations)."""
-        self.sends_files = False
-        """Whether the answer holds ranges of files (Fetch)."""
+        self.encode: Callable[[Any, int, int], Payload] = encode_response
+        """(response, version, correlation id) -> its bytes; another one where it holds ranges of files (Fetch)."""
 
     @property
     def principal(self) -> str:

@@ -59,13 +59,13 @@ class Parked:
         self.on_release: Callable[[], None] | None = None
         self._try_complete = try_complete
         self._on_cancel = on_cancel
-        self._answer: Callable[[Response], None] | None = None
+        self._answer: Callable[[Response | None], object] | None = None
         self._response: Response | None = None
         self._purgatory: Purgatory | None = None
         self._timer: Timer | None = None
 
-    def complete(self, response: Response) -> bool:
-        """Answer now. False, and nothing happens, if it was answered or cancelled before."""
+    def complete(self, response: Response | None) -> bool:
+        """Answer now, with None where no answer is wanted. False, and nothing happens, if it was over before."""
         if self.done:
             return False
         self._finish()
@@ -120,12 +120,11 @@ class Purgatory:
         self._timers = timers
         self._by_key: dict[Hashable, dict[Parked, None]] = {}
 
-    def park(self, parked: Parked, answer: Callable[[Response], None]) -> None:
+    def park(self, parked: Parked, answer: Callable[[Response | None], object]) -> None:
         """Watch ``parked`` until it is done; ``answer`` gets the response exactly once."""
         parked._answer = answer
         if parked.done:
-            if parked._response is not None:
-                answer(parked._response)
+            answer(parked._response)
             return
         parked._purgatory = self
         for key in parked.keys:

@@ -3,7 +3,8 @@
 >>> def test_round_trip(kafka_broker):
 ...     config = {"bootstrap.servers": kafka_broker.bootstrap_servers}
 
-Override ``kafka_broker_config`` (session scope) to give it configs, as server.properties would.
+Override ``kafka_broker_config`` (session scope) to give it configs, as server.properties would. ``kafka_faults``
+makes things go wrong at that broker, for one test.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pytest
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.broker import EmbeddedBroker
+    from kafka_tools.broker_embedded.faults.vocabulary import Faults
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +32,13 @@ def kafka_broker(kafka_broker_config: dict[str, object]) -> Iterator[EmbeddedBro
 
     with EmbeddedBroker(config=kafka_broker_config) as broker:
         yield broker
+
+
+@pytest.fixture
+def kafka_faults(kafka_broker: EmbeddedBroker) -> Iterator[Faults]:
+    """What goes wrong at ``kafka_broker`` during one test: ``kafka_faults.error("produce", "NOT_LEADER_OR_FOLLOWER")``.
+
+    At its end every fault is over, what was held goes on, and the broker can be reached.
+    """
+    yield kafka_broker.faults
+    kafka_broker.faults.clear()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_tools.broker_embedded.call import NO_REPLY, Answer, Call, CloseConnection, NoReply, RequestBytes
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handler_table import Handler
-from kafka_tools.broker_embedded.listeners.sending import Payload, encode_with_files
+from kafka_tools.broker_embedded.listeners.sending import Payload
 from kafka_tools.broker_embedded.purgatory import Parked
 from kafka_tools.broker_embedded.refusals import refused
 from kafka_tools.broker_embedded.slices import SLICE_S, UNBROKEN, Elsewhere, Sliced, Work, rest_of
@@ -124,9 +124,7 @@ class Served:
 
     def _encode(self, response: Response) -> Payload:
         try:
-            if self.call.sends_files:
-                return encode_with_files(response, self._version, self._correlation_id)
-            return encode_response(response, self._version, self._correlation_id)
+            return self.call.encode(response, self._version, self._correlation_id)  # type: ignore[no-any-return]
         except EncodeError:  # a handler's mistake; the client must not take it for its own
             log.exception("the response to %s v%d cannot be written", self.call.api.name, self._version)
             failed = error_reply(self.call.request, self._version, error_codes.UNKNOWN_SERVER_ERROR)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 
-from kafka_tools.clock import Clock
+from kafka_tools.clock import Clock, MovableClock
 
 log = logging.getLogger(__name__)
 
@@ -71,3 +71,15 @@ class Timers:
             except Exception:  # the loop of the broker outlives one failed piece of work
                 log.exception("a timer failed")
         return ran
+
+    def advance(self, clock: MovableClock, seconds: float) -> Iterator[None]:
+        """Move ``clock``, which is the one of these timers, and run what is due on the way, each at its time.
+
+        To be iterated: between one time at which something was due and the next others may do something.
+        """
+        end_s = clock.monotonic_s() + seconds
+        while (due_s := self.next_due_s()) is not None and due_s <= end_s:
+            clock.advance(max(0.0, due_s - clock.monotonic_s()))
+            self.run_due()
+            yield
+        clock.advance(max(0.0, end_s - clock.monotonic_s()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_tools.protocol import registry
+from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.schema import Field, Request, Response, Struct
 
 _CODES = ("error_code",)
@@ -30,7 +30,37 @@ def error_reply(request: Request, version: int, code: int, message: str | None =
     return response
 
 
-def _fill(request: Struct, response: Struct, version: int, code: int, message: str | None) -> None:
+def entry_errors(request: Request, version: int, code: int, message: str | None = None) -> Response:
+    """The same error, told at each thing that the request names and nowhere above: the innermost entries hold it.
+
+    What a response has no such place for is left out: whoever needs to know looks for entries in the answer.
+    """
+    response = registry.api(request.API_KEY).response()
+    special = _ENTRIES.get(request.API_KEY) or _SPECIAL.get(request.API_KEY)
+    if special is not None:
+        special(request, response, version, code, message)
+    else:
+        _fill(request, response, version, code, message, entries=True)
+    _clear_above(response, version)
+    return response
+
+
+def _clear_above(item: Struct, version: int) -> None:
+    """Take the error from what has entries that hold it."""
+    below = False
+    for field in item.FIELDS:
+        if version not in field.versions or field.kind != "array" or field.item.kind != "struct":
+            continue
+        for entry in getattr(item, field.name) or ():
+            _clear_above(entry, version)
+            below = below or _holds_error(field.item.item, version)
+    if isinstance(item, Response) or below:
+        _set_error(item, version, error_codes.NONE, None)
+
+
+def _fill(
+    request: Struct, response: Struct, version: int, code: int, message: str | None, *, entries: bool = False
+) -> None:
     """Set the error fields of one struct, then mirror the request's lists into the response's."""
     top_level = _set_error(response, version, code, message) and not _tells_twice(request)
     for field in response.FIELDS:
@@ -39,8 +69,10 @@ def _fill(request: Struct, response: Struct, version: int, code: int, message: s
         if not _holds_error(field.item.item, version):
             continue
         source = _matching_list(request, field, version)
-        if source is not None and not (top_level and _is_listing(request, field)):
-            setattr(response, field.name, [_mirror(field.item.item, entry, version, code, message) for entry in source])
+        if source is not None and (entries or not (top_level and _is_listing(request, field))):
+            item = field.item.item
+            answers = [_mirror(item, entry, version, code, message, entries=entries) for entry in source]
+            setattr(response, field.name, answers)
 
 
 def _tells_twice(request: Struct) -> bool:
@@ -53,7 +85,9 @@ def _is_listing(request: Struct, field: Field) -> bool:
     return not any(f.name in _CODES for f in field.item.item.FIELDS)
 
 
-def _mirror(cls: type[Struct], entry: Any, version: int, code: int, message: str | None) -> Struct:
+def _mirror(
+    cls: type[Struct], entry: Any, version: int, code: int, message: str | None, *, entries: bool = False
+) -> Struct:
     item = cls()
     _set_error(item, version, code, message)
     if not isinstance(entry, Struct):  # a list of plain names, ids or partition numbers
@@ -68,7 +102,7 @@ def _mirror(cls: type[Struct], entry: Any, version: int, code: int, message: str
         source = names.get(field.name) or _same_meaning(field, entry)
         if source is not None and field.kind == source.kind and field.kind not in ("array", "struct"):
             setattr(item, field.name, getattr(entry, source.name))
-    _fill(entry, item, version, code, message)
+    _fill(entry, item, version, code, message, entries=entries)
     return item
 
 
@@ -193,10 +227,17 @@ def _fetch(request: Any, response: Any, version: int, code: int, message: str | 
     if version >= 7:  # sessions: one error for the whole request
         response.error_code = code
     else:
-        _fill(request, response, version, code, message)
-        for topic in response.responses:
-            for partition in topic.partitions:
-                partition.high_watermark = -1
+        _fetch_entries(request, response, version, code, message)
+
+
+def _fetch_entries(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
+    # The request has two lists of topics: what a session is to forget is in no answer.
+    Topic = type(response).FIELDS[[f.name for f in response.FIELDS].index("responses")].item.item
+    response.responses = [_mirror(Topic, topic, version, code, message) for topic in request.topics]
+    for topic in response.responses:
+        for partition in topic.partitions:
+            partition.high_watermark = -1
+            partition.records = b""
 
 
 def _metadata(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
@@ -205,12 +246,17 @@ def _metadata(request: Any, response: Any, version: int, code: int, message: str
         topic.name = topic.name or ""
 
 
-def _offset_fetch(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    if version < 2:
-        _fill(request, response, version, code, message)
-        for topic in response.topics:
+def _offset_fetch_entries(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
+    _fill(request, response, version, code, message, entries=True)
+    for group in response.groups if version >= 8 else (response,):
+        for topic in group.topics:
             for partition in topic.partitions:
                 partition.committed_offset = -1
+
+
+def _offset_fetch(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
+    if version < 2:
+        _offset_fetch_entries(request, response, version, code, message)
     elif version < 8:
         response.error_code = code
     else:
@@ -266,3 +312,6 @@ _SPECIAL = {
     51: _alter_user_scram_credentials,
     57: _update_features,
 }
+
+_ENTRIES = {1: _fetch_entries, 9: _offset_fetch_entries}
+"""Where the answer for all of a request has another shape than the one for some of it."""

@@ -10,6 +10,7 @@ from kafka_tools.broker_embedded.broker import open_core
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.dispatch import Dispatcher
+from kafka_tools.broker_embedded.faults.vocabulary import Faults
 from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
 from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
 from kafka_tools.broker_embedded.security.login_sources import LoginSources
@@ -44,12 +45,14 @@ class DiskBroker:
         self.properties = dict(properties or {})
         self.release = release
         self.clock = ManualClock()
+        self.faults = Faults()
         self.core: Core
         self.open()
 
     def open(self) -> None:
         self.core = open_core(self.properties, data_dirs=[str(self.path)], clock=self.clock, release=self.release)
         self.dispatcher = Dispatcher(self.core)
+        self.faults.attach(self.dispatcher.handlers)
         self.connection = Connection("c-1", "PLAINTEXT", "127.0.0.1")
 
     def restart(self, *, kill: bool = False) -> None:

@@ -45,6 +45,10 @@ class WireClient:
         """The payload of the next frame; ConnectionError at the end of the stream."""
         return self._exactly(int.from_bytes(self._exactly(4), "big"))
 
+    def receive_raw(self) -> bytes:
+        """What comes next, however little; empty at the end of the stream."""
+        return self._socket.recv(65536)
+
     def receive_response(self, request: Request, version: int) -> tuple[int, Any]:
         return decode_response(registry.api(request.API_KEY).response, version, self.receive())
 

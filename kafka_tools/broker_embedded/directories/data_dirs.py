@@ -70,6 +70,8 @@ class DataDirs:
         self.recovery_points: dict[str, dict[TopicPartition, int]] = {}
         self.log_starts: dict[str, dict[TopicPartition, int]] = {}
         self.high_watermarks: dict[str, dict[TopicPartition, int]] = {}
+        self._written: dict[str, dict[TopicPartition, int]] = {}
+        """What the checkpoint files hold that this object has written."""
         self._locks: list[tuple[int, tuple[int, int]]] = []
         _agreed([(path, survey(path)) for path in self.paths], node_id, cluster_id)
         try:
@@ -152,13 +154,20 @@ class DataDirs:
         high_watermarks: Mapping[TopicPartition, int],
     ) -> None:  # fmt: skip
         """Replace the three checkpoint files of one directory."""
-        write_offset_checkpoint(os.path.join(path, RECOVERY_POINTS), recovery_points)
-        write_offset_checkpoint(os.path.join(path, LOG_STARTS), log_starts)
-        write_offset_checkpoint(os.path.join(path, HIGH_WATERMARKS), high_watermarks)
+        self._write(os.path.join(path, RECOVERY_POINTS), recovery_points)
+        self._write(os.path.join(path, LOG_STARTS), log_starts)
+        self._write(os.path.join(path, HIGH_WATERMARKS), high_watermarks)
 
     def write_log_starts(self, path: str, log_starts: Mapping[TopicPartition, int]) -> None:
         """Replace the file that keeps where each log of one directory starts."""
-        write_offset_checkpoint(os.path.join(path, LOG_STARTS), log_starts)
+        self._write(os.path.join(path, LOG_STARTS), log_starts)
+
+    def _write(self, path: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Replace a checkpoint file, unless it holds that already: nothing is forced to the disk in vain."""
+        if self._written.get(path) != offsets or not os.path.exists(path):
+            self._written.pop(path, None)
+            write_offset_checkpoint(path, offsets)
+            self._written[path] = dict(offsets)
 
     def forget_checkpoints(self, path: str, id: TopicPartition) -> None:
         """Write the checkpoints of a directory without a partition, as they were otherwise at the start."""

@@ -14,6 +14,7 @@ import logging
 from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.listeners.sending import encode_with_files
 from kafka_tools.broker_embedded.partitions.fetch_sessions import Asked, Context, Key
 from kafka_tools.broker_embedded.partitions.fetched_batches import NotConvertible, for_version
 from kafka_tools.broker_embedded.partitions.partition import Partition
@@ -274,7 +275,7 @@ class _Fetch:
         if size > _IN_MEMORY_BYTES - self._in_memory_bytes:
             found = opened.range(offset, size, limit_offset=limit)
             if found is not None and len(found) > _IN_MEMORY_BYTES - self._in_memory_bytes:
-                self.call.sends_files = True
+                self.call.encode = encode_with_files
                 return found
             if found is not None:
                 size = len(found)

@@ -35,15 +35,29 @@ class Acceptor:
         self._socket = listening
         self._make = make
         self._where = where
+        self._listens = False
         self._short = False
         self._again: asyncio.TimerHandle | None = None
         self._arriving: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        """Listen from now on."""
-        self._socket.setblocking(False)
-        self._socket.listen(_BACKLOG)
-        self._loop.add_reader(self._socket, self._ready)
+        """Listen from now on; nothing happens if that was so."""
+        if not self._listens:
+            self._listens = True
+            self._socket.setblocking(False)
+            self._socket.listen(_BACKLOG)
+            self._loop.add_reader(self._socket, self._ready)
+
+    def refuse(self) -> None:
+        """Refuse connections until ``start``: the port stays taken by a socket that does not listen. OSError."""
+        if self._listens:
+            family, kind, address = self._socket.family, self._socket.type, self._socket.getsockname()
+            self.close()
+            self._socket = socket.socket(family, kind)
+            if family == socket.AF_INET6:
+                self._socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)  # as asyncio does
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._socket.bind(address)
 
     def close(self) -> None:
         """Take no more connections; nothing happens if that was so."""
@@ -51,6 +65,7 @@ class Acceptor:
             return
         if self._again is not None:
             self._again.cancel()
+        self._listens = False
         self._loop.remove_reader(self._socket)
         self._socket.close()
         for task in self._arriving:

@@ -14,10 +14,17 @@ from kafka_tools.protocol.schema import Response
 from kafka_tools.storage.file_range import FileRange
 
 PIECE_BYTES = 128 * 1024
+_LENGTH_BYTES = 4
 
 Part = bytes | memoryview | FileRange
+
+
+class CutShort(list[bytes]):
+    """The first bytes of an answer that goes no further (a fault), its length before it included."""
+
+
 Payload = bytes | Sequence[Part]
-"""An answer as the dispatcher gives it, without the length before it."""
+"""An answer as the dispatcher gives it, without the length before it; all that is sent if it is ``CutShort``."""
 
 
 class _Parts(bytearray):
@@ -49,6 +56,17 @@ def encode_with_files(response: Response, version: int, correlation_id: int) -> 
     return [part for part in parts if len(part)]
 
 
+def cut_short(payload: Payload, sent_bytes: int | None) -> CutShort:
+    """The first ``sent_bytes`` of an answer as it goes over the wire, half of it if None.
+
+    Raises OSError or LogError when a file does not give what it must.
+    """
+    outgoing = Outgoing()
+    outgoing.add(payload)
+    whole = b"".join(iter(outgoing.piece, b""))
+    return CutShort([whole[: len(whole) // 2 if sent_bytes is None else sent_bytes]])
+
+
 class Outgoing:
     """The parts of answers that were not handed to the system yet, in order."""
 
@@ -64,9 +82,11 @@ class Outgoing:
         """Append an answer, with its length before it."""
         parts: Sequence[Part] = (payload,) if isinstance(payload, bytes) else payload
         size = sum(len(part) for part in parts)
-        self._parts.append(size.to_bytes(4, "big"))
+        if not isinstance(parts, CutShort):
+            self._parts.append(size.to_bytes(_LENGTH_BYTES, "big"))
+            self.held_bytes += _LENGTH_BYTES
         self._parts.extend(parts)
-        self.held_bytes += 4 + sum(len(part) for part in parts if not isinstance(part, FileRange))
+        self.held_bytes += sum(len(part) for part in parts if not isinstance(part, FileRange))
 
     def piece(self) -> bytes:
         """The next bytes to send, about ``PIECE_BYTES``; empty if there are none.

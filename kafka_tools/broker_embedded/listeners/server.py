@@ -19,6 +19,7 @@ from kafka_tools.broker_embedded.listeners.accepting import Acceptor
 from kafka_tools.broker_embedded.listeners.client_connection import ClientConnection
 from kafka_tools.broker_embedded.listeners.endpoints import listen_failure
 from kafka_tools.broker_embedded.listeners.shared import Shared
+from kafka_tools.clock import MovableClock
 from kafka_tools.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _IDLE_CHECK_MS = 10_000
-_STORE_CHECK_MS = 10_000
-_END_CHECK_MS = 1_000
+_STORE_CHECK_S = 10.0
+_END_CHECK_S = 1.0
 _SWITCH_S = 0.0005
 _HANDSHAKE_S = 60.0
 """How long a TLS handshake may take; less if ``connections.max.idle.ms`` is. Kafka knows that limit alone."""
@@ -126,6 +127,9 @@ class Server:
         """The endpoints with the ports that they got."""
         self._acceptors: list[Acceptor] = []
         self._alarm: asyncio.TimerHandle | None = None
+        self._end_check: asyncio.TimerHandle | None = None
+        self._store_check: asyncio.TimerHandle | None = None
+        """What concerns sockets and files of others goes by the loop's time, not by the core's."""
         self._worker: ThreadPoolExecutor | None = None
 
     async def start(self) -> None:
@@ -189,7 +193,7 @@ class Server:
         """Look whether the files of key and trust stores have changed."""
         if self.shared.settings.tls:
             self.shared.settings.take()
-            self.core.timers.call_later(_STORE_CHECK_MS, self._check_stores)
+            self._store_check = self.loop.call_later(_STORE_CHECK_S, self._check_stores)
 
     async def stop(self) -> None:
         """Close listeners and connections; answers already written are sent."""
@@ -198,8 +202,9 @@ class Server:
             self._watches = False
             self.core.configs.on_broker_changed.remove(self._config_changed)
             self.core.configs.running_checks.remove(self.shared.settings.check)
-        if self._alarm:
-            self._alarm.cancel()
+        for timer in (self._alarm, self._end_check, self._store_check):
+            if timer is not None:
+                timer.cancel()
         for acceptor in self._acceptors:
             acceptor.close()
         for handshake in list(self.handshakes):
@@ -215,6 +220,27 @@ class Server:
         await asyncio.sleep(0)
         if self._worker is not None:
             self._worker.shutdown(wait=False, cancel_futures=True)
+
+    def refuse(self) -> None:
+        """Be unreachable: end every connection, whatever it waits for, and refuse new ones."""
+        for acceptor in self._acceptors:
+            acceptor.refuse()
+        for handshake in list(self.handshakes):
+            handshake.cancel()
+        for connection in list(self.shared.connections):
+            connection.close(abort=True)
+
+    def accept(self) -> None:
+        """Be reachable again, on the same ports; nothing happens if that is so."""
+        for acceptor in self._acceptors:
+            acceptor.start()
+
+    async def advance(self, clock: MovableClock, seconds: float) -> None:
+        """Move the core's clock forward; what is due on the way happens at its time, before this returns."""
+        for _ in self.core.timers.advance(clock, seconds):
+            await asyncio.sleep(0)  # what was answered goes out before the next thing happens
+            await asyncio.sleep(0)
+        self._arm()
 
     def _offload(self, function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
         """Long work on bytes goes to one thread, made when it is first needed."""
@@ -238,6 +264,8 @@ class Server:
 
     def _arm(self) -> None:
         due_s = self.core.timers.next_due_s()
+        if due_s is not None:  # the broker's clock may be ahead of the loop's
+            due_s += self.loop.time() - self.core.clock.monotonic_s()
         if self._alarm:
             if due_s is not None and self._alarm.when() <= due_s and not self._alarm.cancelled():
                 return
@@ -265,7 +293,7 @@ class Server:
             for fd, _ in poll.poll(0):
                 if deaf[fd].is_waiting:
                     deaf[fd].close(abort=True)
-        self.core.timers.call_later(_END_CHECK_MS, self._close_ended)
+        self._end_check = self.loop.call_later(_END_CHECK_S, self._close_ended)
 
     def _close_idle(self) -> None:
         idle_ms = self.core.configs.broker.integer("connections.max.idle.ms")

@@ -137,6 +137,11 @@ class FetchSessions:
         known.epoch = 1 if known.epoch == _LAST_EPOCH else known.epoch + 1
         return Context(0, known, known.asked, False)
 
+    def partitions_of(self, session_id: int) -> list[Key]:
+        """What a session remembers; nothing for an id that is not known."""
+        session = self._sessions.get(session_id)
+        return [] if session is None else list(session.asked)
+
     def _begin(self, uses_topic_ids: bool, asked: dict[Key, Asked]) -> Session | None:
         """A new session; None if there is no room for it: the client goes on without one."""
         slots = self._configs.broker.integer("max.incremental.fetch.session.cache.slots")

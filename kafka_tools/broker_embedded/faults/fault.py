@@ -1,0 +1,162 @@
+"""What can be wrong with a request: one class for each kind of fault, and how often it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Condition
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.broker_embedded.faults.selectors import Selector
+from kafka_tools.protocol.error_codes import ErrorCode
+from kafka_tools.protocol.schema import Response
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.purgatory import Parked
+
+WAIT_S = 10.0
+
+
+class Fault:
+    """A fault that was asked for. As a context manager it ends with the block.
+
+    ``hits`` counts the requests that it has struck. Raises ValueError for ``times`` and ``skip`` that are no counts.
+    """
+
+    kind = ""
+
+    def __init__(self, selector: Selector, times: int | None, skip: int, served: bool) -> None:
+        if times is not None and times < 1:
+            raise ValueError(f"times {times} is not a number from 1 on; None stands for: until it is removed")
+        if skip < 0:
+            raise ValueError(f"skip {skip} is not a number from 0 on")
+        self.selector = selector
+        self.times = times
+        self.skip = skip
+        self.served = served
+        self.hits = 0
+        self.remove: Callable[[], None] = lambda: None
+        """End the fault. What it holds goes on."""
+        self.changed = Condition()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def __repr__(self) -> str:
+        left = "until it is removed" if self.times is None else f"{self.times - self.hits} times more"
+        return f"<{self.kind} {self.selector}, {left}, struck {self.hits} times>"
+
+    @property
+    def is_over(self) -> bool:
+        return self.times is not None and self.hits >= self.times
+
+    def strikes(self) -> bool:
+        """Whether a request that it is for is struck: not if it is to be let through. Counts it."""
+        if self.skip:
+            self.skip -= 1
+            return False
+        self.hits += 1
+        with self.changed:
+            self.changed.notify_all()
+        return True
+
+    def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> None:
+        """Wait until it has struck so many requests. Raises TimeoutError."""
+        self._wait(
+            lambda: self.hits >= hits, lambda: f"{self.kind} {self.selector} struck {self.hits} of {hits}", timeout_s
+        )
+
+    def _wait(self, is_so: Callable[[], bool], told: Callable[[], str], timeout_s: float) -> None:
+        with self.changed:
+            if not self.changed.wait_for(is_so, timeout_s):
+                raise TimeoutError(f"{told()} requests within {timeout_s:g} s")
+
+
+class ErrorFault(Fault):
+    """An error code in the answer, where the API has its errors."""
+
+    kind = "error"
+
+    def __init__(self, code: ErrorCode, message: str | None, *rest: Any) -> None:
+        super().__init__(*rest)
+        self.selector.check_holds_error()
+        self.code = code
+        self.message = message
+
+
+class Delay(Fault):
+    """So many milliseconds more before a request is served, or before its answer goes."""
+
+    kind = "delay"
+
+    def __init__(self, delay_ms: float, *rest: Any) -> None:
+        super().__init__(*rest)
+        if delay_ms < 0:
+            raise ValueError(f"{delay_ms:g} ms is not a time to wait")
+        self.delay_ms = delay_ms
+
+
+class Hold(Fault):
+    """Requests wait until they are released."""
+
+    kind = "hold"
+
+    def __init__(self, *rest: Any) -> None:
+        super().__init__(*rest)
+        self.waiting: list[Parked] = []
+        """The held ones, in the order in which they came."""
+        self.release: Callable[..., None] = lambda count=None: None
+        """``release()`` lets all go on and ends the hold, ``release(1)`` only the oldest one."""
+
+    def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> None:
+        """Wait until so many are held at the same time. Raises TimeoutError."""
+        told = lambda: f"{self.kind} {self.selector} has {len(self.waiting)} of {hits}"  # noqa: E731
+        self._wait(lambda: len(self.waiting) >= hits, told, timeout_s)
+
+    def add(self, parked: Parked) -> None:
+        with self.changed:
+            self.waiting.append(parked)
+            self.changed.notify_all()
+
+    def drop(self, parked: Parked) -> None:
+        with self.changed:
+            if parked in self.waiting:
+                self.waiting.remove(parked)
+                self.changed.notify_all()
+
+
+class Disconnect(Fault):
+    """The connection is closed where the answer would be."""
+
+    kind = "disconnect"
+
+
+class ShortWrite(Fault):
+    """The first bytes of the answer, then the connection is closed."""
+
+    kind = "short write"
+
+    def __init__(self, sent_bytes: int | None, *rest: Any) -> None:
+        super().__init__(*rest)
+        if sent_bytes is not None and sent_bytes < 0:
+            raise ValueError(f"{sent_bytes} is not a number of bytes")
+        self.sent_bytes = sent_bytes
+
+
+Scripted = Callable[[Any], Response | None]
+"""(RecordedRequest) -> the answer, or None for the broker's own."""
+
+
+class Answer(Fault):
+    """An answer that the test makes itself."""
+
+    kind = "answer"
+
+    def __init__(self, make: Scripted, *rest: Any) -> None:
+        super().__init__(*rest)
+        self.make = make

@@ -1,0 +1,122 @@
+"""A record of the requests that came, for tests that look at what a client asked."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from threading import Condition
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from kafka_tools.broker_embedded.faults.fault import WAIT_S
+from kafka_tools.broker_embedded.faults.selectors import Selector
+from kafka_tools.protocol.schema import Request
+
+MOST = 1000
+MOST_BYTES = 64 * 1024 * 1024
+"""What the records of recorded produce requests may hold in memory."""
+
+
+class RecordedRequest(NamedTuple):
+    """One request as it came. ``at_ms``: by the broker's clock, milliseconds since the epoch."""
+
+    api: str
+    """The stem, such as "offset_commit"."""
+    version: int
+    client_id: str
+    principal: str
+    """Such as "User:alice"; of a login's own requests the one before it."""
+    client_host: str
+    connection_id: str
+    at_ms: int
+    request: Request
+
+
+def recorded(call: Any) -> RecordedRequest:
+    """A call as it is recorded: the request's own fields as they are now, whatever a handler does to them."""
+    request = call.request
+    copy = type(request)(**{field.name: getattr(request, field.name) for field in request.FIELDS})
+    now_ms = call.broker.clock.now_ms()
+    return RecordedRequest(
+        call.api.stem,
+        call.version,
+        call.client_id,
+        call.principal,
+        call.client_host,
+        call.connection_id,
+        now_ms,
+        copy,
+    )
+
+
+class Recording:
+    """Requests in the order in which they came; the oldest are forgotten beyond ``most``. Iterate, index, ``len``.
+
+    As a context manager it ends with the block; what was recorded stays.
+    """
+
+    def __init__(self, selector: Selector, most: int) -> None:
+        if most < 1:
+            raise ValueError(f"most {most} is not a number from 1 on")
+        self.selector = selector
+        self.forgotten = 0
+        """How many were forgotten to make room."""
+        self.stop: Callable[[], None] = lambda: None
+        """Record no more."""
+        self._most = most
+        self._requests: deque[tuple[int, RecordedRequest]] = deque()
+        self._held_bytes = 0
+        self._changed = Condition()
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def __iter__(self) -> Iterator[RecordedRequest]:
+        with self._changed:
+            return iter([request for _, request in self._requests])
+
+    def __getitem__(self, index: int) -> RecordedRequest:
+        return self._requests[index][1]
+
+    def requests(self, api: str | None = None) -> list[Any]:
+        """The decoded requests, those of one API (by its stem) if it is given."""
+        return [entry.request for entry in self if api in (None, entry.api)]
+
+    def wait(self, count: int = 1, timeout_s: float = WAIT_S) -> None:
+        """Wait until so many have come since the recording began. Raises TimeoutError."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self.forgotten + len(self) >= count, timeout_s):
+                came = self.forgotten + len(self)
+                raise TimeoutError(f"{came} of {count} requests of {self.selector} came within {timeout_s:g} s")
+
+    def clear(self) -> None:
+        """Forget what was recorded, and count from here."""
+        with self._changed:
+            self._requests.clear()
+            self.forgotten = self._held_bytes = 0
+
+    def add(self, request: RecordedRequest) -> None:
+        size = _records_bytes(request)
+        with self._changed:
+            self._requests.append((size, request))
+            self._held_bytes += size
+            while len(self._requests) > self._most or (self._held_bytes > MOST_BYTES and len(self._requests) > 1):
+                gone, _ = self._requests.popleft()
+                self._held_bytes -= gone
+                self.forgotten += 1
+            self._changed.notify_all()
+
+
+def _records_bytes(entry: RecordedRequest) -> int:
+    request: Any = entry.request
+    if entry.api != "produce":
+        return 0
+    return sum(len(data.records or b"") for topic in request.topic_data for data in topic.partition_data)

@@ -1,0 +1,176 @@
+"""Which requests a fault is for: by API, by what they name, and by who sends them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from pkgutil import iter_modules
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from kafka_tools.broker_embedded import handlers
+from kafka_tools.broker_embedded.faults import entries
+from kafka_tools.broker_embedded.faults.entries import GROUP, PARTITION, TOPIC
+from kafka_tools.protocol import error_codes, registry
+from kafka_tools.protocol.error_reply import entry_errors
+from kafka_tools.protocol.messages.fetch import FetchRequest
+from kafka_tools.protocol.messages.metadata import MetadataRequest
+from kafka_tools.protocol.schema import Request, Response
+
+ANY = "*"
+
+_SAMPLE: dict[str, Any] = {GROUP: "a group", TOPIC: "a topic", PARTITION: 77}
+
+
+class Selector:
+    """What a request must be like. Raises ValueError for names that Kafka does not have, and for what an API lacks."""
+
+    def __init__(
+        self,
+        api: str = ANY,
+        *,
+        topic: str | None = None,
+        partition: int | None = None,
+        group: str | None = None,
+        transactional_id: str | None = None,
+        principal: str | None = None,
+        client_id: str | None = None,
+    ) -> None:
+        """``api``: Kafka's name ("OffsetCommit") or the one of its module ("offset_commit"), "*" for every API.
+
+        ``principal``: as Kafka writes it, "User:alice". What is None is not looked at.
+        """
+        self.row = None if api == ANY else _row(api)
+        given = {GROUP: group, TOPIC: topic, PARTITION: partition}
+        self.wanted = {level: value for level, value in given.items() if value is not None}
+        """What is meant of a request; all of it if this is empty."""
+        self.transactional_id = transactional_id
+        self.principal = principal
+        self.client_id = client_id
+        if principal is not None and ":" not in principal:
+            raise ValueError(f"principal '{principal}' has no type: write User:{principal}")
+        if partition is not None and (isinstance(partition, bool) or not isinstance(partition, int) or partition < 0):
+            raise ValueError(f"partition {partition!r} is not a number from 0 on")
+        if self.row is None:
+            return
+        message = registry.api(self.row.stem).request
+        named = entries.levels_named(message)
+        if message is MetadataRequest:  # whose answers have partitions
+            named.add(PARTITION)
+        for level in self.wanted:
+            if level not in named:
+                raise ValueError(f"requests of {self.row.stem} name no {level}")
+        if transactional_id is not None and not any(field.name == "transactional_id" for field in message.FIELDS):
+            raise ValueError(f"requests of {self.row.stem} name no transactional id")
+
+    def __str__(self) -> str:
+        words = [ANY if self.row is None else self.row.stem]
+        words += [f"{level}={value}" for level, value in self.wanted.items()]
+        for name in ("transactional_id", "principal", "client_id"):
+            value = getattr(self, name)
+            words += [] if value is None else [f"{name}={value}"]
+        return " ".join(words)
+
+    def check_holds_error(self) -> None:
+        """ValueError if the API's answers have no place for an error of what is meant alone."""
+        if self.row is None or not self.wanted:
+            return
+        message = registry.api(self.row.stem).request
+        *_, level = self.wanted
+        if message is MetadataRequest and level == PARTITION:
+            return
+        asked = entries.sample(message, _SAMPLE)
+        meant = entries.divide(asked, {level: _SAMPLE[level] for level in self.wanted}, lambda id: _SAMPLE[TOPIC])[1]
+        if meant is asked:  # by its only group: all of it is meant
+            return
+        for version in range(self.row.min_version, self.row.max_version + 1):
+            answer = entry_errors(meant, version, error_codes.UNKNOWN_SERVER_ERROR) if meant is not None else None
+            if answer is not None and any(_SAMPLE[level] in path for path in entries.paths_to_errors(answer, version)):
+                return
+        raise ValueError(f"answers of {self.row.stem} hold no error for one {level}: leave {level} out")
+
+    def fits(self, call: Any) -> bool:
+        """Whether API and sender are those that are meant; what the request names is not looked at."""
+        if self.row is not None and call.api.key != self.row.key:
+            return False
+        if self.principal is not None and call.principal != self.principal:
+            return False
+        if self.client_id is not None and call.client_id != self.client_id:
+            return False
+        if self.transactional_id is None:
+            return True
+        return bool(getattr(call.request, "transactional_id", None) == self.transactional_id)
+
+    def meant(self, call: Any, asked: Request) -> Meant | None:
+        """What of ``asked`` (``what_is_asked``, or what is left of it) is meant, None if nothing is.
+
+        API and sender are those that are meant (``fits``).
+        """
+        wanted = self.wanted
+        if not wanted:
+            return Meant(None, asked)
+        if isinstance(asked, MetadataRequest) and PARTITION in wanted:
+            return Meant(asked, None)
+        if entries.names_all(asked, wanted):
+            return Meant(asked, None)
+        rest, found = entries.divide(asked, wanted, topic_names(call))
+        return None if found is None else Meant(rest, found)
+
+    def names(self, call: Any) -> bool:
+        """Whether a request is one that is meant, if only a part of it."""
+        return self.fits(call) and (not self.wanted or self.meant(call, what_is_asked(call)) is not None)
+
+
+class Meant(NamedTuple):
+    """A request divided: ``rest`` is left, None for nothing; ``found`` is meant, None if only the answer tells."""
+
+    rest: Request | None
+    found: Request | None
+
+
+def found_in(request: Request, response: Response, wanted: entries.Wanted, call: Any) -> Request | None:
+    """What is meant of a request that named all, now that the answer tells what there is."""
+    return entries.divide(entries.expanded(request, response), wanted, topic_names(call))[1]
+
+
+def topic_names(call: Any) -> Callable[[UUID], str]:
+    """Topic id -> name; empty for one that is not known."""
+    by_id = call.broker.cluster.topics_by_id
+    return lambda id: by_id[id].name if id in by_id else ""
+
+
+def what_is_asked(call: Any) -> Request:
+    """The request; a fetch with the partitions that its session remembers beside those that it names itself."""
+    request, Topic = call.request, FetchRequest.Topic
+    if not isinstance(request, FetchRequest):
+        return request  # type: ignore[no-any-return]
+    topics = list(request.topics)
+    named = {(topic.topic, topic.topic_id, p.partition) for topic in topics for p in topic.partitions}
+    named |= {(topic.topic, topic.topic_id, n) for topic in request.forgotten_topics_data for n in topic.partitions}
+    for key in call.broker.fetch_sessions.partitions_of(request.session_id) if call.version >= 7 else ():
+        name = "" if call.version >= 13 else key.topic
+        if (name, key.topic_id, key.partition) not in named:
+            partition = Topic.Partition(partition=key.partition)
+            topics.append(Topic(topic=name, topic_id=key.topic_id, partitions=[partition]))
+    return FetchRequest(topics=topics)
+
+
+def _row(api: str) -> registry.Row:
+    rows = registry.rows()
+    for row in rows:
+        if api in (row.stem, row.name):
+            if row.stem not in {module.name for module in iter_modules(handlers.__path__)}:
+                raise ValueError(f"{api} is not served by the bundled broker: it answers nothing that could fail")
+            return row
+    close = get_close_matches(api, [name for row in rows for name in (row.stem, row.name)], 1)
+    raise ValueError(f"no API is called '{api}'" + (f"; did you mean {close[0]}?" if close else ""))
+
+
+def error_code(error: str | int) -> error_codes.ErrorCode:
+    """The row of an error's name or number. ValueError for one that Kafka does not have, and for NONE."""
+    names = {row.name: row for row in error_codes.all_codes() if row.code != error_codes.NONE}
+    for row in names.values():
+        if error in (row.code, row.name) and not isinstance(error, bool):
+            return row
+    close = get_close_matches(str(error).upper(), names, 1)
+    raise ValueError(f"no error is called '{error}'" + (f"; did you mean {close[0]}?" if close else ""))
