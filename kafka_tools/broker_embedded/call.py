@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes, registry
+from kafka_tools.protocol.enums import CLUSTER_NAME, AclResourceType
 from kafka_tools.protocol.headers import encode_response
 from kafka_tools.values import Node
 
@@ -73,12 +74,24 @@ class Call:
         """One node at the address that this client can use. KeyError for an unknown id."""
         return {node.id: node for node in self.nodes()}[id]
 
-    def allowed(self, operation: str, resource_type: str, name: str) -> bool:
-        """Whether the principal may do this; handlers ask per topic, group, and so on."""
+    def allowed(self, operation: int, resource_type: int, name: str) -> bool:
+        """Whether the principal may do this (an AclOperation) with a resource of an AclResourceType."""
         authorizer = self.broker.authorizer
         return authorizer is None or authorizer(self.principal, self.client_host, operation, resource_type, name)
 
-    def allowed_somewhere(self, operation: str, resource_type: str) -> bool:
+    def allowed_on_cluster(self, operation: int) -> bool:
+        """Whether the principal may do this with the cluster."""
+        return self.allowed(operation, AclResourceType.CLUSTER, CLUSTER_NAME)
+
+    def allowed_on_topic(self, operation: int, name: str) -> bool:
+        """Whether the principal may do this with a topic."""
+        return self.allowed(operation, AclResourceType.TOPIC, name)
+
+    def allowed_on_group(self, operation: int, group_id: str) -> bool:
+        """Whether the principal may do this with a group."""
+        return self.allowed(operation, AclResourceType.GROUP, group_id)
+
+    def allowed_somewhere(self, operation: int, resource_type: int) -> bool:
         """Whether the principal may do this with at least one resource of a type."""
         # The name is the one Kafka asks with: super users, and who may do so everywhere, are let through.
         return self.allowed(operation, resource_type, "hardcode") or self.broker.acls.authorize_somewhere(

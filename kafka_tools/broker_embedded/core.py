@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 NEWEST_RELEASE = "4.3"
 
-Authorizer = Callable[[str, str, str, str, str], bool]
-"""(principal, client host, operation, resource type, resource name) -> allowed."""
+Authorizer = Callable[[str, str, int, int, str], bool]
+"""(principal, client host, AclOperation, AclResourceType, resource name) -> allowed."""
 
 
 class Core:

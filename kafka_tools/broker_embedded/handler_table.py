@@ -1,6 +1,7 @@
 """Which APIs are served, in which versions, and by which handler: read off the modules of ``handlers``.
 
-A handler is the module ``handlers/<stem>.py`` with ``VERSIONS``, ``AUTHORIZE`` and ``handle(call)``.
+A handler is the module ``handlers/<stem>.py`` with ``VERSIONS``, ``AUTHORIZE`` (the operations on the cluster without
+which nothing is served) and ``handle(call)``, which asks itself for what it takes per topic, group and so on.
 """
 
 from __future__ import annotations
@@ -19,20 +20,14 @@ from kafka_tools.protocol import registry
 from kafka_tools.protocol.releases import max_versions
 
 
-class Resource(NamedTuple):
-    """One thing an API touches, in Kafka's words: operation ALTER_CONFIGS on type TOPIC."""
-
-    operation: str
-    resource_type: str
-
-
 class Handler(NamedTuple):
     """A handler module and the versions that are served of it."""
 
     api: registry.Api
     min_version: int
     max_version: int
-    authorize: tuple[Resource, ...]
+    authorize: tuple[int, ...]
+    """The AclOperations on the cluster that every caller must be allowed, or it is refused before the handler."""
     handle: Callable[[Call], Any]
     in_slices: bool
     """Whether ``handle`` is a generator (``slices``), and so may have much to do.
@@ -65,7 +60,6 @@ def load_handlers(release: str | None = None) -> Mapping[int, Handler]:
             release_low, release_high = release_versions.get(api.key, (0, -1))
             low, high = max(low, release_low), min(high, release_high)
         if low <= high:
-            authorize = tuple(Resource(*entry) for entry in module.AUTHORIZE)
             in_slices = isgeneratorfunction(module.handle) and not getattr(module, "ONE_CHANGE", False)
-            table[api.key] = Handler(api, low, high, authorize, module.handle, in_slices)
+            table[api.key] = Handler(api, low, high, module.AUTHORIZE, module.handle, in_slices)
     return MappingProxyType(table)

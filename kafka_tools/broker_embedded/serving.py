@@ -191,8 +191,8 @@ class Served:
 def run(handler: Handler, call: Call) -> Any:
     """What the handler says: a response, NO_REPLY, a Parked, or work in slices. Its errors are responses."""
     try:
-        for operation, resource_type in handler.authorize:
-            if resource_type == "CLUSTER" and not call.allowed(operation, resource_type, "kafka-cluster"):
+        for operation in handler.authorize:
+            if not call.allowed_on_cluster(operation):
                 raise refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)
         return handler.handle(call)
     except CloseConnection:

@@ -155,6 +155,26 @@ class AclPermission(Words):
     ALLOW = 3
 
 
+ACL_OPERATIONS: Mapping[int, tuple[int, ...]] = {
+    AclResourceType.TOPIC: (
+        AclOperation.READ, AclOperation.WRITE, AclOperation.CREATE, AclOperation.DESCRIBE, AclOperation.DELETE,
+        AclOperation.ALTER, AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS,
+    ),
+    AclResourceType.GROUP: (
+        AclOperation.READ, AclOperation.DESCRIBE, AclOperation.DELETE, AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+    ),
+    AclResourceType.CLUSTER: (
+        AclOperation.CREATE, AclOperation.CLUSTER_ACTION, AclOperation.DESCRIBE, AclOperation.ALTER,
+        AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS, AclOperation.IDEMPOTENT_WRITE,
+    ),
+    AclResourceType.TRANSACTIONAL_ID: (
+        AclOperation.DESCRIBE, AclOperation.WRITE, AclOperation.TWO_PHASE_COMMIT,
+    ),
+    AclResourceType.DELEGATION_TOKEN: (AclOperation.DESCRIBE,),
+    AclResourceType.USER: (AclOperation.CREATE_TOKENS, AclOperation.DESCRIBE_TOKENS),
+}  # fmt: skip
+"""Type of resource -> the operations that it has, besides ALL (``AclEntry.supportedOperations``)."""
 CLUSTER_NAME = "kafka-cluster"
 """The name of the one resource of the type CLUSTER (``common.resource.Resource.CLUSTER_NAME``)."""
 OPERATIONS_NOT_ASKED = -(2**31)

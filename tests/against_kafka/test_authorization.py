@@ -15,11 +15,11 @@ import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.security.acls import ALL, ALLOW, DENY, LITERAL, RESOURCE_TYPES
-from kafka_tools.broker_embedded.security.authorization import CLUSTER_NAME, OPERATIONS
 from kafka_tools.clock import Deadline, SystemClock
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.protocol import registry
+from kafka_tools.protocol.enums import CLUSTER_NAME, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
 from kafka_tools.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
@@ -183,7 +183,9 @@ def test_who_may_do_nothing_is_told_the_same(peers: tuple[Peer, Peer]) -> None:
     assert sum(map(bool, theirs.values())) > 40
 
 
-EVERYTHING = [(kind, CLUSTER_NAME if name == "CLUSTER" else "*", ALL, ALLOW) for name, kind in RESOURCE_TYPES.items()]
+EVERYTHING = [
+    (kind, CLUSTER_NAME if kind == AclResourceType.CLUSTER else "*", ALL, ALLOW) for kind in sorted(RESOURCE_TYPES)
+]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +197,8 @@ def test_who_lacks_one_right_is_told_the_same(peers: tuple[Peer, Peer], lacking:
     denied = []
     for question in lacking.one_of:
         operation, kind, name = question.split(" ")
-        denied.append((RESOURCE_TYPES[kind], "*" if name == "hardcode" else name, OPERATIONS[operation], DENY))
+        shown = "*" if name == "hardcode" else name
+        denied.append((AclResourceType.numbers[kind], shown, AclOperation.numbers[operation], DENY))
     rows = [entry for entry in SERVED if lacking in entry.needs]
     for peer in peers:
         peer.let([*EVERYTHING, *denied])

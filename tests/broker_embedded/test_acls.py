@@ -9,10 +9,10 @@ import pytest
 
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.security.acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, Entry, Filter
-from kafka_tools.broker_embedded.security.authorization import OPERATIONS
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
 from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
 from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
@@ -42,7 +42,7 @@ def as_user(principal: str) -> Connection:
 def entry(name: str, operation: str = "READ", permission: int = ALLOW, **fields: Any) -> Entry:
     values = {
         "resource_type": TOPIC, "resource_name": name, "pattern_type": LITERAL, "principal": "User:a", "host": "*",
-        "operation": ALL if operation == "ALL" else OPERATIONS[operation], "permission_type": permission,
+        "operation": AclOperation.numbers[operation], "permission_type": permission,
     }  # fmt: skip
     return Entry(**{**values, **fields})
 
@@ -54,7 +54,7 @@ def anything(**fields: Any) -> Filter:
 
 
 def may(broker: DiskBroker, operation: str, name: str, principal: str = "User:a", host: str = "10.0.0.1") -> bool:
-    return broker.core.acls.authorize(principal, host, operation, "TOPIC", name)
+    return broker.core.acls.authorize(principal, host, AclOperation.numbers[operation], TOPIC, name)
 
 
 @pytest.mark.parametrize(

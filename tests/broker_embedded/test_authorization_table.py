@@ -15,9 +15,9 @@ import pytest
 
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handler_table import load_handlers
-from kafka_tools.broker_embedded.security.authorization import OPERATIONS
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry
+from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.add_partitions_to_txn import Topic as AddedTopic
 from kafka_tools.records.build import build_batch
 from tests.broker_embedded.disk_broker import DiskBroker
@@ -246,8 +246,9 @@ class Asked:
         self.asked: set[str] = set()
         self.denied: Callable[[str], bool] = lambda question: False
 
-        def authorizer(principal: str, host: str, operation: str, kind: str, name: str) -> bool:
-            question = f"{operation} {kind} {'*' if kind == 'DELEGATION_TOKEN' else name}"
+        def authorizer(principal: str, host: str, operation: int, kind: int, name: str) -> bool:
+            shown = "*" if kind == AclResourceType.DELEGATION_TOKEN else name
+            question = f"{AclOperation.word(operation)} {AclResourceType.word(kind)} {shown}"
             self.asked.add(question)
             return not self.denied(question)
 
@@ -288,6 +289,16 @@ def test_the_table_has_every_api() -> None:
     assert set(HANDLERS) - {entry.stem for entry in ROWS} == OPEN & set(HANDLERS)
 
 
+def test_what_a_handler_declares_every_caller_needs() -> None:
+    """``AUTHORIZE`` is asked before the handler: the rows below see it refused, and asked."""
+    declared = {stem: handler.authorize for stem, handler in HANDLERS.items() if handler.authorize}
+    assert len(declared) > 10
+    for entry in SERVED:
+        for operation in declared.get(entry.stem, ()):
+            alone = Need((f"{AclOperation.word(operation)} CLUSTER kafka-cluster",), codes.CLUSTER_AUTHORIZATION_FAILED)
+            assert alone in entry.needs, entry.stem
+
+
 @pytest.mark.parametrize("entry", SERVED, ids=name_of)
 def test_who_may_is_served_and_nothing_else_is_asked(tmp_path: Path, entry: Row) -> None:
     asked = Asked(tmp_path)
@@ -296,7 +307,7 @@ def test_who_may_is_served_and_nothing_else_is_asked(tmp_path: Path, entry: Row)
     others = {question for question in asked.asked - wanted if not question.endswith("TOPIC __consumer_offsets")}
     assert {question for question in others if not (entry.shown and question.endswith(entry.shown))} == set()
     assert all(asked.asked & set(each.one_of) for each in entry.needs)
-    assert all(question.split()[0] in OPERATIONS for question in wanted)
+    assert all(question.split()[0] in AclOperation.numbers for question in wanted)
 
 
 @pytest.mark.parametrize(

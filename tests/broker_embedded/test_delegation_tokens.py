@@ -13,10 +13,10 @@ import pytest
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
-from kafka_tools.broker_embedded.security.acls import ALLOW, LITERAL, RESOURCE_TYPES, Entry
-from kafka_tools.broker_embedded.security.authorization import OPERATIONS
+from kafka_tools.broker_embedded.security.acls import ALLOW, LITERAL, Entry
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_tools.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
@@ -78,7 +78,8 @@ class Asked:
         return sorted(token.token_id for token in response.tokens)
 
     def allow(self, user: str, operation: str, kind: str, name: str) -> None:
-        entry = Entry(RESOURCE_TYPES[kind], name, LITERAL, f"User:{user}", "*", OPERATIONS[operation], ALLOW)
+        numbers = AclResourceType.numbers[kind], AclOperation.numbers[operation]
+        entry = Entry(numbers[0], name, LITERAL, f"User:{user}", "*", numbers[1], ALLOW)
         assert self.broker.core.acls.create([entry]) == [None]
 
 

@@ -19,6 +19,7 @@ from kafka_tools.clock import ManualClock
 from kafka_tools.errors import WireError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry
+from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.headers import decode_response, encode_request
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
@@ -129,13 +130,13 @@ def test_a_handlers_mistake_is_an_error_for_the_client_and_no_more(
 def test_an_authorizer_is_asked(broker: DiskBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def deny(*question: str) -> bool:
+    def deny(*question: str | int) -> bool:
         asked.append(question)
         return False
 
     monkeypatch.setattr(broker.core, "authorizer", deny)
     assert broker.call(DescribeUserScramCredentialsRequest(), 0).error_code == codes.CLUSTER_AUTHORIZATION_FAILED
-    assert asked == [("User:ANONYMOUS", "127.0.0.1", "DESCRIBE", "CLUSTER", "kafka-cluster")]
+    assert asked == [("User:ANONYMOUS", "127.0.0.1", AclOperation.DESCRIBE, AclResourceType.CLUSTER, "kafka-cluster")]
 
 
 def test_parked_calls_are_answered_once() -> None:

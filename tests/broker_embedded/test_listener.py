@@ -334,7 +334,7 @@ def test_a_listener_may_ask_for_certificates(secured: EmbeddedBroker, authority:
     authority.issue_cert("client@example.org", common_name="client").configure_cert(known)
     principals: list[str] = []
 
-    def remember(principal: str, *rest: str) -> bool:
+    def remember(principal: str, *rest: str | int) -> bool:
         principals.append(principal)
         return True
 

@@ -94,7 +94,7 @@ def principals(broker: EmbeddedBroker) -> list[str]:
     """Who has asked since this call."""
     seen: list[str] = []
 
-    def remember(principal: str, *rest: str) -> bool:
+    def remember(principal: str, *rest: str | int) -> bool:
         seen.append(principal)
         return True
 

@@ -14,6 +14,7 @@ from kafka_tools.errors import BrokerError
 from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.rights import NEEDED, name_what_is_missing, needed
 from kafka_tools.protocol import error_codes, registry
+from kafka_tools.protocol.enums import AclOperation
 
 Run = Callable[..., tuple[int, str, str]]
 SETTINGS = {
@@ -91,10 +92,10 @@ def test_the_broker_asks_for_what_is_named() -> None:
             handler = import_module(f"{handlers.__name__}.{api.stem}")
         except ModuleNotFoundError:
             continue
-        asked = [operation for operation, kind in handler.AUTHORIZE if kind == "CLUSTER"]
         right = needed(api.name, error_codes.CLUSTER_AUTHORIZATION_FAILED)
-        if len(handler.AUTHORIZE) == 1 and asked and right is not None:
-            assert right.partition(" ")[0].upper() == asked[0].replace("_", ""), api.name
+        if len(handler.AUTHORIZE) == 1 and right is not None:
+            asked = AclOperation.word(handler.AUTHORIZE[0])
+            assert right.partition(" ")[0].upper() == asked.replace("_", ""), api.name
             checked += 1
     assert checked > 10
 

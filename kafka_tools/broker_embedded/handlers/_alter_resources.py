@@ -12,6 +12,7 @@ from kafka_tools.broker_embedded.configs.store import BROKER, CLIENT_METRICS, GR
 from kafka_tools.broker_embedded.refusals import refuse, refused
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.schema import Stored
 
 _STORED_KINDS = (TOPIC, BROKER, CLIENT_METRICS, GROUP)
@@ -74,10 +75,10 @@ def _wanted(call: Call, resource: Any, changes: Callable[[Any], Sequence[Stored]
 
 def _check_allowed(call: Call, kind: int, name: str) -> None:
     if kind == TOPIC:
-        if not call.allowed("ALTER_CONFIGS", "TOPIC", name):
+        if not call.allowed_on_topic(AclOperation.ALTER_CONFIGS, name):
             raise refused(error_codes.TOPIC_AUTHORIZATION_FAILED)
     elif kind == GROUP:
-        if not call.allowed("ALTER_CONFIGS", "GROUP", name):
+        if not call.allowed_on_group(AclOperation.ALTER_CONFIGS, name):
             raise refused(error_codes.GROUP_AUTHORIZATION_FAILED)
-    elif not call.allowed("ALTER_CONFIGS", "CLUSTER", "kafka-cluster"):
+    elif not call.allowed_on_cluster(AclOperation.ALTER_CONFIGS):
         raise refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)

@@ -7,11 +7,12 @@ from kafka_tools.broker_embedded.quotas.limits import Operation, entity_text
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasResponse
 from kafka_tools.protocol.schema import Stored
 
 VERSIONS = (0, 1)
-AUTHORIZE = (("ALTER_CONFIGS", "CLUSTER"),)
+AUTHORIZE = (AclOperation.ALTER_CONFIGS,)
 
 EntryData = AlterClientQuotasResponse.EntryData
 

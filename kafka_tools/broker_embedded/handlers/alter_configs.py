@@ -11,7 +11,7 @@ from kafka_tools.broker_embedded.handlers._alter_resources import alter_each
 from kafka_tools.protocol.messages.alter_configs import AlterConfigsResponse
 
 VERSIONS = (0, 2)
-AUTHORIZE: tuple[tuple[str, str], ...] = ()  # per resource
+AUTHORIZE = ()  # per resource
 
 
 def handle(call: Call) -> AlterConfigsResponse:

@@ -12,10 +12,11 @@ from kafka_tools.broker_embedded.cluster.placement import check_assignment
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse
 
 VERSIONS = (0, 1)
-AUTHORIZE = (("ALTER", "CLUSTER"),)
+AUTHORIZE = (AclOperation.ALTER,)
 
 TopicResponse = AlterPartitionReassignmentsResponse.ReassignableTopicResponse
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.security.scram_credentials import Deletion, Upsertion
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
 
 VERSIONS = (0, 0)
-AUTHORIZE = (("ALTER", "CLUSTER"),)
+AUTHORIZE = (AclOperation.ALTER,)
 
 
 def handle(call: Call) -> AlterUserScramCredentialsResponse:

@@ -13,6 +13,7 @@ from kafka_tools.broker_embedded.security.authorization import require_token_req
 from kafka_tools.broker_embedded.security.delegation_tokens import NO_TIME, parts_of, principal_of
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.create_delegation_token import CreateDelegationTokenResponse
 
 VERSIONS = (0, 3)
@@ -32,7 +33,7 @@ def handle(call: Call) -> CreateDelegationTokenResponse:
     renewers = [principal_of(entry.principal_type, entry.principal_name) for entry in request.renewers]
     try:
         require_token_requests(call)
-        if owner != requester and not call.allowed("CREATE_TOKENS", "USER", owner):
+        if owner != requester and not call.allowed(AclOperation.CREATE_TOKENS, AclResourceType.USER, owner):
             raise refuse(error_codes.DELEGATION_TOKEN_AUTHORIZATION_FAILED)
         token = tokens.create(owner, requester, renewers, request.max_lifetime_ms)
     except BrokerError as error:

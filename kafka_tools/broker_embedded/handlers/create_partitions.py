@@ -15,10 +15,11 @@ from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 
 VERSIONS = (0, 3)
-AUTHORIZE = (("ALTER", "TOPIC"),)
+AUTHORIZE = ()
 STRICT_MUTATIONS = 3
 
 
@@ -43,7 +44,7 @@ def handle(call: Call) -> Work[CreatePartitionsResponse]:
 def _grow(call: Call, wanted: CreatePartitionsRequest.Topic) -> Work[None]:
     core = call.broker
     topic = core.cluster.topic(wanted.name)
-    if not call.allowed("ALTER", "TOPIC", wanted.name):
+    if not call.allowed_on_topic(AclOperation.ALTER, wanted.name):
         raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
     if topic is None:
         raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")

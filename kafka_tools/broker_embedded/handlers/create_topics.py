@@ -21,14 +21,14 @@ from kafka_tools.broker_embedded.cluster.topics import check_total
 from kafka_tools.broker_embedded.configs.alter import validate_topic
 from kafka_tools.broker_embedded.configs.describe import describe_new_topic
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.security.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
 VERSIONS = (0, 7)
-AUTHORIZE = (("CREATE", "TOPIC"),)
+AUTHORIZE = ()
 STRICT_MUTATIONS = 6
 
 Result = CreateTopicsResponse.CreatableTopicResult
@@ -62,7 +62,9 @@ def handle(call: Call) -> Work[CreateTopicsResponse]:
 
 
 def _may_create(call: Call, name: str) -> bool:
-    return allowed_on_cluster(call, "CREATE") or call.allowed("CREATE", "TOPIC", name)
+    return call.allowed_on_cluster(AclOperation.CREATE) or call.allowed(
+        AclOperation.CREATE, AclResourceType.TOPIC, name
+    )
 
 
 def _create(
@@ -82,7 +84,7 @@ def _create(
     result = Result(
         name=topic.name, error_message=None, num_partitions=len(assignment), replication_factor=len(assignment[0])
     )
-    may_see = call.version < 5 or call.allowed("DESCRIBE_CONFIGS", "TOPIC", topic.name)
+    may_see = call.version < 5 or call.allowed_on_topic(AclOperation.DESCRIBE_CONFIGS, topic.name)
     if not may_see:
         denied = error_codes.TOPIC_AUTHORIZATION_FAILED
         result = Result(name=topic.name, error_message=None, topic_config_error_code=denied)

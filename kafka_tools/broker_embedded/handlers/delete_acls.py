@@ -15,10 +15,11 @@ from kafka_tools.broker_embedded.security.acls import Filter
 from kafka_tools.broker_embedded.security.authorization import acls_of
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.delete_acls import DeleteAclsResponse
 
 VERSIONS = (0, 3)
-AUTHORIZE = (("ALTER", "CLUSTER"),)
+AUTHORIZE = (AclOperation.ALTER,)
 ONE_CHANGE = True
 
 Result = DeleteAclsResponse.FilterResult

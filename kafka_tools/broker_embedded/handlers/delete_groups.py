@@ -7,10 +7,11 @@ from kafka_tools.broker_embedded.coordinators.group_records import response_code
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsResponse
 
 VERSIONS = (0, 2)
-AUTHORIZE = (("DELETE", "GROUP"),)
+AUTHORIZE = ()
 
 
 def handle(call: Call) -> DeleteGroupsResponse:
@@ -18,7 +19,7 @@ def handle(call: Call) -> DeleteGroupsResponse:
     for group_id in dict.fromkeys(call.request.groups_names):
         result = response.DeletableGroupResult(group_id=group_id)
         try:
-            if not call.allowed("DELETE", "GROUP", group_id):
+            if not call.allowed_on_group(AclOperation.DELETE, group_id):
                 raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
             call.broker.groups.delete(group_id)
         except BrokerError as error:

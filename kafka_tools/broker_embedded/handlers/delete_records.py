@@ -14,10 +14,11 @@ from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsResponse
 
 VERSIONS = (0, 2)
-AUTHORIZE = (("DELETE", "TOPIC"),)
+AUTHORIZE = ()
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ def handle(call: Call) -> Work[DeleteRecordsResponse]:
 
 def _delete(call: Call, topic: str, number: int, offset: int) -> int:
     core = call.broker
-    if not call.allowed("DELETE", "TOPIC", topic):
+    if not call.allowed_on_topic(AclOperation.DELETE, topic):
         raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
     found = core.cluster.topic(topic)
     if found is not None and found.is_internal and number in found.partitions:

@@ -17,15 +17,15 @@ from uuid import UUID
 from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.security.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsResponse
 from kafka_tools.values import ZERO_UUID
 
 VERSIONS = (0, 6)
-AUTHORIZE = (("DELETE", "TOPIC"),)
+AUTHORIZE = ()
 STRICT_MUTATIONS = 5
 
 Result = DeleteTopicsResponse.DeletableTopicResult
@@ -76,8 +76,8 @@ def _by_id(call: Call, ids: Counter[UUID], names: Counter[str]) -> Work[tuple[li
         elif topic is None:
             text = "This server does not host this topic ID."
             results.append(_refused(None, topic_id, text, error_codes.UNKNOWN_TOPIC_ID))
-        elif not _may(call, "DELETE", topic.name):
-            known = topic.name if _may(call, "DESCRIBE", topic.name) else None
+        elif not _may(call, AclOperation.DELETE, topic.name):
+            known = topic.name if _may(call, AclOperation.DESCRIBE, topic.name) else None
             results.append(_refused(known, topic_id, _DENIED, error_codes.TOPIC_AUTHORIZATION_FAILED))
         elif names[topic.name] == 1:
             twice[topic.name] = topic_id
@@ -94,7 +94,7 @@ def _by_name(call: Call, names: Counter[str], twice: Mapping[str, UUID]) -> Work
         topic = call.broker.cluster.topic(name)
         if times > 1:
             results.append(_refused(name, ZERO_UUID, "Duplicate topic name."))
-        elif not _may(call, "DESCRIBE", name):  # whether it is there is not for the caller to know
+        elif not _may(call, AclOperation.DESCRIBE, name):  # whether it is there is not for the caller to know
             results.append(_refused(name, ZERO_UUID, _DENIED, error_codes.TOPIC_AUTHORIZATION_FAILED))
         elif name in twice:
             text = "The provided topic name maps to an ID that was already supplied."
@@ -102,15 +102,15 @@ def _by_name(call: Call, names: Counter[str], twice: Mapping[str, UUID]) -> Work
         elif topic is None:
             text = "This server does not host this topic-partition."
             results.append(_refused(name, ZERO_UUID, text, error_codes.UNKNOWN_TOPIC_OR_PARTITION))
-        elif not _may(call, "DELETE", name):
+        elif not _may(call, AclOperation.DELETE, name):
             results.append(_refused(name, ZERO_UUID, _DENIED, error_codes.TOPIC_AUTHORIZATION_FAILED))
         else:
             results.append((yield from _delete(call, topic)))
     return results
 
 
-def _may(call: Call, operation: str, name: str) -> bool:
-    return allowed_on_cluster(call, "DELETE") or call.allowed(operation, "TOPIC", name)
+def _may(call: Call, operation: int, name: str) -> bool:
+    return call.allowed_on_cluster(AclOperation.DELETE) or call.allowed_on_topic(operation, name)
 
 
 def _refused(name: str | None, topic_id: UUID, text: str, code: int = error_codes.INVALID_REQUEST) -> Result:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.security.acls import Filter
 from kafka_tools.broker_embedded.security.authorization import acls_of
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.describe_acls import DescribeAclsResponse
 
 VERSIONS = (0, 3)
-AUTHORIZE = (("DESCRIBE", "CLUSTER"),)
+AUTHORIZE = (AclOperation.DESCRIBE,)
 
 Resource = DescribeAclsResponse.Resource
 

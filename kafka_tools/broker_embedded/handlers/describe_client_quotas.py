@@ -5,10 +5,11 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.quotas.limits import Component
 from kafka_tools.errors import BrokerError
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.describe_client_quotas import DescribeClientQuotasResponse
 
 VERSIONS = (0, 1)
-AUTHORIZE = (("DESCRIBE_CONFIGS", "CLUSTER"),)
+AUTHORIZE = (AclOperation.DESCRIBE_CONFIGS,)
 
 EntryData = DescribeClientQuotasResponse.EntryData
 

@@ -18,10 +18,11 @@ from kafka_tools.broker_embedded.refusals import refuse, refused
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.describe_configs import DescribeConfigsResponse
 
 VERSIONS = (0, 4)
-AUTHORIZE: tuple[tuple[str, str], ...] = ()  # per resource, below
+AUTHORIZE = ()  # per resource, below
 
 DYNAMIC_BROKER_LOGGER = 6
 """The config source of log levels."""
@@ -83,12 +84,12 @@ def _loggers(names: list[str] | None) -> list[DescribeConfigsResponse.Result.Res
 def _check_resource(call: Call, kind: int, name: str) -> None:
     """Raise for a resource that may not, or cannot, be described."""
     if kind in (BROKER, BROKER_LOGGER, CLIENT_METRICS):
-        if not call.allowed("DESCRIBE_CONFIGS", "CLUSTER", "kafka-cluster"):
+        if not call.allowed_on_cluster(AclOperation.DESCRIBE_CONFIGS):
             raise refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)
     elif kind == TOPIC:
-        if not call.allowed("DESCRIBE_CONFIGS", "TOPIC", name):
+        if not call.allowed_on_topic(AclOperation.DESCRIBE_CONFIGS, name):
             raise refused(error_codes.TOPIC_AUTHORIZATION_FAILED)
-    elif kind == GROUP and not call.allowed("DESCRIBE_CONFIGS", "GROUP", name):
+    elif kind == GROUP and not call.allowed_on_group(AclOperation.DESCRIBE_CONFIGS, name):
         raise refused(error_codes.GROUP_AUTHORIZATION_FAILED)
     if kind == TOPIC:
         check_topic_name(name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.security.authorization import require_token_requests
 from kafka_tools.broker_embedded.security.delegation_tokens import Token, parts_of, principal_of
+from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.describe_delegation_token import DescribeDelegationTokenResponse
 
 VERSIONS = (0, 3)
@@ -25,8 +26,8 @@ def handle(call: Call) -> DescribeDelegationTokenResponse:
     owners = None if asked is None else [principal_of(owner.principal_type, owner.principal_name) for owner in asked]
 
     def may_see(token: Token) -> bool:
-        return call.allowed("DESCRIBE", "DELEGATION_TOKEN", token.id) or call.allowed(
-            "DESCRIBE_TOKENS", "USER", token.owner
+        return call.allowed(AclOperation.DESCRIBE, AclResourceType.DELEGATION_TOKEN, token.id) or call.allowed(
+            AclOperation.DESCRIBE_TOKENS, AclResourceType.USER, token.owner
         )
 
     found = call.broker.tokens.describe(call.principal, owners, may_see)

@@ -5,22 +5,25 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.security.authorization import NOT_ASKED, authorized_operations
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse
 
 VERSIONS = (0, 6)
-AUTHORIZE = (("DESCRIBE", "GROUP"),)
+AUTHORIZE = ()
 
 
 def handle(call: Call) -> DescribeGroupsResponse:
     response = DescribeGroupsResponse()
     with_operations = call.version >= 3 and call.request.include_authorized_operations
     for group_id in call.request.groups:
-        if not call.allowed("DESCRIBE", "GROUP", group_id):
+        if not call.allowed_on_group(AclOperation.DESCRIBE, group_id):
             denied = error_codes.GROUP_AUTHORIZATION_FAILED
             response.groups.append(response.DescribedGroup(group_id=group_id, error_code=denied))
             continue
         group = call.broker.groups.describe(group_id, call.version)
         shown = with_operations and not group.error_code
-        group.authorized_operations = authorized_operations(call, "GROUP", group_id) if shown else NOT_ASKED
+        group.authorized_operations = (
+            authorized_operations(call, AclResourceType.GROUP, group_id) if shown else NOT_ASKED
+        )
         response.groups.append(group)
     return response

@@ -12,10 +12,11 @@ import shutil
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsResponse
 
 VERSIONS = (0, 5)
-AUTHORIZE = (("DESCRIBE", "CLUSTER"),)
+AUTHORIZE = (AclOperation.DESCRIBE,)
 
 log = logging.getLogger(__name__)
 

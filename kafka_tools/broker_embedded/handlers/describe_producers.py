@@ -7,10 +7,11 @@ from kafka_tools.broker_embedded.configs.alter import check_topic_name
 from kafka_tools.broker_embedded.refusals import refused
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.describe_producers import DescribeProducersResponse
 
 VERSIONS = (0, 0)
-AUTHORIZE = (("READ", "TOPIC"),)
+AUTHORIZE = ()
 
 Answer = DescribeProducersResponse.TopicResponse.PartitionResponse
 
@@ -33,7 +34,7 @@ def handle(call: Call) -> DescribeProducersResponse:
 
 def _check_topic(call: Call, name: str) -> None:
     check_topic_name(name)
-    if not call.allowed("READ", "TOPIC", name):
+    if not call.allowed_on_topic(AclOperation.READ, name):
         raise refused(error_codes.TOPIC_AUTHORIZATION_FAILED)
     if call.broker.cluster.topic(name) is None:
         raise refused(error_codes.UNKNOWN_TOPIC_OR_PARTITION)

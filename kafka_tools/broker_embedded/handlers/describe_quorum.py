@@ -11,11 +11,11 @@ from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
 from kafka_tools.broker_embedded.refusals import text_of
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CLUSTER_METADATA
+from kafka_tools.protocol.enums import CLUSTER_METADATA, AclOperation
 from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumResponse, ReplicaState
 
 VERSIONS = (0, 2)
-AUTHORIZE = (("DESCRIBE", "CLUSTER"),)
+AUTHORIZE = (AclOperation.DESCRIBE,)
 
 Topic = DescribeQuorumResponse.TopicData
 

@@ -15,14 +15,14 @@ from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.security.authorization import authorized_operations
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import INTERNAL_TOPICS
+from kafka_tools.protocol.enums import INTERNAL_TOPICS, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
 )
 
 VERSIONS = (0, 0)
-AUTHORIZE = (("DESCRIBE", "TOPIC"),)
+AUTHORIZE = ()
 
 ResponseTopic = DescribeTopicPartitionsResponse.ResponseTopic
 
@@ -39,7 +39,7 @@ def handle(call: Call) -> DescribeTopicPartitionsResponse:
         _check_cursor(request.cursor, names, all_topics)
     response, denied = DescribeTopicPartitionsResponse(), []
     for name in names:
-        if not call.allowed("DESCRIBE", "TOPIC", name):
+        if not call.allowed_on_topic(AclOperation.DESCRIBE, name):
             if not all_topics:
                 denied.append(ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name))
             continue
@@ -79,7 +79,7 @@ def _unknown(call: Call, name: str) -> DescribeTopicPartitionsResponse.ResponseT
         error_code=error_codes.INVALID_TOPIC_EXCEPTION if invalid else error_codes.UNKNOWN_TOPIC_OR_PARTITION,
         name=name,
         is_internal=name in INTERNAL_TOPICS,
-        topic_authorized_operations=authorized_operations(call, "TOPIC", name),
+        topic_authorized_operations=authorized_operations(call, AclResourceType.TOPIC, name),
     )
 
 
@@ -88,7 +88,7 @@ def _describe(call: Call, topic: Topic, numbers: list[int]) -> DescribeTopicPart
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.is_internal,
-        topic_authorized_operations=authorized_operations(call, "TOPIC", topic.name),
+        topic_authorized_operations=authorized_operations(call, AclResourceType.TOPIC, topic.name),
         partitions=[
             ResponseTopic.ResponsePartition(
                 partition_index=number,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.errors import BrokerError
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsResponse
 
 VERSIONS = (0, 0)
-AUTHORIZE = (("DESCRIBE", "CLUSTER"),)
+AUTHORIZE = (AclOperation.DESCRIBE,)
 
 Result = DescribeUserScramCredentialsResponse.Result
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import ElectionType
+from kafka_tools.protocol.enums import AclOperation, ElectionType
 from kafka_tools.protocol.messages.elect_leaders import ElectLeadersResponse
 
 VERSIONS = (0, 2)
-AUTHORIZE = (("ALTER", "CLUSTER"),)
+AUTHORIZE = (AclOperation.ALTER,)
 
 TopicResult = ElectLeadersResponse.ReplicaElectionResult
 

@@ -24,13 +24,16 @@ from kafka_tools.broker_embedded.serving import failure
 from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.storage.file_range import FileRange
 from kafka_tools.storage.log import OffsetOutOfRange, PartitionLog
 from kafka_tools.values import ZERO_UUID, TopicPartition
 
 VERSIONS = (0, 18)
-AUTHORIZE = (("READ", "TOPIC"),)
+AUTHORIZE = ()
+
+_READ, _TOPIC = AclOperation.READ, AclResourceType.TOPIC
 
 log = logging.getLogger(__name__)
 
@@ -215,7 +218,7 @@ class _Fetch:
         try:
             if call.version >= 13 and key.topic_id not in call.broker.cluster.topics_by_id:
                 raise refuse(error_codes.UNKNOWN_TOPIC_ID)
-            if not call.allowed("READ", "TOPIC", key.topic):
+            if not call.allowed(_READ, _TOPIC, key.topic):
                 raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
             partition = call.broker.partitions.led(key.topic, key.partition, wanted.current_leader_epoch)
             return self._read(partition, wanted, left, first)

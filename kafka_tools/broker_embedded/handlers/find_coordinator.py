@@ -14,11 +14,11 @@ from kafka_tools.broker_embedded.refusals import refuse, refused, text_of
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CoordinatorType
+from kafka_tools.protocol.enums import AclOperation, CoordinatorType
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorResponse
 
 VERSIONS = (0, 6)
-AUTHORIZE = (("DESCRIBE", "GROUP"),)
+AUTHORIZE = ()
 
 
 class Found(NamedTuple):
@@ -56,7 +56,7 @@ def _find(call: Call, key_type: int, key: str) -> Found:
         raise refuse(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker does not serve transactions")
     if key_type == CoordinatorType.SHARE:
         raise refuse(error_codes.INVALID_REQUEST, "this broker does not serve share groups")
-    if not call.allowed("DESCRIBE", "GROUP", key):
+    if not call.allowed_on_group(AclOperation.DESCRIBE, key):
         code = error_codes.GROUP_AUTHORIZATION_FAILED
         raise refuse(code, text_of(code) if call.version < 4 else "")
     try:

@@ -18,7 +18,7 @@ from kafka_tools.protocol.schema import Stored
 
 VERSIONS = (0, 1)
 KINDS = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
-AUTHORIZE: tuple[tuple[str, str], ...] = ()  # per resource
+AUTHORIZE = ()  # per resource
 
 
 def handle(call: Call) -> IncrementalAlterConfigsResponse:

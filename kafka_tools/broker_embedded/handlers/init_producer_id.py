@@ -7,12 +7,12 @@ v6 is Kafka's unstable version and is not served.
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.security.authorization import allowed_on_cluster
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdResponse
 
 VERSIONS = (0, 5)
-AUTHORIZE: tuple[tuple[str, str], ...] = ()  # IDEMPOTENT_WRITE on the cluster, or WRITE on any topic (KIP-679)
+AUTHORIZE = ()  # IDEMPOTENT_WRITE on the cluster, or WRITE on any topic (KIP-679)
 
 
 def handle(call: Call) -> InitProducerIdResponse:
@@ -31,4 +31,6 @@ def _refused(code: int) -> InitProducerIdResponse:
 
 
 def _may_produce(call: Call) -> bool:
-    return allowed_on_cluster(call, "IDEMPOTENT_WRITE") or call.allowed_somewhere("WRITE", "TOPIC")
+    return call.allowed_on_cluster(AclOperation.IDEMPOTENT_WRITE) or call.allowed_somewhere(
+        AclOperation.WRITE, AclResourceType.TOPIC
+    )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.leave_group import LeaveGroupResponse
 
 VERSIONS = (0, 5)
-AUTHORIZE = (("READ", "GROUP"),)
+AUTHORIZE = ()
 
 
 def handle(call: Call) -> LeaveGroupResponse:
-    if not call.allowed("READ", "GROUP", call.request.group_id):
+    if not call.allowed_on_group(AclOperation.READ, call.request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
     return call.broker.groups.membership.leave(call.request, call.version)

@@ -9,10 +9,11 @@ from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.list_config_resources import ListConfigResourcesResponse
 
 VERSIONS = (0, 1)
-AUTHORIZE = (("DESCRIBE_CONFIGS", "CLUSTER"),)
+AUTHORIZE = (AclOperation.DESCRIBE_CONFIGS,)
 
 _ALL = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 

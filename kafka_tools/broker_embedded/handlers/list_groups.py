@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.groups import CLASSIC
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
 
 VERSIONS = (0, 5)
-AUTHORIZE = (("DESCRIBE", "GROUP"),)
+AUTHORIZE = ()
 
 
 def handle(call: Call) -> ListGroupsResponse:
     """Whoever may describe the cluster sees all groups, others those that they may describe."""
-    sees_all = call.allowed("DESCRIBE", "CLUSTER", "kafka-cluster")
+    sees_all = call.allowed_on_cluster(AclOperation.DESCRIBE)
     response = ListGroupsResponse()
     for group in call.broker.groups.list(call.request.states_filter, call.request.types_filter):
-        if sees_all or call.allowed("DESCRIBE", "GROUP", group.id):
+        if sees_all or call.allowed_on_group(AclOperation.DESCRIBE, group.id):
             response.groups.append(
                 response.ListedGroup(
                     group_id=group.id,

@@ -17,11 +17,11 @@ from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import OffsetSpec
+from kafka_tools.protocol.enums import AclOperation, OffsetSpec
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 
 VERSIONS = (0, 11)
-AUTHORIZE = (("DESCRIBE", "TOPIC"),)
+AUTHORIZE = ()
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def handle(call: Call) -> Work[ListOffsetsResponse]:
     topics: dict[str, dict[int, ListOffsetsResponse.TopicResponse.PartitionResponse]] = {}
     denied: list[ListOffsetsResponse.TopicResponse] = []
     for topic in call.request.topics:
-        if not call.allowed("DESCRIBE", "TOPIC", topic.name):
+        if not call.allowed_on_topic(AclOperation.DESCRIBE, topic.name):
             denied.append(_denied(topic))
             continue
         answers = topics.setdefault(topic.name, {})

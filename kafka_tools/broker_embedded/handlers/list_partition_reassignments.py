@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
 
 VERSIONS = (0, 0)
-AUTHORIZE = (("DESCRIBE", "CLUSTER"),)
+AUTHORIZE = (AclOperation.DESCRIBE,)
 
 
 def handle(call: Call) -> ListPartitionReassignmentsResponse:

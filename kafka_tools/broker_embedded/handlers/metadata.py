@@ -17,18 +17,17 @@ from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.security.authorization import (
-    allowed_on_cluster,
     authorized_operations,
     cluster_operations,
 )
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CLUSTER_METADATA, INTERNAL_TOPICS
+from kafka_tools.protocol.enums import CLUSTER_METADATA, INTERNAL_TOPICS, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.values import ZERO_UUID
 
 VERSIONS = (0, 13)
-AUTHORIZE = (("DESCRIBE", "TOPIC"),)
+AUTHORIZE = ()
 
 ResponseTopic = MetadataResponse.ResponseTopic
 
@@ -40,7 +39,7 @@ def handle(call: Call) -> Work[MetadataResponse]:
         topics = []
         for topic in list(cluster.topics.values()):
             yield
-            if call.allowed("DESCRIBE", "TOPIC", topic.name):
+            if call.allowed_on_topic(AclOperation.DESCRIBE, topic.name):
                 topics.append(_describe(call, topic))
     else:
         topics = yield from _named(call, wanted)
@@ -81,17 +80,17 @@ def _by_id(call: Call, topic_id: UUID) -> MetadataResponse.ResponseTopic:
     topic = call.broker.cluster.topics_by_id.get(topic_id)
     if topic is None:
         return ResponseTopic(error_code=error_codes.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
-    if not call.allowed("DESCRIBE", "TOPIC", topic.name):  # an id is not secret, unlike the name
+    if not call.allowed_on_topic(AclOperation.DESCRIBE, topic.name):  # an id is not secret, unlike the name
         return ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=None, topic_id=topic_id)
     return _describe(call, topic)
 
 
 def _by_name(call: Call, name: str) -> MetadataResponse.ResponseTopic:
-    if not call.allowed("DESCRIBE", "TOPIC", name):
+    if not call.allowed_on_topic(AclOperation.DESCRIBE, name):
         return ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name)
     topic = call.broker.cluster.topic(name)
     if topic is None and name != CLUSTER_METADATA and _would_create(call):
-        if not allowed_on_cluster(call, "CREATE") and not call.allowed("CREATE", "TOPIC", name):
+        if not call.allowed_on_cluster(AclOperation.CREATE) and not call.allowed_on_topic(AclOperation.CREATE, name):
             return ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name)
         if name_problem(name) is None:
             call.broker.topics.auto_create_soon(name)
@@ -100,7 +99,7 @@ def _by_name(call: Call, name: str) -> MetadataResponse.ResponseTopic:
         code = error_codes.INVALID_TOPIC_EXCEPTION if invalid else error_codes.UNKNOWN_TOPIC_OR_PARTITION
         unknown = ResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
         if _asks_for_operations(call):
-            unknown.topic_authorized_operations = authorized_operations(call, "TOPIC", name)
+            unknown.topic_authorized_operations = authorized_operations(call, AclResourceType.TOPIC, name)
         return unknown
     return _describe(call, topic)
 
@@ -124,7 +123,7 @@ def _describe(call: Call, topic: Topic) -> MetadataResponse.ResponseTopic:
     ]
     described = ResponseTopic(name=topic.name, topic_id=topic.id, is_internal=topic.is_internal, partitions=partitions)
     if _asks_for_operations(call):
-        described.topic_authorized_operations = authorized_operations(call, "TOPIC", topic.name)
+        described.topic_authorized_operations = authorized_operations(call, AclResourceType.TOPIC, topic.name)
     return described
 
 

@@ -16,11 +16,12 @@ from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitResponse
 from kafka_tools.values import TopicPartition
 
 VERSIONS = (0, 10)
-AUTHORIZE = (("READ", "GROUP"),)
+AUTHORIZE = ()
 
 ResponseTopic = OffsetCommitResponse.ResponseTopic
 ResponsePartition = ResponseTopic.ResponsePartition
@@ -28,7 +29,7 @@ ResponsePartition = ResponseTopic.ResponsePartition
 
 def handle(call: Call) -> Work[OffsetCommitResponse]:
     request = call.request
-    if not call.allowed("READ", "GROUP", request.group_id):
+    if not call.allowed_on_group(AclOperation.READ, request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
     known = []
     for topic in request.topics:
@@ -90,7 +91,7 @@ def _known_topic(call: Call, topic: Any) -> tuple[str, int]:
         if found is None:
             return "", error_codes.UNKNOWN_TOPIC_ID
         name = found.name
-    if not call.allowed("READ", "TOPIC", name):
+    if not call.allowed_on_topic(AclOperation.READ, name):
         return name, error_codes.TOPIC_AUTHORIZATION_FAILED
     return name, error_codes.NONE if cluster.topic(name) else error_codes.UNKNOWN_TOPIC_OR_PARTITION
 

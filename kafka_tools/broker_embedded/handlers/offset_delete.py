@@ -8,11 +8,12 @@ from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.offset_delete import OffsetDeleteResponse
 from kafka_tools.values import TopicPartition
 
 VERSIONS = (0, 0)
-AUTHORIZE = (("DELETE", "GROUP"),)
+AUTHORIZE = ()
 
 ResponseTopic = OffsetDeleteResponse.ResponseTopic
 ResponsePartition = ResponseTopic.ResponsePartition
@@ -20,7 +21,7 @@ ResponsePartition = ResponseTopic.ResponsePartition
 
 def handle(call: Call) -> OffsetDeleteResponse:
     request, cluster = call.request, call.broker.cluster
-    if not call.allowed("DELETE", "GROUP", request.group_id):
+    if not call.allowed_on_group(AclOperation.DELETE, request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
     if not request.group_id:
         raise refuse(error_codes.INVALID_GROUP_ID)
@@ -54,6 +55,6 @@ def handle(call: Call) -> OffsetDeleteResponse:
 
 def _refusal(call: Call, name: str) -> int:
     """The code for all partitions of a topic, or 0."""
-    if not call.allowed("READ", "TOPIC", name):
+    if not call.allowed_on_topic(AclOperation.READ, name):
         return error_codes.TOPIC_AUTHORIZATION_FAILED
     return error_codes.NONE if call.broker.cluster.topic(name) else error_codes.UNKNOWN_TOPIC_OR_PARTITION

@@ -16,11 +16,12 @@ from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchResponse
 from kafka_tools.values import TopicPartition
 
 VERSIONS = (0, 10)
-AUTHORIZE = (("DESCRIBE", "GROUP"),)
+AUTHORIZE = ()
 
 _NOTHING = CommittedOffset(offset=-1, leader_epoch=-1, metadata="", commit_ms=-1)
 ResponseGroup = OffsetFetchResponse.ResponseGroup
@@ -43,7 +44,7 @@ def handle(call: Call) -> Work[OffsetFetchResponse]:
         for group in request.groups:
             groups.append((yield from _group(call, group)))
         return OffsetFetchResponse(groups=groups)
-    if not call.allowed("DESCRIBE", "GROUP", request.group_id):
+    if not call.allowed_on_group(AclOperation.DESCRIBE, request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
     committed = call.broker.groups.offsets.committed(request.group_id)
     response = OffsetFetchResponse()
@@ -66,7 +67,7 @@ def handle(call: Call) -> Work[OffsetFetchResponse]:
 def _group(call: Call, wanted: Any) -> Work[OffsetFetchResponse.ResponseGroup]:
     yield
     response = ResponseGroup(group_id=wanted.group_id)
-    if not call.allowed("DESCRIBE", "GROUP", wanted.group_id):
+    if not call.allowed_on_group(AclOperation.DESCRIBE, wanted.group_id):
         response.error_code = error_codes.GROUP_AUTHORIZATION_FAILED
         return response
     cluster = call.broker.cluster
@@ -104,14 +105,18 @@ def _fill(topic: OffsetFetchResponse.ResponseGroup.ResponseTopics, partitions: l
 
 
 def _code(call: Call, topic: str) -> int:
-    return error_codes.NONE if call.allowed("DESCRIBE", "TOPIC", topic) else error_codes.TOPIC_AUTHORIZATION_FAILED
+    return (
+        error_codes.NONE
+        if call.allowed_on_topic(AclOperation.DESCRIBE, topic)
+        else error_codes.TOPIC_AUTHORIZATION_FAILED
+    )
 
 
 def _all_topics(call: Call, committed: Mapping[TopicPartition, CommittedOffset]) -> dict[str, list[int]]:
     """Everything committed, sorted, less the topics that the caller may not see."""
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(committed):
-        if call.allowed("DESCRIBE", "TOPIC", topic):
+        if call.allowed_on_topic(AclOperation.DESCRIBE, topic):
             topics.setdefault(topic, []).append(partition)
     return topics
 

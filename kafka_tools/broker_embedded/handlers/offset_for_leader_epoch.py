@@ -8,28 +8,28 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.security.authorization import allowed_on_cluster
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
 
 VERSIONS = (0, 4)
-AUTHORIZE = (("DESCRIBE", "TOPIC"),)
+AUTHORIZE = ()
 
 Result = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
 
 
 def handle(call: Call) -> Work[OffsetForLeaderEpochResponse]:
     response = OffsetForLeaderEpochResponse()
-    sees_all = allowed_on_cluster(call, "CLUSTER_ACTION")
+    sees_all = call.allowed_on_cluster(AclOperation.CLUSTER_ACTION)
     for topic in call.request.topics:
         results = []
         for wanted in topic.partitions:
             yield
             result = Result.EpochEndOffset(partition=wanted.partition)
             try:
-                if not sees_all and not call.allowed("DESCRIBE", "TOPIC", topic.topic):
+                if not sees_all and not call.allowed_on_topic(AclOperation.DESCRIBE, topic.topic):
                     raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
                 partition = call.broker.partitions.led(topic.topic, wanted.partition, wanted.current_leader_epoch)
                 result.leader_epoch, result.end_offset = partition.log.epochs.end_offset(

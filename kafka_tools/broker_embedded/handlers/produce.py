@@ -20,7 +20,7 @@ from kafka_tools.broker_embedded.refusals import text_of
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import TRANSACTIONAL_BIT
+from kafka_tools.protocol.enums import TRANSACTIONAL_BIT, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records.chain import FLAGS_POSITION, MAGIC_POSITION
@@ -28,7 +28,9 @@ from kafka_tools.storage.log import LogOffline
 from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
 
 VERSIONS = (0, 13)
-AUTHORIZE = (("WRITE", "TOPIC"),)
+AUTHORIZE = ()
+
+_WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +55,7 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
         else:
             topic = cluster.topics.get(topic_data.name)
             unknown = error_codes.UNKNOWN_TOPIC_OR_PARTITION
-            if topic is None and not call.allowed("WRITE", "TOPIC", topic_data.name):
+            if topic is None and not call.allowed(_WRITE, _TOPIC, topic_data.name):
                 unknown = error_codes.TOPIC_AUTHORIZATION_FAILED
         answers = []
         for data in topic_data.partition_data:
@@ -125,7 +127,7 @@ def _append(
 ) -> Work[ProduceResponse.TopicProduceResponse.PartitionProduceResponse]:
     core = call.broker
     try:
-        if not call.allowed("WRITE", "TOPIC", topic.name):
+        if not call.allowed(_WRITE, _TOPIC, topic.name):
             return _error(data.index, error_codes.TOPIC_AUTHORIZATION_FAILED)
         if data.index not in topic.partitions:
             return _error(data.index, error_codes.UNKNOWN_TOPIC_OR_PARTITION)

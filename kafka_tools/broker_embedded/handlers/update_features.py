@@ -10,10 +10,11 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.features import Update
 from kafka_tools.broker_embedded.configs.alter import cluster_wide_min_isr
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.update_features import UpdateFeaturesResponse
 
 VERSIONS = (0, 2)
-AUTHORIZE = (("ALTER", "CLUSTER"),)
+AUTHORIZE = (AclOperation.ALTER,)
 
 Result = UpdateFeaturesResponse.UpdatableFeatureResult
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-OPERATIONS = {name: number for name, number in AclOperation.known().items() if name not in ("ANY", "ALL")}
-RESOURCE_TYPES = {name: number for name, number in AclResourceType.known().items() if name != "ANY"}
+OPERATIONS = frozenset(AclOperation.known().values()) - {AclOperation.ANY, AclOperation.ALL}
+RESOURCE_TYPES = frozenset(AclResourceType.known().values()) - {AclResourceType.ANY}
 UNKNOWN, ANY, MATCH = PatternType.UNKNOWN, PatternType.ANY, PatternType.MATCH
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
 """Pattern types; UNKNOWN and ANY are the same for every other field of a filter too."""
@@ -39,8 +39,10 @@ AUTHORIZERS = (
 )
 
 _IMPLYING = {
-    OPERATIONS["DESCRIBE"]: frozenset(OPERATIONS[name] for name in ("DESCRIBE", "READ", "WRITE", "DELETE", "ALTER")),
-    OPERATIONS["DESCRIBE_CONFIGS"]: frozenset(OPERATIONS[name] for name in ("DESCRIBE_CONFIGS", "ALTER_CONFIGS")),
+    AclOperation.DESCRIBE: frozenset(
+        (AclOperation.DESCRIBE, AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE, AclOperation.ALTER)
+    ),
+    AclOperation.DESCRIBE_CONFIGS: frozenset((AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)),
 }
 """Allowing one of these operations allows the one they stand behind (``AclEntry``); denying does not."""
 
@@ -90,9 +92,9 @@ class Filter(NamedTuple):
 
     def require_known(self) -> Filter:
         """The filter itself; BrokerError if a number in it stands for nothing that Kafka has."""
-        if not (1 <= self.resource_type <= max(RESOURCE_TYPES.values()) and ANY <= self.pattern_type <= PREFIXED):
+        if not (1 <= self.resource_type <= max(RESOURCE_TYPES) and ANY <= self.pattern_type <= PREFIXED):
             raise refuse(error_codes.INVALID_REQUEST, "Unknown patternFilter.")
-        if not (1 <= self.operation <= max(OPERATIONS.values()) and 1 <= self.permission_type <= ALLOW):
+        if not (1 <= self.operation <= max(OPERATIONS) and 1 <= self.permission_type <= ALLOW):
             raise refuse(error_codes.INVALID_REQUEST, "Unknown entryFilter.")
         return self
 
@@ -131,17 +133,16 @@ class Acls:
         journal.on_record(AccessControlEntryRecord, self._apply)
         journal.on_record(RemoveAccessControlEntryRecord, self._apply_remove)
 
-    def authorize(self, principal: str, host: str, operation: str, resource_type: str, name: str) -> bool:
+    def authorize(self, principal: str, host: str, operation: int, resource_type: int, name: str) -> bool:
         """Whether the cluster's entries allow it: a denial wins, then an allowance, then the rule for no entries."""
         allowed = principal in self._super_users or self._judge(principal, host, operation, resource_type, name)
         if not allowed and log.isEnabledFor(logging.DEBUG):
             # In the words of Kafka's authorizer, which operators look for.
             text = "Principal = %s is Denied operation = %s from host = %s on resource = %s:LITERAL:%s"
-            log.debug(text, principal, operation, host, resource_type, name)
+            log.debug(text, principal, AclOperation.word(operation), host, AclResourceType.word(resource_type), name)
         return allowed
 
-    def _judge(self, principal: str, host: str, operation: str, resource_type: str, name: str) -> bool:
-        kind, asked = RESOURCE_TYPES[resource_type], OPERATIONS[operation]
+    def _judge(self, principal: str, host: str, asked: int, kind: int, name: str) -> bool:
         suffices = _IMPLYING.get(asked, frozenset((asked,)))
         allowed = found_any = False
         for entry in self._applying(kind, name):
@@ -155,16 +156,16 @@ class Acls:
                 allowed = True
         return allowed or (not found_any and self._without_entries)
 
-    def authorize_somewhere(self, principal: str, host: str, operation: str, resource_type: str) -> bool:
+    def authorize_somewhere(self, principal: str, host: str, operation: int, resource_type: int) -> bool:
         """Whether some entry opens a resource of this type, be it there or not, to the operation (KIP-679).
 
         As ``Authorizer.authorizeByResourceType``: an allowance counts unless a denial covers all that it covers.
         """
-        operations = (ALL, OPERATIONS[operation])
+        operations = (ALL, operation)
         concerning = [
             entry
             for entry in self._entries.values()
-            if entry.resource_type == RESOURCE_TYPES[resource_type]
+            if entry.resource_type == resource_type
             and entry.principal in (principal, "User:*")
             and entry.host in (host, "*")
             and entry.operation in operations
@@ -242,13 +243,13 @@ def _problem(entry: Entry) -> str | None:
     """Why an entry cannot be added; None when it can."""
     if not entry.resource_name:
         return "Invalid empty resource name"
-    if entry.resource_type == RESOURCE_TYPES["CLUSTER"] and entry.resource_name != CLUSTER_NAME:
+    if entry.resource_type == AclResourceType.CLUSTER and entry.resource_name != CLUSTER_NAME:
         return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
-    if entry.resource_type not in RESOURCE_TYPES.values():
+    if entry.resource_type not in RESOURCE_TYPES:
         return f"Invalid resourceType {_no_value(entry.resource_type)}"
     if entry.pattern_type not in (LITERAL, PREFIXED):
         return f"Invalid patternType {'MATCH' if entry.pattern_type == MATCH else _no_value(entry.pattern_type)}"
-    if entry.operation != ALL and entry.operation not in OPERATIONS.values():
+    if entry.operation != ALL and entry.operation not in OPERATIONS:
         return f"Invalid operation {_no_value(entry.operation)}"
     if entry.permission_type not in (DENY, ALLOW):
         return f"Invalid permissionType {_no_value(entry.permission_type)}"

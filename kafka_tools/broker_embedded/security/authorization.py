@@ -1,6 +1,6 @@
 """What a call may do: with the cluster, with its ACLs, about delegation tokens; and the bit fields that say so.
 
-Numbers and sets are those of Kafka's ``AclOperation`` and ``AclEntry.supportedOperations``.
+``allowed`` of the call itself asks about one resource.
 """
 
 from __future__ import annotations
@@ -8,23 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.security.acls import OPERATIONS, Acls
+from kafka_tools.broker_embedded.security.acls import Acls
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CLUSTER_NAME, OPERATIONS_NOT_ASKED
+from kafka_tools.protocol.enums import ACL_OPERATIONS, CLUSTER_NAME, OPERATIONS_NOT_ASKED, AclOperation, AclResourceType
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.call import Call
-
-SUPPORTED = {
-    "TOPIC": ("READ", "WRITE", "CREATE", "DESCRIBE", "DELETE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"),
-    "GROUP": ("READ", "DESCRIBE", "DELETE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"),
-    "CLUSTER": (
-        "CREATE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "ALTER", "DESCRIBE",
-    ),
-    "TRANSACTIONAL_ID": ("DESCRIBE", "WRITE", "TWO_PHASE_COMMIT"),
-    "DELEGATION_TOKEN": ("DESCRIBE",),
-    "USER": ("CREATE_TOKENS", "DESCRIBE_TOKENS"),
-}  # fmt: skip
 
 NOT_ASKED = OPERATIONS_NOT_ASKED
 """What the field holds when the request did not ask for it."""
@@ -32,20 +21,17 @@ NOT_ASKED = OPERATIONS_NOT_ASKED
 
 def cluster_operations(call: Call) -> int:
     """The bit field of what the caller may do with the cluster; 0 for a caller that may not even describe it."""
-    return authorized_operations(call, "CLUSTER", CLUSTER_NAME) if allowed_on_cluster(call, "DESCRIBE") else 0
+    return (
+        authorized_operations(call, AclResourceType.CLUSTER, CLUSTER_NAME)
+        if call.allowed_on_cluster(AclOperation.DESCRIBE)
+        else 0
+    )
 
 
-def allowed_on_cluster(call: Call, operation: str) -> bool:
-    """Whether the caller may do this with the cluster."""
-    return call.allowed(operation, "CLUSTER", CLUSTER_NAME)
-
-
-def authorized_operations(call: Call, resource_type: str, name: str) -> int:
+def authorized_operations(call: Call, resource_type: int, name: str) -> int:
     """The bit field of what the caller may do with a resource."""
     return sum(
-        1 << OPERATIONS[operation]
-        for operation in SUPPORTED[resource_type]
-        if call.allowed(operation, resource_type, name)
+        1 << operation for operation in ACL_OPERATIONS[resource_type] if call.allowed(operation, resource_type, name)
     )
 
 

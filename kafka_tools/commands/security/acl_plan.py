@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.errors import UsageError
-from kafka_tools.protocol.enums import CLUSTER_NAME
+from kafka_tools.protocol.enums import ACL_OPERATIONS, CLUSTER_NAME, AclOperation, AclResourceType
 
 ANY_HOST = "*"
 
@@ -21,17 +21,6 @@ RESOURCE_OPTIONS = {
     "delegation_token": "DELEGATION_TOKEN",
     "user_principal": "USER",
 }
-
-_CONFIGS = ("DESCRIBE_CONFIGS", "ALTER_CONFIGS")
-OPERATIONS = {
-    "TOPIC": ("READ", "WRITE", "CREATE", "DESCRIBE", "DELETE", "ALTER", *_CONFIGS),
-    "GROUP": ("READ", "DESCRIBE", "DELETE", *_CONFIGS),
-    "CLUSTER": ("CREATE", "CLUSTER_ACTION", "DESCRIBE", "ALTER", *_CONFIGS, "IDEMPOTENT_WRITE"),
-    "TRANSACTIONAL_ID": ("DESCRIBE", "WRITE", "TWO_PHASE_COMMIT"),
-    "DELEGATION_TOKEN": ("DESCRIBE",),
-    "USER": ("CREATE_TOKENS", "DESCRIBE_TOKENS"),
-}
-"""Resource type -> the operations it has, besides ALL."""
 
 
 class ResourcePattern(NamedTuple):
@@ -149,7 +138,7 @@ def _of_roles(resource_type: str, given: Mapping[str, Any]) -> list[str]:
 
 def _operation(text: str) -> str:
     """``IdempotentWrite`` and ``IDEMPOTENT_WRITE`` alike."""
-    known = {name.replace("_", ""): name for names in OPERATIONS.values() for name in (*names, "ALL")}
+    known = {name.replace("_", ""): name for name in AclOperation.known() if name != "ANY"}
     found = known.get(text.strip().upper().replace("_", ""))
     if found is None:
         raise UsageError(f"--operation: '{text}' is not an operation: {', '.join(sorted(known.values()))}")
@@ -167,7 +156,8 @@ def _entries(given: Mapping[str, Any], operations: Sequence[str]) -> list[Access
 
 
 def _check_operations(resource: ResourcePattern, entries: Sequence[AccessControlEntry]) -> None:
-    valid = (*OPERATIONS[resource.resource_type], "ALL")
+    operations = ACL_OPERATIONS[AclResourceType.numbers[resource.resource_type]]
+    valid = (*map(AclOperation.word, operations), "ALL")
     for entry in entries:
         if entry.operation not in valid:
             raise UsageError(f"ResourceType {resource.resource_type} only supports operations {', '.join(valid)}")
