@@ -103,6 +103,21 @@ def test_no_circle_is_larger_than_two() -> None:
     assert len(found) <= CIRCLES, found
 
 
+def test_the_folders_of_the_bundled_broker_stand_on_each_other() -> None:
+    """Each may be read after those beneath it: what the cluster decides is beneath what one broker does with it."""
+    prefix = f"{PACKAGE}.broker_embedded."
+    folders: dict[str, set[str]] = {}
+    for name, wanted in imports().items():
+        folder, inside, _ = name.removeprefix(prefix).partition(".")
+        if not (name.startswith(prefix) and inside):
+            continue
+        beneath = {each.removeprefix(prefix).partition(".")[:2] for each in wanted if each.startswith(prefix)}
+        folders.setdefault(folder, set()).update(other for other, deeper in beneath if deeper and other != folder)
+    graph = {folder: frozenset(folders[folder] & folders.keys()) for folder in folders}
+    assert circles(graph) == []
+    assert graph["cluster"] == frozenset()
+
+
 def test_circles_are_found_however_modules_import() -> None:
     known = dict.fromkeys(("k", "k.a", "k.b", "k.b.c", "k.d"))
     deferred = "def f():\n    import k.b.c\n"

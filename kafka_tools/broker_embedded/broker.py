@@ -16,14 +16,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TypeVar
 
-from kafka_tools.broker_embedded.cluster.local_store import LocalStore
+from kafka_tools.broker_embedded.configs.endpoints import endpoints_of
 from kafka_tools.broker_embedded.core import Core, node_id_of
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
+from kafka_tools.broker_embedded.directories.local_store import LocalStore
 from kafka_tools.broker_embedded.directories.state_checks import check_state
 from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.faults.vocabulary import Faults
 from kafka_tools.broker_embedded.handler_table import load_handlers
-from kafka_tools.broker_embedded.listeners.endpoints import endpoints_of
 from kafka_tools.broker_embedded.listeners.server import Server
 from kafka_tools.clock import Clock, ShiftedClock, SystemClock
 from kafka_tools.errors import ConfigError, KafkaToolsError, LogError

@@ -15,9 +15,9 @@ from kafka_tools.protocol.headers import encode_response
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.answers import Payload
     from kafka_tools.broker_embedded.connection import Connection
     from kafka_tools.broker_embedded.core import Core
-    from kafka_tools.broker_embedded.listeners.sending import Payload
 
 RequestBytes = bytes | memoryview
 Answer = Callable[["Payload | None"], None]

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from kafka_tools.broker_embedded.cluster.features import Features
 from kafka_tools.broker_embedded.cluster.journal import Journal
 from kafka_tools.broker_embedded.cluster.metadata import Cluster, RegisteredBroker
-from kafka_tools.broker_embedded.cluster.topics import TopicChanges
 from kafka_tools.broker_embedded.configs.alter import cluster_wide_min_isr
 from kafka_tools.broker_embedded.configs.store import ConfigStore, check_properties
 from kafka_tools.broker_embedded.coordinators.groups import GroupCoordinator
@@ -23,6 +22,7 @@ from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
 from kafka_tools.broker_embedded.directories.state_checks import check_topics
 from kafka_tools.broker_embedded.partitions.fetch_sessions import FetchSessions
 from kafka_tools.broker_embedded.partitions.hosted import Partitions
+from kafka_tools.broker_embedded.partitions.topic_changes import TopicChanges
 from kafka_tools.broker_embedded.purgatory import Purgatory
 from kafka_tools.broker_embedded.quotas.limits import Quotas
 from kafka_tools.broker_embedded.quotas.throttling import Throttling

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from kafka_tools.broker_embedded.broker import open_core
+from kafka_tools.broker_embedded.configs.endpoints import Endpoint
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.faults.vocabulary import Faults
-from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
 from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
 from kafka_tools.broker_embedded.security.login_sources import LoginSources
 from kafka_tools.clock import ManualClock

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_tools import scram_math
-from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+from kafka_tools.broker_embedded.configs.endpoints import Endpoint
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.call import CloseConnection
+from kafka_tools.broker_embedded.configs.endpoints import Endpoint
 from kafka_tools.broker_embedded.connection import Connection
-from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
 from kafka_tools.broker_embedded.security.acls import ALLOW, LITERAL, Entry
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes as codes

@@ -10,8 +10,8 @@ import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.broker import open_core
-from kafka_tools.broker_embedded.cluster.local_store import LocalStore
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
+from kafka_tools.broker_embedded.directories.local_store import LocalStore
 from kafka_tools.clock import Deadline, ManualClock, SystemClock
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.listeners.endpoints import Endpoint, listen_failure
+from kafka_tools.broker_embedded.configs.endpoints import Endpoint, listen_failure
 from kafka_tools.errors import ConfigError
 
 

@@ -10,7 +10,7 @@ import pytest
 import trustme
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.listeners.endpoints import endpoints_of
+from kafka_tools.broker_embedded.configs.endpoints import endpoints_of
 from kafka_tools.errors import ConfigError
 from kafka_tools.net.sasl.plain import PlainClient
 from kafka_tools.net.sasl.scram import ScramClient

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+from kafka_tools.broker_embedded.configs.endpoints import Endpoint
 from kafka_tools.broker_embedded.listeners.tls import ListenerTls
 from kafka_tools.clock import Deadline, SystemClock
 from kafka_tools.errors import ConfigError

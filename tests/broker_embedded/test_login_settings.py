@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+from kafka_tools.broker_embedded.configs.endpoints import Endpoint
 from kafka_tools.broker_embedded.security.authentication import ListenerSecurity, listener_values
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.sasl.scram import ScramClient

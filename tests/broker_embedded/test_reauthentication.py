@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.call import CloseConnection
-from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+from kafka_tools.broker_embedded.configs.endpoints import Endpoint
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest

@@ -15,8 +15,8 @@ import pytest
 
 from kafka_tools.broker_embedded.broker import open_core
 from kafka_tools.broker_embedded.cluster import topic_names
-from kafka_tools.broker_embedded.cluster.local_store import encode_record
 from kafka_tools.broker_embedded.directories import state_mending
+from kafka_tools.broker_embedded.directories.local_store import encode_record
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import BrokerError, ConfigError, LogError

@@ -9,8 +9,8 @@ from kafka_tools.broker_embedded.slices import whole
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.metadata import Cluster
-    from kafka_tools.broker_embedded.cluster.topics import TopicChanges
     from kafka_tools.broker_embedded.partitions.hosted import Partitions
+    from kafka_tools.broker_embedded.partitions.topic_changes import TopicChanges
     from kafka_tools.broker_embedded.purgatory import Purgatory
     from kafka_tools.records.batches import BatchView
 

@@ -11,9 +11,9 @@ import shutil
 import uuid
 from typing import NamedTuple
 
-from kafka_tools.broker_embedded.coordinators.group_records import GROUPS_TOPIC
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs, retire_directory
 from kafka_tools.clock import Clock
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS
 from kafka_tools.records.batches import batches
 from kafka_tools.storage.log import LogConfig, PartitionLog
 from kafka_tools.storage.names import PARTITION_METADATA, directory_name
@@ -35,7 +35,7 @@ def mend_group_logs(dirs: DataDirs, clock: Clock) -> list[MendedGroups]:
     done = []
     for log_dir, name, parsed in dirs.partition_dirs():
         path = os.path.join(log_dir, name)
-        if parsed.topic_partition.topic != GROUPS_TOPIC or parsed.state:
+        if parsed.topic_partition.topic != CONSUMER_OFFSETS or parsed.state:
             continue
         salvage = Salvage(path)
         kept = sum(1 for _ in salvage)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kafka_tools.broker_embedded.answers import Payload
 from kafka_tools.broker_embedded.call import NO_REPLY, CloseConnection
 from kafka_tools.broker_embedded.faults import entries
 from kafka_tools.broker_embedded.faults.fault import Answer, Delay, Disconnect, ErrorFault, Fault, Hold, ShortWrite
 from kafka_tools.broker_embedded.faults.recording import recorded
 from kafka_tools.broker_embedded.faults.selectors import found_in, topic_names, what_is_asked
-from kafka_tools.broker_embedded.listeners.sending import Payload, cut_short
+from kafka_tools.broker_embedded.listeners.sending import cut_short
 from kafka_tools.broker_embedded.purgatory import LATER, Later, Parked
 from kafka_tools.broker_embedded.serving import failure
 from kafka_tools.broker_embedded.slices import Work

@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.handlers._rights import acls_of
 from kafka_tools.broker_embedded.security.acls import Entry
-from kafka_tools.broker_embedded.security.authorization import acls_of
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.create_acls import CreateAclsResponse
 

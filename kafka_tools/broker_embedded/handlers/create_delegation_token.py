@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.handlers._rights import require_token_requests
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.security.authorization import require_token_requests
 from kafka_tools.broker_embedded.security.delegation_tokens import NO_TIME, parts_of, principal_of
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes

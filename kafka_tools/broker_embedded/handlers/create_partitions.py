@@ -10,7 +10,7 @@ from collections import Counter
 
 from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.cluster.placement import check_assignment, place
-from kafka_tools.broker_embedded.cluster.topics import check_total
+from kafka_tools.broker_embedded.partitions.topic_changes import check_total
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError

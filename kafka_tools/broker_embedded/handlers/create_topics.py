@@ -17,9 +17,9 @@ from itertools import chain
 from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.cluster.placement import Assignment, check_assignment, place
 from kafka_tools.broker_embedded.cluster.topic_names import check_new_name, check_not_the_brokers_own
-from kafka_tools.broker_embedded.cluster.topics import check_total
 from kafka_tools.broker_embedded.configs.alter import validate_topic
 from kafka_tools.broker_embedded.configs.describe import describe_new_topic
+from kafka_tools.broker_embedded.partitions.topic_changes import check_total
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError

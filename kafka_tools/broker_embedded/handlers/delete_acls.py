@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.handlers._rights import acls_of
 from kafka_tools.broker_embedded.security.acls import Filter
-from kafka_tools.broker_embedded.security.authorization import acls_of
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol.enums import AclOperation

@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.handlers._rights import cluster_operations
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.security.authorization import cluster_operations
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterResponse
 

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.security.authorization import require_token_requests
+from kafka_tools.broker_embedded.handlers._rights import require_token_requests
 from kafka_tools.broker_embedded.security.delegation_tokens import Token, parts_of, principal_of
 from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.describe_delegation_token import DescribeDelegationTokenResponse

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.security.authorization import NOT_ASKED, authorized_operations
+from kafka_tools.broker_embedded.handlers._rights import NOT_ASKED, authorized_operations
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse

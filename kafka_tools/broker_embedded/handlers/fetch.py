@@ -13,8 +13,8 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from kafka_tools.broker_embedded.answers import encode_with_files
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.listeners.sending import encode_with_files
 from kafka_tools.broker_embedded.partitions.fetch_sessions import Asked, Context, Key
 from kafka_tools.broker_embedded.partitions.fetched_batches import NotConvertible, for_version
 from kafka_tools.broker_embedded.partitions.partition import Partition

@@ -15,11 +15,11 @@ from uuid import UUID
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.cluster.topic_names import name_problem
-from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.security.authorization import (
+from kafka_tools.broker_embedded.handlers._rights import (
     authorized_operations,
     cluster_operations,
 )
+from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CLUSTER_METADATA, INTERNAL_TOPICS, AclOperation, AclResourceType

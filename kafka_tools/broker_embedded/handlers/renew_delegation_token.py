@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.security.authorization import token_requests_allowed
+from kafka_tools.broker_embedded.handlers._rights import token_requests_allowed
 from kafka_tools.broker_embedded.security.delegation_tokens import NO_TIME
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.renew_delegation_token import RenewDelegationTokenResponse

@@ -11,14 +11,15 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
+from kafka_tools.broker_embedded.answers import Payload
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.listeners.receiving import Receiver, Request
-from kafka_tools.broker_embedded.listeners.sending import Outgoing, Payload
+from kafka_tools.broker_embedded.listeners.sending import Outgoing
 from kafka_tools.errors import LogError, WireError
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+    from kafka_tools.broker_embedded.configs.endpoints import Endpoint
     from kafka_tools.broker_embedded.listeners.shared import Shared
     from kafka_tools.broker_embedded.purgatory import Parked
     from kafka_tools.broker_embedded.timers import Timer

@@ -1,7 +1,6 @@
 """Answers on their way to one client: in pieces, and the next piece only when the client has taken the one before.
 
-An answer is bytes, or parts of which some are ranges of a log's file (Kafka's ``FileRecords``): those are read when
-their turn comes, so an answer of a gigabyte holds no more memory than a piece.
+Ranges of files are read when their turn comes, so an answer of a gigabyte holds no more memory than a piece.
 """
 
 from __future__ import annotations
@@ -9,51 +8,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from kafka_tools.protocol.headers import encode_response_into
-from kafka_tools.protocol.schema import Response
+from kafka_tools.broker_embedded.answers import CutShort, Part, Payload
 from kafka_tools.storage.file_range import FileRange
 
 PIECE_BYTES = 128 * 1024
 _LENGTH_BYTES = 4
-
-Part = bytes | memoryview | FileRange
-
-
-class CutShort(list[bytes]):
-    """The first bytes of an answer that goes no further (a fault), its length before it included."""
-
-
-Payload = bytes | Sequence[Part]
-"""An answer as the dispatcher gives it, without the length before it; all that is sent if it is ``CutShort``."""
-
-
-class _Parts(bytearray):
-    """What an encoder writes to; ranges of files stay what they are."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ranges: list[tuple[int, FileRange]] = []
-
-    def __iadd__(self, value: object) -> _Parts:
-        if type(value) is FileRange:
-            self.ranges.append((len(self), value))
-        else:
-            self.extend(value)  # type: ignore[arg-type]
-        return self
-
-
-def encode_with_files(response: Response, version: int, correlation_id: int) -> list[Part]:
-    """Header and body of a response whose records may be ranges of files. Raises EncodeError."""
-    out = _Parts()
-    encode_response_into(response, version, correlation_id, out)
-    parts: list[Part] = []
-    view, start = memoryview(bytes(out)), 0
-    for position, found in out.ranges:
-        parts.append(view[start:position])
-        parts.append(found)
-        start = position
-    parts.append(view[start:])
-    return [part for part in parts if len(part)]
 
 
 def cut_short(payload: Payload, sent_bytes: int | None) -> CutShort:

@@ -15,17 +15,17 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from kafka_tools.broker_embedded.configs.endpoints import listen_failure
 from kafka_tools.broker_embedded.listeners.accepting import Acceptor
 from kafka_tools.broker_embedded.listeners.client_connection import ClientConnection
-from kafka_tools.broker_embedded.listeners.endpoints import listen_failure
 from kafka_tools.broker_embedded.listeners.shared import Shared
 from kafka_tools.clock import MovableClock
 from kafka_tools.errors import InputError
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.configs.endpoints import Endpoint
     from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.dispatch import Dispatcher
-    from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
     from kafka_tools.broker_embedded.listeners.tls import ListenerTls
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from kafka_tools.errors import ConfigError
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.configs.endpoints import Endpoint
     from kafka_tools.broker_embedded.configs.store import ConfigStore
-    from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
     from kafka_tools.broker_embedded.listeners.tls import ListenerTls
     from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
     from kafka_tools.broker_embedded.security.login_sources import LoginSources

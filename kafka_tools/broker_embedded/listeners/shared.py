@@ -15,9 +15,9 @@ from kafka_tools.broker_embedded.listeners.turns import Turns
 from kafka_tools.broker_embedded.security.login_sources import LoginSources
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.configs.endpoints import Endpoint
     from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.dispatch import Dispatcher
-    from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
 
 
 class OpenConnection(Served, Protocol):

@@ -19,7 +19,7 @@ from kafka_tools.config_definitions.dynamic import SECURITY
 from kafka_tools.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+    from kafka_tools.broker_embedded.configs.endpoints import Endpoint
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from kafka_tools.net.sasl.plain import PlainServer
 from kafka_tools.net.sasl.scram import ScramServer
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+    from kafka_tools.broker_embedded.configs.endpoints import Endpoint
     from kafka_tools.broker_embedded.security.delegation_tokens import Token
     from kafka_tools.broker_embedded.security.login_sources import LoginSources
     from kafka_tools.broker_embedded.security.token_validators import TokenValidator

@@ -15,7 +15,7 @@ from kafka_tools.config_definitions.values import check
 from kafka_tools.errors import ConfigError
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.listeners.endpoints import Endpoint
+    from kafka_tools.broker_embedded.configs.endpoints import Endpoint
     from kafka_tools.broker_embedded.security.signed_tokens import SignedTokens
     from kafka_tools.broker_embedded.timers import Timers
     from kafka_tools.net.sasl.oauthbearer import BearerToken

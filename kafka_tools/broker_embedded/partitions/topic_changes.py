@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.cluster.placement import Assignment, place
 from kafka_tools.broker_embedded.cluster.topic_names import check_new_name
+from kafka_tools.broker_embedded.configs.internal_topics import SYSTEM_CONFIGS
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import BEHIND, Work
 from kafka_tools.errors import BrokerError, LogError
@@ -39,14 +40,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_PARTITIONS_PER_REQUEST = 10_000
-SYSTEM_CONFIGS = {
-    CONSUMER_OFFSETS: {"cleanup.policy": "compact", "compression.type": "producer"},
-    TRANSACTION_STATE: {
-        "cleanup.policy": "compact",
-        "compression.type": "uncompressed",
-        "min.insync.replicas": "1",
-    },
-}
 
 
 class TopicChanges:
