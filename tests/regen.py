@@ -21,6 +21,8 @@ COMMANDS_BEGIN = "<!-- commands: written by python -m tests.regen commands -->"
 COMMANDS_END = "<!-- end of commands -->"
 KINDS_BEGIN = "<!-- kinds: written by python -m tests.regen kinds -->"
 KINDS_END = "<!-- end of kinds -->"
+FINDINGS_BEGIN = "<!-- findings: written by python -m tests.regen findings -->"
+FINDINGS_END = "<!-- end of findings -->"
 
 
 def protocol_index() -> dict[Path, str]:
@@ -125,6 +127,23 @@ def _leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Comm
         yield path, command
 
 
+def kinds_of_findings() -> dict[Path, str]:
+    """``docs/findings.md``: every kind of finding, by chapter."""
+    from kafka_tools.storage.findings import CHAPTERS
+
+    lines = []
+    for title, chapter in CHAPTERS.items():
+        lines += [f"## {title}", "", "| kind | severity | what it is | what to do |", "| --- | --- | --- | --- |"]
+        lines += [
+            f"| `{name}` | {kind.severity} | {kind.meaning} | {kind.advice or ''} |" for name, kind in chapter.items()
+        ]
+        lines.append("")
+    page = ROOT / "docs" / "findings.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition(FINDINGS_BEGIN)
+    table = "\n".join(lines)
+    return {page: f"{before}{FINDINGS_BEGIN}\n\n{table}\n{FINDINGS_END}{rest.partition(FINDINGS_END)[2]}"}
+
+
 def faults() -> dict[Path, str]:
     """``docs/faults.md``: every command against each fault."""
     sys.path.insert(0, str(ROOT))
@@ -147,6 +166,7 @@ TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "commands": commands_table,
     "help": command_help,
     "kinds": kinds_of_rows,
+    "findings": kinds_of_findings,
     "faults": faults,
     "requirements": requirements,
 }

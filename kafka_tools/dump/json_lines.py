@@ -195,6 +195,7 @@ def sanity_line(passed: bool) -> str:
 
 def finding_line(finding: Finding) -> str:
     """Something wrong or remarkable, behind the object that it is about."""
+    assert finding.path is not None  # a dump is about files
     return (
         f'{{"type":"finding","file":{quoted(finding.path)},"kind":"{finding.kind}","severity":"{finding.severity}",'
         f'"position":{_number(finding.position)},"offset":{_number(finding.offset)},"text":{quoted(finding.text)}}}\n'

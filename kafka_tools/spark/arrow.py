@@ -22,11 +22,12 @@ from kafka_tools.protocol.enums import (
     TRANSACTIONAL_BIT,
 )
 from kafka_tools.records.chain import PREFIX_BYTES
-from kafka_tools.spark.damage import ERROR, KINDS, SOUND
+from kafka_tools.spark.damage import HEADER_FAULTS, SOUND
 from kafka_tools.spark.headers import Headers
 from kafka_tools.spark.interval import within
 from kafka_tools.spark.rows import NEWEST_MS, OLDEST_MS, Column
 from kafka_tools.spark.scan import HeaderRun, Row, scan_range
+from kafka_tools.storage.findings import ERROR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,9 +53,9 @@ _TIMESTAMP_TYPES = pa.array([TIMESTAMP_TYPES[0], TIMESTAMP_TYPES[1]])
 _SEQUENCES = 2**31
 _RANGE_COLUMNS = ("topic", "partition", "log_dir", "file")
 _DAMAGE_COLUMNS = {
-    "damage": pa.array([kind for kind, _ in KINDS]),
-    "severity": pa.array([ERROR] * len(KINDS)),
-    "detail": pa.array([text for _, text in KINDS]),
+    "damage": pa.array([kind for kind, _ in HEADER_FAULTS]),
+    "severity": pa.array([ERROR] * len(HEADER_FAULTS)),
+    "detail": pa.array([text for _, text in HEADER_FAULTS]),
 }
 
 

@@ -16,18 +16,17 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kafka_tools.errors import InputError
-from kafka_tools.spark.damage import SEVERITIES
 from kafka_tools.spark.files import is_remote, modified_ms, normalised
 from kafka_tools.spark.findings import files, judgement
 from kafka_tools.spark.findings.copies import Suspect, locate
 from kafka_tools.spark.findings.facts import Around, LogDir, PartitionFacts, finish, read_log_dir, seen_until
-from kafka_tools.spark.findings.kinds import ERROR, INFO, NO_PARTITIONS
 from kafka_tools.spark.measures.configs import read_configs
 from kafka_tools.spark.measures.partition import Depth, PartitionMeasures, measure
 from kafka_tools.spark.options import DEFAULT_RANGE_BYTES
 from kafka_tools.spark.plan import Range, cut, pack, partitions, segments_of
 from kafka_tools.spark.store_copy import log_dir_copy
-from kafka_tools.spark.summary import AuditFinding, Summary
+from kafka_tools.spark.summary import Summary
+from kafka_tools.storage.findings import ERROR, INFO, NO_PARTITIONS, SEVERITIES, Finding
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,7 +82,7 @@ class Audit(NamedTuple):
     options: AuditOptions
     around: Around
     partitions: list[PartitionAudit]
-    findings: list[AuditFinding]
+    findings: list[Finding]
     finding_counts: Counter[tuple[str, str]]
     transactional_ids: dict[int, str]
 
@@ -94,7 +93,7 @@ class Audit(NamedTuple):
         return max(found, key=SEVERITIES.index, default=None)
 
     @property
-    def nothing_in(self) -> list[AuditFinding]:
+    def nothing_in(self) -> list[Finding]:
         """A finding for each directory that was asked for and holds nothing to audit."""
         return [finding for finding in self.findings if (finding.severity, finding.kind) == (ERROR, NO_PARTITIONS)]
 
@@ -107,7 +106,7 @@ class _Plan:
         self.left_out: Counter[Key] = Counter()
         self.left_out_bytes: Counter[Key] = Counter()
         self.directories: list[files.Directory] = []
-        self.findings: list[AuditFinding] = []
+        self.findings: list[Finding] = []
         self.keys: list[Key] = []
         self.sizes: dict[Key, list[int]] = {}
         self.on_disk: dict[str, str] = {}
@@ -148,7 +147,7 @@ def _copied(log_dir: str) -> Iterator[str]:
         yield copy
 
 
-def _nothing_in(log_dir: str, topics: Sequence[str], *, others: bool) -> AuditFinding:
+def _nothing_in(log_dir: str, topics: Sequence[str], *, others: bool) -> Finding:
     """A path that was mistyped must not look like a cluster in which nothing is wrong.
 
     ``others``: what was asked for is in other directories. A broker that has none of a topic's partitions is normal.
@@ -159,7 +158,7 @@ def _nothing_in(log_dir: str, topics: Sequence[str], *, others: bool) -> AuditFi
         severity = INFO if others else ERROR
     else:
         text = "holds no partition: is it a directory of the broker's log.dirs?"
-    return AuditFinding(severity, NO_PARTITIONS, None, None, log_dir, None, None, None, text)
+    return Finding(log_dir, NO_PARTITIONS, text, severity=severity)
 
 
 def _is_old(segment: Range, since_ms: int | None) -> bool:
@@ -179,10 +178,10 @@ class Engine(Protocol):
 
     def measure(
         self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]
-    ) -> tuple[dict[Key, PartitionFacts], list[list[AuditFinding]]]:
+    ) -> tuple[dict[Key, PartitionFacts], list[list[Finding]]]:
         """The facts of every partition directory that the ranges belong to, and findings about files in directories."""
 
-    def each(self, function: Callable[[Any], list[AuditFinding]], items: Sequence[Any], per_task: int) -> list[Any]:
+    def each(self, function: Callable[[Any], list[Finding]], items: Sequence[Any], per_task: int) -> list[Any]:
         """The result of the function for each item."""
 
 
@@ -198,7 +197,7 @@ class SparkEngine:
 
     def measure(
         self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]
-    ) -> tuple[dict[Key, PartitionFacts], list[list[AuditFinding]]]:
+    ) -> tuple[dict[Key, PartitionFacts], list[list[Finding]]]:
         met = sum(len({_key(each) for each in task}) for task in tasks)
         if len(directories) <= _FEW and met <= _FEW:
             return self._in_one_stage(tasks, depth, directories)
@@ -212,19 +211,19 @@ class SparkEngine:
 
     def _in_one_stage(
         self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]
-    ) -> tuple[dict[Key, PartitionFacts], list[list[AuditFinding]]]:
+    ) -> tuple[dict[Key, PartitionFacts], list[list[Finding]]]:
         """Little to do: the driver adds it up. Each stage more takes longer than reading 100 MB of log."""
         count = len(tasks) or 1
         shared = [(tasks[number] if tasks else (), directories[number::count]) for number in range(count)]
         totals: dict[Key, PartitionMeasures] = {}
-        findings: list[list[AuditFinding]] = []
+        findings: list[list[Finding]] = []
         for measured, found in self._context.parallelize(shared, count).map(Both(depth)).collect():
             findings += found
             for key, measures in measured:
                 totals[key] = totals[key].add(measures) if key in totals else measures
         return {key: finish(measures) for key, measures in totals.items()}, findings
 
-    def each(self, function: Callable[[Any], list[AuditFinding]], items: Sequence[Any], per_task: int) -> list[Any]:
+    def each(self, function: Callable[[Any], list[Finding]], items: Sequence[Any], per_task: int) -> list[Any]:
         if not items:
             return []
         return self._context.parallelize(items, -(-len(items) // per_task)).map(function).collect()
@@ -319,7 +318,7 @@ class Both:
 
     def __call__(
         self, share: tuple[Sequence[Range], Sequence[files.Directory]]
-    ) -> tuple[list[tuple[Key, PartitionMeasures]], list[list[AuditFinding]]]:
+    ) -> tuple[list[tuple[Key, PartitionMeasures]], list[list[Finding]]]:
         ranges, directories = share
         return list(self.measure(ranges)), [_file_findings(directory) for directory in directories]
 
@@ -328,11 +327,11 @@ def _key(each: Range) -> Key:
     return each.log_dir, each.topic, each.partition
 
 
-def _file_findings(directory: files.Directory) -> list[AuditFinding]:
+def _file_findings(directory: files.Directory) -> list[Finding]:
     return list(files.partition_file_findings(directory))
 
 
-def _locate(suspect: Suspect) -> list[AuditFinding]:
+def _locate(suspect: Suspect) -> list[Finding]:
     return list(locate(suspect))
 
 
@@ -341,13 +340,13 @@ class _Findings:
 
     MOST_OF_A_KIND = 2000
 
-    def __init__(self, first: Iterable[AuditFinding]) -> None:
+    def __init__(self, first: Iterable[Finding]) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
         self._listed: Counter[tuple[str, str]] = Counter()
-        self._rows: list[AuditFinding] = []
+        self._rows: list[Finding] = []
         self.extend(first)
 
-    def extend(self, found: Iterable[AuditFinding]) -> None:
+    def extend(self, found: Iterable[Finding]) -> None:
         """Count findings and list them."""
         for finding in found:
             self.counts[finding.severity, finding.kind] += 1
@@ -359,13 +358,13 @@ class _Findings:
         for finding in summary.findings:
             self._list(finding)
 
-    def _list(self, finding: AuditFinding) -> None:
+    def _list(self, finding: Finding) -> None:
         key = finding.severity, finding.kind
         self._listed[key] += 1
         if self._listed[key] <= self.MOST_OF_A_KIND:
             self._rows.append(finding)
 
-    def ordered(self) -> list[AuditFinding]:
+    def ordered(self) -> list[Finding]:
         """The listed ones, worst first, then by place."""
         rows = sorted(self._rows, key=attrgetter("place"))
         return sorted(rows, key=lambda finding: -SEVERITIES.index(finding.severity))
@@ -379,8 +378,8 @@ def _partition(key: Key, plan: _Plan, facts: PartitionFacts | None) -> Partition
     return PartitionAudit(len(sizes) + left_out, size, summary, facts, left_out)
 
 
-def _left_out(plan: _Plan) -> Iterator[AuditFinding]:
+def _left_out(plan: _Plan) -> Iterator[Finding]:
     if plan.left_out:
         total = sum(plan.left_out_bytes.values())
         text = f"{sum(plan.left_out.values())} segments of {total} bytes were last written before --since: not read"
-        yield AuditFinding(INFO, "left-out", None, None, None, None, total, None, text)
+        yield Finding(None, "left-out", text, size_bytes=total)

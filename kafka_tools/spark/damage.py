@@ -12,17 +12,14 @@ import numpy as np
 
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS
 from kafka_tools.records.chain import HEADER_BYTES, PREFIX_BYTES
+from kafka_tools.storage.findings import ERROR, WARNING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kafka_tools.spark.headers import Headers
 
-INFO, WARNING, ERROR = "info", "warning", "error"
-SEVERITIES = (INFO, WARNING, ERROR)
-"""From what is only worth knowing to what is broken."""
-
-KINDS = (
+HEADER_FAULTS = (
     ("crc-mismatch", "the CRC of the batch does not match its contents"),
     ("unknown-codec", "the batch names a compression codec that no Kafka knows"),
     ("bad-count", "the batch claims a number of records that does not fit its offsets or its bytes"),
@@ -32,13 +29,13 @@ KINDS = (
 """(kind, sentence) of what a header shows. Only the first that applies is told; all are errors."""
 
 SOUND = -1
-"""The code of a batch in which nothing is wrong; others are indexes into KINDS."""
+"""The code of a batch in which nothing is wrong; others are indexes into HEADER_FAULTS."""
 
 _TAILS = ("torn-tail", "zero-tail")
 
 
 def judge(headers: Headers, last_offset: int | None, segment_base_offset: int) -> NDArray[np.int8]:
-    """A code per batch: SOUND, or the index in KINDS of what is wrong.
+    """A code per batch: SOUND, or the index in HEADER_FAULTS of what is wrong.
 
     ``last_offset`` is that of the batch before the first one, None at the start of a range.
     """

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kafka_tools.spark.damage import ERROR, INFO, WARNING
 from kafka_tools.spark.files import exists, read_whole, size_and_identity, size_of
+from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.names import INDEX, LOG, TIME_INDEX
 
 if TYPE_CHECKING:
@@ -38,17 +38,6 @@ class Batches(NamedTuple):
     max_timestamp: NDArray[np.int64]
 
 
-class Mismatch(NamedTuple):
-    """Something wrong in an index file; ``position`` is where in the index, None for the file as a whole."""
-
-    severity: str
-    kind: str
-    file: str
-    position: int | None
-    offset: int | None
-    detail: str
-
-
 class Indexes(NamedTuple):
     """The entries of a segment's indexes, None where there is none that can be used, and what is wrong with the files.
 
@@ -57,20 +46,20 @@ class Indexes(NamedTuple):
 
     offsets: NDArray[Any] | None
     times: NDArray[Any] | None
-    problems: list[Mismatch]
+    problems: list[Finding]
 
 
 def read_indexes(range_: Range) -> Indexes:
     """The indexes beside the log of a range. OSError as from reading."""
     if range_.size == 0:
         return Indexes(None, None, [])
-    problems: list[Mismatch] = []
+    problems: list[Finding] = []
     offsets = _load(range_.file.removesuffix(LOG) + INDEX, _OFFSET_ENTRY, range_, problems)
     times = _load(range_.file.removesuffix(LOG) + TIME_INDEX, _TIME_ENTRY, range_, problems)
     return Indexes(offsets, times, problems)
 
 
-def check_indexes(range_: Range, indexes: Indexes, batches: Batches, sound_to: int) -> Iterator[Mismatch]:
+def check_indexes(range_: Range, indexes: Indexes, batches: Batches, sound_to: int) -> Iterator[Finding]:
     """What is wrong with the entries about the batches of a range, and, with its first range, with the files.
 
     ``sound_to``: from this position in the log on there is damage, so that entries beyond say nothing.
@@ -86,25 +75,23 @@ def check_indexes(range_: Range, indexes: Indexes, batches: Batches, sound_to: i
         yield from _check_times(path, indexes.times, range_, batches, sound_to)
 
 
-def _load(path: str, entry: np.dtype[Any], range_: Range, problems: list[Mismatch]) -> NDArray[Any] | None:
+def _load(path: str, entry: np.dtype[Any], range_: Range, problems: list[Finding]) -> NDArray[Any] | None:
     """The written entries of an index file, None if they cannot be used."""
     try:
         size = size_of(path)
         if size > LARGEST_INDEX_BYTES:
             text = f"{size} bytes are too many for an index: it was not checked"
-            problems.append(Mismatch(WARNING, _kind(path, "size"), path, None, None, text))
+            problems.append(Finding(path, _kind(path, "size"), text))
             return None
         data = read_whole(path, LARGEST_INDEX_BYTES)
     except FileNotFoundError:
         # Gone together with its log: retention. Gone alone: the broker builds it anew when it starts.
         if exists(range_.file):
-            problems.append(
-                Mismatch(INFO, _kind(path, "missing"), path, None, None, "the segment has no such index file")
-            )
+            problems.append(Finding(path, _kind(path, "missing"), "the segment has no such index file"))
         return None
     if size % entry.itemsize:
         text = f"its size of {size} bytes is not a multiple of {entry.itemsize}"
-        problems.append(Mismatch(WARNING, _kind(path, "size"), path, size - size % entry.itemsize, None, text))
+        problems.append(Finding(path, _kind(path, "size"), text, size - size % entry.itemsize))
     # What is cut off is kept small: an index that is being written has its full size, nearly all of it zeros.
     return _written(np.frombuffer(data, entry, count=len(data) // entry.itemsize)).copy()
 
@@ -137,18 +124,18 @@ def _reaches_the_end(range_: Range, sound_to: int) -> bool:
 
 def _check_offsets(
     path: str, entries: NDArray[Any], range_: Range, batches: Batches, sound_to: int
-) -> Iterator[Mismatch]:
+) -> Iterator[Finding]:
     relative = entries["offset"].astype(np.int64)
     positions = entries["position"].astype(np.int64)
     if range_.start == 0:
-        yield from _out_of_order(path, (relative, positions), _OFFSET_ENTRY.itemsize, ERROR)
+        yield from _out_of_order(path, (relative, positions), _OFFSET_ENTRY.itemsize)
         beyond = np.flatnonzero((positions < 0) | (positions >= range_.size))
         # A live segment and its index grow after planning: only what lies beyond the file of now is wrong.
         if len(beyond) and _is_beyond(range_, int(positions[beyond[0]])):
             entry = int(beyond[0])
             text = f"points to {positions[entry]}, beyond the {range_.size} bytes of the log"
             offset = range_.base_offset + int(relative[entry])
-            yield Mismatch(ERROR, "index-nowhere", path, entry * _OFFSET_ENTRY.itemsize, offset, text)
+            yield Finding(path, "index-nowhere", text, entry * _OFFSET_ENTRY.itemsize, offset)
     chosen = np.flatnonzero((positions >= range_.start) & (positions < min(range_.end, sound_to)))
     if not len(chosen) or not len(batches.position):
         return
@@ -168,16 +155,14 @@ def _check_offsets(
         )
         position = int(chosen[wrong]) * _OFFSET_ENTRY.itemsize
         kind = "index-mismatch" if starts[wrong] else "index-nowhere"
-        yield Mismatch(ERROR, kind, path, position, int(offsets[wrong]), text)
+        yield Finding(path, kind, text, position, int(offsets[wrong]))
 
 
-def _check_times(
-    path: str, entries: NDArray[Any], range_: Range, batches: Batches, sound_to: int
-) -> Iterator[Mismatch]:
+def _check_times(path: str, entries: NDArray[Any], range_: Range, batches: Batches, sound_to: int) -> Iterator[Finding]:
     times = entries["timestamp"].astype(np.int64)
     offsets = entries["offset"].astype(np.int64) + range_.base_offset
     if range_.start == 0:
-        yield from _out_of_order(path, (times, offsets), _TIME_ENTRY.itemsize, WARNING)
+        yield from _out_of_order(path, (times, offsets), _TIME_ENTRY.itemsize)
     if not len(batches.position):
         return
     nowhere = np.zeros(len(offsets), bool)
@@ -187,7 +172,7 @@ def _check_times(
         nowhere |= offsets > batches.last_offset[-1]
     for entry in np.flatnonzero(nowhere).tolist():
         text = f"says offset {offsets[entry]}, which no batch holds"
-        yield Mismatch(WARNING, "timeindex-offset", path, entry * _TIME_ENTRY.itemsize, int(offsets[entry]), text)
+        yield Finding(path, "timeindex-offset", text, entry * _TIME_ENTRY.itemsize, int(offsets[entry]))
     chosen = np.flatnonzero((offsets >= batches.first_offset[0]) & (offsets <= batches.last_offset[-1]))
     at = np.searchsorted(batches.last_offset, offsets[chosen])
     inside = batches.first_offset[at] <= offsets[chosen]
@@ -197,23 +182,21 @@ def _check_times(
         kind, text = "timeindex-offset", f"says offset {offsets[entry]}, which no batch holds"
         if inside[wrong]:
             kind, text = "timeindex-mismatch", f"says timestamp {times[entry]} where the batch has {newest[wrong]}"
-        yield Mismatch(WARNING, kind, path, entry * _TIME_ENTRY.itemsize, int(offsets[entry]), text)
+        yield Finding(path, kind, text, entry * _TIME_ENTRY.itemsize, int(offsets[entry]))
 
 
-def _out_of_order(
-    path: str, columns: Sequence[NDArray[np.int64]], entry_bytes: int, severity: str
-) -> Iterator[Mismatch]:
+def _out_of_order(path: str, columns: Sequence[NDArray[np.int64]], entry_bytes: int) -> Iterator[Finding]:
     """The first entry in which a column does not ascend."""
     for column in columns:
         back = np.flatnonzero(np.diff(column) <= 0)
         if len(back):
             at = int(back[0]) + 1
             text = f"the entries do not ascend: {column[at]} follows {column[at - 1]}"
-            yield Mismatch(severity, _kind(path, "order"), path, at * entry_bytes, None, text)
+            yield Finding(path, _kind(path, "order"), text, at * entry_bytes)
             return
         if len(column) and int(column[0]) < 0:
             text = f"the first entry is negative: {column[0]}"
-            yield Mismatch(severity, _kind(path, "order"), path, 0, None, text)
+            yield Finding(path, _kind(path, "order"), text, 0)
             return
 
 

@@ -24,11 +24,12 @@ from kafka_tools.records.columns import RecordColumns, decode, new_arena
 from kafka_tools.records.record import Record
 from kafka_tools.spark import internal_topics
 from kafka_tools.spark.arrow import HEADERS, from_rows, is_behind, schema_of, times
-from kafka_tools.spark.damage import ERROR, KINDS, SOUND
+from kafka_tools.spark.damage import HEADER_FAULTS, SOUND
 from kafka_tools.spark.files import File
 from kafka_tools.spark.interval import within
 from kafka_tools.spark.scan import HeaderRun, Row, event, open_range, scan_file
 from kafka_tools.spark.xxh64 import PADDING_BYTES, xxh64_spans
+from kafka_tools.storage.findings import ERROR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +44,7 @@ WINDOW_BYTES = 4 * 1024 * 1024
 ROWS_PER_BATCH = 32_768
 BYTES_PER_BATCH = 32 * 1024 * 1024
 
-_READABLE = tuple(number for number, (kind, _) in enumerate(KINDS) if kind.startswith("offset-"))
+_READABLE = tuple(number for number, (kind, _) in enumerate(HEADER_FAULTS) if kind.startswith("offset-"))
 _PADDING = bytes(PADDING_BYTES)
 
 
@@ -111,7 +112,7 @@ class _Reader:
             chosen = np.arange(start, at)
             yield from self._of_batches(file, positions, ends, chosen[wanted[chosen] & readable[chosen]])
             if at < len(base):
-                kind, text = KINDS[run.codes[at]]
+                kind, text = HEADER_FAULTS[run.codes[at]]
                 size = int(ends[at] - positions[at])
                 row = event(self.range, kind, ERROR, text, int(positions[at]), size) | {"offset": int(base[at])}
                 yield self.rows([row])

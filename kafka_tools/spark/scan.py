@@ -17,10 +17,10 @@ from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.spark import headers
-from kafka_tools.spark.damage import ERROR, INFO, KINDS, WARNING, judge, severity
+from kafka_tools.spark.damage import HEADER_FAULTS, judge, severity
 from kafka_tools.spark.files import File, is_remote, open_file
 from kafka_tools.spark.rows import spark_time
-from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.findings import ERROR, INFO, WARNING, Finding
 from kafka_tools.storage.live import stays
 from kafka_tools.storage.segment import Segment
 from kafka_tools.storage.segment_check import tail_severity
@@ -269,9 +269,9 @@ class _Scan:
         if not 0 <= view.magic <= 1:
             return "unknown-magic", f"no Kafka writes batches of magic {view.magic}"
         if row["crc_ok"] is False:
-            return KINDS[0]
+            return HEADER_FAULTS[0]
         if view.codec >= len(CODECS):
-            return KINDS[1]
+            return HEADER_FAULTS[1]
         if self.count_legacy and view.is_compressed:
             try:
                 row |= {"base_offset": view.base_offset, "record_count": view.record_count}

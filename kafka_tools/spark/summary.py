@@ -15,43 +15,16 @@ import numpy as np
 
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS, CONTROL_BIT, DELETE_HORIZON_BIT, LOG_APPEND_TIME_BIT
 from kafka_tools.records.chain import PREFIX_BYTES
-from kafka_tools.spark.damage import ERROR, INFO, KINDS, SOUND
+from kafka_tools.spark.damage import HEADER_FAULTS, SOUND
 from kafka_tools.spark.index_check import Batches, Indexes, check_indexes, read_indexes
 from kafka_tools.spark.scan import HeaderRun, Row, scan_range
+from kafka_tools.storage.findings import ERROR, INFO, Finding
 
 if TYPE_CHECKING:
     from kafka_tools.spark.plan import Range
 
 FINDINGS_KEPT = 200
 """Findings of one kind that a summary lists; all are counted."""
-
-
-class AuditFinding(NamedTuple):
-    """One thing wrong, or worth knowing, and its place.
-
-    ``position`` is a byte offset in the file and ``size_bytes`` how much is concerned, ``offset`` a record offset; each
-    is None where there is none. ``detail`` is one sentence.
-    """
-
-    severity: str
-    kind: str
-    topic: str | None
-    partition: int | None
-    file: str | None
-    position: int | None
-    size_bytes: int | None
-    offset: int | None
-    detail: str
-
-    @property
-    def place(self) -> tuple[str, int, str, int]:
-        """What findings are sorted by: partition, file, position."""
-        return (
-            self.topic or "",
-            -1 if self.partition is None else self.partition,
-            self.file or "",
-            -1 if self.position is None else self.position,
-        )
 
 
 class Edge(NamedTuple):
@@ -102,7 +75,7 @@ class Summary:
         self.last_timestamp_ms: int | None = None
         self.codecs: dict[str, CodecTotals] = {}
         self.finding_counts: Counter[tuple[str, str]] = Counter()
-        self.findings: list[AuditFinding] = []
+        self.findings: list[Finding] = []
         self.edges: list[Edge] = []
 
     def add(self, other: Summary) -> Summary:
@@ -121,11 +94,11 @@ class Summary:
         self.edges += other.edges
         return self
 
-    def find(self, finding: AuditFinding) -> None:
-        """Count a finding, and keep it unless there are too many of its kind."""
+    def find(self, finding: Finding) -> None:
+        """Count a finding about the partition, and keep it unless there are too many of its kind."""
         self.finding_counts[finding.severity, finding.kind] += 1
         if self.finding_counts[finding.severity, finding.kind] <= FINDINGS_KEPT:
-            self.findings.append(finding)
+            self.findings.append(finding._replace(topic=self.topic, partition=self.partition))
 
     def add_run(self, run: HeaderRun, file: str) -> None:
         """Count a run of magic 2 batches."""
@@ -174,14 +147,14 @@ class Summary:
 
     def _find_in_run(self, run: HeaderRun, file: str) -> None:
         for at in np.flatnonzero(run.codes != SOUND):
-            kind, text = KINDS[run.codes[at]]
+            kind, text = HEADER_FAULTS[run.codes[at]]
             fields = run.headers.fields[at]
             size_bytes = int(fields["length"]) + PREFIX_BYTES
             self.damage(ERROR, kind, file, int(run.headers.positions[at]), size_bytes, int(fields["base_offset"]), text)
 
     def unreadable(self, file: str, text: str) -> None:
         """Note a file that the operating system does not give."""
-        self.find(AuditFinding(ERROR, "unreadable", self.topic, self.partition, file, None, None, None, text))
+        self.find(Finding(file, "unreadable", text))
 
     def damage(
         self, severity: str, kind: str, file: str, position: int | None, size: int | None, offset: int | None, text: str
@@ -189,7 +162,7 @@ class Summary:
         """Count and keep a finding about ``size`` bytes at ``position``; any but an info is corruption."""
         if severity != INFO:
             self.corrupt += 1
-        self.find(AuditFinding(severity, kind, self.topic, self.partition, file, position, size, offset, text))
+        self.find(Finding(file, kind, text, position, offset, severity, size_bytes=size))
 
     def _see_codecs(self, ids: Any, records: Any, sizes: Any) -> None:
         for number in np.unique(ids):
@@ -238,8 +211,7 @@ def check_range(range_: Range, indexes: Indexes | None, seen: Seen, summary: Sum
         # A log that is removed meanwhile contradicts nothing.
         with suppress(FileNotFoundError):
             for wrong in check_indexes(range_, indexes, seen.batches(), seen.sound_to):
-                place = range_.topic, range_.partition, wrong.file, wrong.position, None, wrong.offset
-                summary.find(AuditFinding(wrong.severity, wrong.kind, *place, wrong.detail))
+                summary.find(wrong)
     if summary.first_offset is not None and summary.last_offset is not None:
         summary.edges.append(Edge(range_.file, range_.start, summary.first_offset, summary.last_offset))
 
@@ -293,8 +265,8 @@ def compare_edges(summary: Summary) -> None:
         previous = edge if previous is None or edge.last_offset > previous.last_offset else previous
 
 
-def _bounded(findings: list[AuditFinding]) -> list[AuditFinding]:
-    kept: list[AuditFinding] = []
+def _bounded(findings: list[Finding]) -> list[Finding]:
+    kept: list[Finding] = []
     seen: Counter[tuple[str, str]] = Counter()
     for finding in sorted(findings, key=lambda finding: finding.place):
         seen[finding.severity, finding.kind] += 1

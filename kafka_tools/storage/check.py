@@ -126,7 +126,7 @@ def check_listed(path: str) -> Iterator[Finding]:
 
 def limited(findings: Iterator[Finding], most: int) -> Iterator[Finding]:
     """At most ``most`` findings of a kind in a file; the others are counted in an ``unlisted`` at the end."""
-    counts: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str | None, str], int] = {}
     for finding in findings:
         key = finding.path, finding.kind
         counts[key] = count = counts.get(key, 0) + 1

@@ -1,7 +1,7 @@
 """What is wrong in data on disk, as values: the closed list of kinds, how bad each is, and what to do about it.
 
 Whoever reads tolerantly yields these; printing and counting are the caller's business. The list is the same for
-``kafka-dump-log``, the Spark audit and the bundled broker's recovery; ``docs/findings.md`` is checked against it.
+``kafka-dump-log``, the Spark audit and the bundled broker's recovery; ``docs/findings.md`` is made from it.
 """
 
 from __future__ import annotations
@@ -85,6 +85,21 @@ _FORMAT = (
 )
 
 
+_OFFSETS = (
+    "look at the batches around it (kafka-dump-log --files SEGMENT --print-data-log), and at the producer's and the "
+    "leader's log of that time: what is missing must be sent again by its producer, the broker has it no more; nothing "
+    "has to be done to the files"
+)
+_REFUSE = (
+    "let the broker refuse such timestamps (kafka-configs --alter --add-config message.timestamp.after.max.ms=3600000, "
+    "before 3.6 message.timestamp.difference.max.ms) or write its own (message.timestamp.type=LogAppendTime); what is "
+    "there already stays until kafka-delete-records removes it, for good, together with everything before it"
+)
+
+
+NO_PARTITIONS = "no-partitions"
+
+
 class Kind(NamedTuple):
     """What a kind of finding means. ``severity`` is how bad it is unless the place makes it milder."""
 
@@ -93,8 +108,7 @@ class Kind(NamedTuple):
     advice: str | None = None
 
 
-KINDS: dict[str, Kind] = {
-    # A log file
+_LOG = {
     "torn-tail": Kind(ERROR, "the file ends within a batch", _CUT),
     "zero-tail": Kind(ERROR, "the file ends in zeros: preallocated or sparse, not written before a crash", _CUT),
     "bad-length": Kind(ERROR, "a batch's length is impossible", _REPLICA),
@@ -116,7 +130,8 @@ KINDS: dict[str, Kind] = {
         ERROR, "an offset is further from the segment's first than an index can say", _REPLICA
     ),
     "offset-gap": Kind(INFO, "offsets are missing, as compaction leaves them"),
-    # Its indexes
+}
+_INDEXES = {
     "index-missing": Kind(INFO, "a segment has no offset index; a broker builds it when it starts"),
     "index-size": Kind(WARNING, "the size of an offset index is not a multiple of its entries'", _REBUILD),
     "index-order": Kind(ERROR, "the entries of an offset index do not ascend", _REBUILD),
@@ -135,21 +150,24 @@ KINDS: dict[str, Kind] = {
     "txnindex-missing": Kind(
         ERROR, "an aborted transaction is not in the transaction index: read_committed consumers get it", _REBUILD
     ),
-    # What else lies in a partition's directory
+}
+_BESIDE_THE_LOG = {
     "producer-snapshot": Kind(WARNING, "a producer snapshot cannot be read", _LEAVE),
     "producer-snapshot-mismatch": Kind(WARNING, "a producer snapshot contradicts the log", _SNAPSHOT),
     "leader-epochs": Kind(WARNING, "the leader-epoch checkpoint cannot be read, or its epochs do not ascend", _EPOCHS),
     "leader-epochs-mismatch": Kind(WARNING, "the leader-epoch checkpoint contradicts the log", _EPOCHS),
     "partition-metadata": Kind(ERROR, "the file with the topic's id cannot be read", _TOPIC_ID),
     "kraft-snapshot": Kind(ERROR, "a snapshot of the metadata is damaged or not complete", _KRAFT_SNAPSHOT),
-    # A log directory's own files
+}
+_LOG_DIR = {
     "offset-checkpoint": Kind(WARNING, "a checkpoint file of offsets cannot be read", _CHECKPOINT),
     "offset-checkpoint-mismatch": Kind(WARNING, "a checkpoint names an offset that the log does not have", _BEYOND),
     "meta-properties": Kind(
         ERROR, "meta.properties cannot be read: the broker will not start with this directory", _META
     ),
     "quorum-state": Kind(ERROR, "the quorum state cannot be read: the node will not start with it", _QUORUM),
-    # Files as such
+}
+_FILES = {
     "segment-overlap": Kind(ERROR, "a segment reaches beyond the first offset of the next one", _REPLICA),
     "orphan-file": Kind(WARNING, "a file belongs to a segment whose log is not there", _ORPHAN),
     "leftover-file": Kind(INFO, "a file that was being removed or replaced; a broker's start finishes that"),
@@ -163,42 +181,196 @@ KINDS: dict[str, Kind] = {
     "shrunk": Kind(INFO, "a broker cut the file while it was being read"),
     "unlisted": Kind(INFO, "more findings of one kind in one file than are listed"),
 }
+# What only an audit can find, which knows configs and copies, and what is in the records.
+_PRODUCERS = {
+    "sequence-gap": Kind(
+        ERROR, "sequence numbers of a producer are missing: records it wrote are not in the log", _OFFSETS
+    ),
+    "sequence-duplicate": Kind(
+        WARNING, "a producer's sequence numbers come again: records are in the log twice", _OFFSETS
+    ),
+    "producer-epoch": Kind(ERROR, "a producer wrote with an epoch that was fenced before", _OFFSETS),
+    "open-transaction": Kind(INFO, "a transaction is open at the end of the log"),
+    "hanging-transaction": Kind(
+        WARNING,
+        "a transaction is open for longer than any may be: read_committed consumers wait behind it",
+        "if its producer does not run any more, abort it with Kafka's own kafka-transactions (find-hanging "
+        "--broker-id ID lists it; abort --topic T --partition P --start-offset OFFSET): its records, which nobody had "
+        "committed, are then passed over by read_committed consumers for good; find out why its coordinator did not",
+    ),
+}
+_TIME = {
+    "timestamp-future": Kind(
+        WARNING,
+        "timestamps lie in the future: retention by time does not remove the segment until they have passed",
+        _REFUSE,
+    ),
+    "timestamp-unit": Kind(
+        WARNING,
+        "timestamps are not in milliseconds: retention removes such records at once or never",
+        f"correct the producer; {_REFUSE}",
+    ),
+    "retention-overdue": Kind(
+        WARNING,
+        "segments are older than retention.ms, or a partition larger than retention.bytes, and still there",
+        "look for log.retention.check.interval.ms in the broker's configs and for failures of deletion in its log; a "
+        "timestamp in the future or a broker that was down are the usual reasons; if the disk is short of space, "
+        "kafka-delete-records removes what lies before an offset, for good",
+    ),
+    "old-data": Kind(INFO, "segments are older than Kafka's default retention, and the topic's own is not known here"),
+}
+_COMPACTION = {
+    "compaction-lag": Kind(
+        WARNING,
+        "much of a compacted partition was not compacted yet",
+        "look whether the broker's cleaner threads are alive (log-cleaner.log) and whether an open transaction holds "
+        "them; max.compaction.lag.ms on the topic makes the cleaner come however little there is to clean",
+    ),
+    "tombstones-overdue": Kind(
+        WARNING,
+        "tombstones are past their delete horizon and still there",
+        "the partition was not compacted since: see compaction-lag",
+    ),
+    "reclaimable": Kind(INFO, "compaction would free a good part of a compacted partition"),
+    "offsets-bloat": Kind(
+        WARNING,
+        "a partition of __consumer_offsets is far larger than what it has to keep",
+        "see that its cleanup.policy is compact (kafka-configs --describe --entity-type topics --entity-name "
+        "__consumer_offsets) and the cleaner runs; let the busiest groups commit less often; delete nothing here: "
+        "groups would begin anew",
+    ),
+}
+_SIZES = {
+    "oversized-batch": Kind(
+        WARNING,
+        "a batch is larger than the topic's max.message.bytes",
+        "replication and consumers take it, a copy to another cluster may not: raise max.message.bytes of the topic "
+        "there too (kafka-configs --alter --add-config)",
+    ),
+    "near-limit": Kind(INFO, "a batch comes close to the topic's max.message.bytes"),
+    "tiny-batches": Kind(
+        WARNING,
+        "most batches hold one or two records: their headers cost space, network and time",
+        "let the producers wait a little and collect more (linger.ms, batch.size)",
+    ),
+    "uncompressed": Kind(
+        INFO, "records are stored as they are", "try compression.type=zstd or lz4 on the producers or the topic"
+    ),
+    "poor-compression": Kind(
+        WARNING,
+        "compression saves next to nothing",
+        "compress larger batches (linger.ms, batch.size), or switch it off if the values are compressed already",
+    ),
+    "header-bloat": Kind(
+        WARNING, "record headers take more space than keys and values", "shorten or drop headers at the producer"
+    ),
+}
+_SPREAD = {
+    "hot-key": Kind(
+        WARNING,
+        "one key has a large part of a partition's records",
+        "spread it (a suffix in the key), if the order of its records does not matter",
+    ),
+    "partition-skew": Kind(
+        WARNING, "one partition holds far more than the others", "look at how the producers choose partitions"
+    ),
+    "empty-partition": Kind(INFO, "a partition has never held a record, or holds none any more"),
+    "idle-partition": Kind(INFO, "nothing was written to a partition for a long time"),
+}
+_COPIES = {
+    "replica-divergence": Kind(
+        ERROR,
+        "two copies of a partition hold different batches at the same offsets",
+        "compare both with what consumers got, if that is known: the leader's copy (kafka-topics --describe) is what "
+        f"everybody reads, and what only the other copy has is lost; on the other broker: {_AGAIN}",
+    ),
+    "replica-behind": Kind(
+        INFO, "copies of a partition end at different offsets: one was behind, or is of another time"
+    ),
+    "unflushed": Kind(INFO, "what a broker has to read again after a crash: bytes beyond the recovery point"),
+    "unfollowed": Kind(INFO, "there are more producers than the audit follows"),
+    "left-out": Kind(INFO, "segments that end before --since were not read"),
+    NO_PARTITIONS: Kind(
+        ERROR,
+        "there is nothing to audit: the directory holds no partition, or none of the topics asked for",
+        "check the path (it is one of the broker's log.dirs, or one partition's directory) and --topics",
+    ),
+}
+
+_OF_FILES = {
+    "A log file": _LOG,
+    "Its indexes": _INDEXES,
+    "What else lies in a partition's directory": _BESIDE_THE_LOG,
+    "A log directory's own files": _LOG_DIR,
+    "Files as such": _FILES,
+}
+CHAPTERS = _OF_FILES | {
+    "Producers": _PRODUCERS,
+    "Time and retention": _TIME,
+    "Compaction": _COMPACTION,
+    "Sizes": _SIZES,
+    "Keys and partitions": _SPREAD,
+    "Copies and disks": _COPIES,
+}
+"""The kinds by what they are about, as docs/findings.md has them."""
+KINDS = {name: kind for chapter in CHAPTERS.values() for name, kind in chapter.items()}
 """Every kind there is, by its name; a stable word for scripts."""
+FILE_KINDS = frozenset(name for chapter in _OF_FILES.values() for name in chapter)
+"""Those that ``check`` can find."""
 
 
 class _Fields(NamedTuple):
-    path: str
+    path: str | None
     kind: str
     text: str
     position: int | None
     offset: int | None
     severity: str
+    topic: str | None
+    partition: int | None
+    size_bytes: int | None
 
 
 class Finding(_Fields):
-    """One thing wrong (or remarkable) in a file.
+    """One thing wrong, or worth knowing, and its place.
 
-    ``kind`` is a key of KINDS, ``text`` one sentence for people, without the path; ``position`` a byte offset in the
-    file and ``offset`` a record offset, None where unknown; ``severity`` one of SEVERITIES.
+    ``path`` is the file's, None where it is about no single file; ``kind`` a key of KINDS, ``text`` one sentence for
+    people, without the path; ``position`` a byte offset in the file and ``offset`` a record offset; ``severity`` one
+    of SEVERITIES. ``topic``, ``partition`` and ``size_bytes``, how much is concerned, are what an audit knows. None
+    where there is none, or it is unknown.
     """
 
     __slots__ = ()
 
     def __new__(
         cls,
-        path: str,
+        path: str | None,
         kind: str,
         text: str,
         position: int | None = None,
         offset: int | None = None,
         severity: str | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        size_bytes: int | None = None,
     ) -> Finding:
         """``severity`` None: that of the kind. Raises KeyError for a kind that is not in the list."""
-        return super().__new__(cls, path, kind, text, position, offset, severity or KINDS[kind].severity)
+        how_bad = severity or KINDS[kind].severity
+        return super().__new__(cls, path, kind, text, position, offset, how_bad, topic, partition, size_bytes)
 
     def with_severity(self, severity: str) -> Finding:
         """The same finding in a place where it is worse or milder."""
-        return Finding(self.path, self.kind, self.text, self.position, self.offset, severity)
+        return self._replace(severity=severity)
+
+    @property
+    def place(self) -> tuple[str, int, str, int]:
+        """What findings are sorted by: partition, file, position."""
+        return (
+            self.topic or "",
+            -1 if self.partition is None else self.partition,
+            self.path or "",
+            -1 if self.position is None else self.position,
+        )
 
     @property
     def is_damage(self) -> bool:

@@ -17,10 +17,9 @@ from typing import NamedTuple
 import pytest
 
 from kafka_tools.clients.consumer import Consumer
-from kafka_tools.spark.findings.kinds import KINDS
 from kafka_tools.storage import checkpoints, findings, indexes, names
 from kafka_tools.storage.check import check_log_dir, check_partition
-from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.findings import KINDS, Finding
 from kafka_tools.storage.snapshots import ProducerStateEntry, read_producers, write_producer_snapshot
 from kafka_tools.values import TopicPartition
 from tests.against_kafka.harness import RealKafka, Setup

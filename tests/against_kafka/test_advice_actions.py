@@ -12,8 +12,8 @@ import pytest
 
 from kafka_tools.clients.producer import Producer
 from kafka_tools.clock import SystemClock
-from kafka_tools.spark.findings.kinds import AUDIT_KINDS, KINDS
 from kafka_tools.storage import names
+from kafka_tools.storage.findings import FILE_KINDS, KINDS
 from tests.against_kafka.harness import RealKafka
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
@@ -119,4 +119,4 @@ def test_a_command_that_advice_names_does_what_is_said(
 
 
 def test_the_actions_are_those_of_the_audit() -> None:
-    assert {*ACTIONS, *CONFIGS} - {"bad-timestamp"} <= set(AUDIT_KINDS)
+    assert {*ACTIONS, *CONFIGS} - {"bad-timestamp"} <= set(KINDS) - FILE_KINDS

@@ -15,12 +15,11 @@ from kafka_tools.clients.producer import Producer
 from kafka_tools.records.crc32c import crc32c
 from kafka_tools.storage import findings, names
 from kafka_tools.storage.check import check_partition
-from kafka_tools.storage.findings import KINDS
+from kafka_tools.storage.findings import FILE_KINDS, KINDS
 from tests.against_kafka.harness import RealKafka, eventually
 
 pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 
-from kafka_tools.spark.findings.kinds import AUDIT_KINDS
 from tests.spark.one_process import audit_here
 
 TOPIC, ALONE = "advice-replicas", "advice-alone"
@@ -116,7 +115,7 @@ def send(kafka: RealKafka, topic: str, partitions: int) -> None:
 
 def test_each_replica_kind_says_that_it_is_fetched_anew() -> None:
     for kind in FETCHED_ANEW:
-        assert findings._AGAIN in ((KINDS | AUDIT_KINDS)[kind].advice or ""), kind
+        assert findings._AGAIN in (KINDS[kind].advice or ""), kind
     assert {KINDS[kind].advice for kind in CUT} == {findings._CUT}
 
 
@@ -137,7 +136,7 @@ def test_a_replica_mended_as_advised_has_what_its_leader_has(kafka_43_three: Rea
         directory = kafka.partition_dir(TOPIC, number, damaged)
         (FETCHED_ANEW | CUT)[kind](directory)
         found = [finding for finding in check_partition(directory, records=True) if finding.is_damage]
-        assert kind in {finding.kind for finding in found} or kind in AUDIT_KINDS, (kind, found)
+        assert kind in {finding.kind for finding in found} or kind not in FILE_KINDS, (kind, found)
     audited = audit_here(*(kafka.partition_dir(TOPIC, 0, node).parent for node in (damaged, other)), topics=(TOPIC,))
     diverging = {each.partition for each in audited.findings if each.kind == "replica-divergence"}
     assert diverging >= {number for number, kind in enumerate(kinds) if kind == "replica-divergence"}

@@ -77,7 +77,7 @@ def test_a_directory_that_a_broker_writes_to_has_no_damage(
                 result = audit_here(log_dir, records=number % 2 == 0)
                 assert any(row.summary.batches for row in result.partitions if row.summary.topic.startswith("busy"))
                 found += [
-                    f"{number} audit {each.severity} {each.kind} {each.file}: {each.detail}"
+                    f"{number} audit {each.severity} {each.kind} {each.path}: {each.text}"
                     for each in result.findings
                     if each.severity != "info"
                 ]

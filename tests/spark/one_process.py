@@ -12,7 +12,7 @@ from kafka_tools.spark.findings.facts import PartitionFacts, finish
 from kafka_tools.spark.findings.files import Directory, partition_file_findings
 from kafka_tools.spark.measures.partition import Depth, PartitionMeasures
 from kafka_tools.spark.plan import Range
-from kafka_tools.spark.summary import AuditFinding
+from kafka_tools.storage.findings import Finding
 
 
 class OneProcess:
@@ -22,7 +22,7 @@ class OneProcess:
 
     def measure(
         self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[Directory]
-    ) -> tuple[dict[Key, PartitionFacts], list[list[AuditFinding]]]:
+    ) -> tuple[dict[Key, PartitionFacts], list[list[Finding]]]:
         totals: dict[Key, PartitionMeasures] = {}
         # The other way round: the order in which ranges are added up must not matter.
         for task in reversed(tasks):
@@ -32,7 +32,7 @@ class OneProcess:
         facts = {key: pickle.loads(pickle.dumps(finish(found))) for key, found in totals.items()}
         return facts, [list(partition_file_findings(pickle.loads(pickle.dumps(each)))) for each in directories]
 
-    def each(self, function: Callable[[Any], list[AuditFinding]], items: Sequence[Any], per_task: int) -> list[Any]:
+    def each(self, function: Callable[[Any], list[Finding]], items: Sequence[Any], per_task: int) -> list[Any]:
         return [pickle.loads(pickle.dumps(function(item))) for item in items]
 
 

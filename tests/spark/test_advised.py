@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools.storage.findings import KINDS
+
 pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 
-from kafka_tools.spark.findings.kinds import KINDS
 from tests.against_kafka import test_advice, test_advice_actions, test_advice_replicas
 
 TRIED = {

@@ -71,7 +71,7 @@ def test_nothing_is_wrong_in_what_kafka_left(spark: SparkSession, name: str) -> 
 
 def test_a_directory_without_partitions_is_not_said_to_be_well(spark: SparkSession, tmp_path: Path) -> None:
     result = audit(spark, [str(tmp_path)])
-    assert (result.partitions, [(each.kind, each.file) for each in result.findings]) == (
+    assert (result.partitions, [(each.kind, each.path) for each in result.findings]) == (
         [],
         [("no-partitions", str(tmp_path))],
     )

@@ -89,7 +89,7 @@ def test_the_bundled_brokers_directory_has_no_damage_while_it_is_under_load(tmp_
                 result = audit_here(log_dir, records=number % 2 == 0)
                 assert any(row.summary.batches for row in result.partitions if row.summary.topic == "busy")
                 found += [
-                    f"{number} audit {each.severity} {each.kind} {each.file}: {each.detail}"
+                    f"{number} audit {each.severity} {each.kind} {each.path}: {each.text}"
                     for each in result.findings if each.severity != "info"
                 ]  # fmt: skip
                 found += [

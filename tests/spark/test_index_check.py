@@ -8,19 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools.storage.findings import Finding
+
 pytest.importorskip("numpy")
 
 from kafka_tools.records.build import build_batch
 from kafka_tools.spark.plan import cut, segments
-from kafka_tools.spark.summary import AuditFinding, summarise
+from kafka_tools.spark.summary import summarise
 from kafka_tools.storage.check import check_partition
-from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY
 from tests.corpus.golden import case, golden_root
 from tests.spark.one_process import audit_here
 
 
-def found_in(log_dir: Path, range_bytes: int = 1 << 20) -> list[AuditFinding]:
+def found_in(log_dir: Path, range_bytes: int = 1 << 20) -> list[Finding]:
     ranges = [part for segment in segments(str(log_dir), ()) for part in cut(segment, range_bytes)]
     return [finding for part in ranges for finding in summarise(part).findings]
 
@@ -45,7 +46,7 @@ def found_in(log_dir: Path, range_bytes: int = 1 << 20) -> list[AuditFinding]:
 def test_each_planted_fault_is_found(name: str, expected: list[tuple[str, str, int | None, int | None]]) -> None:
     found = found_in(case(f"corrupt-{name}").cwd)
     assert [(each.severity, each.kind, each.position, each.offset) for each in found] == expected
-    assert all("index" in Path(each.file).suffix for each in found)
+    assert all("index" in Path(each.path).suffix for each in found)
 
 
 @pytest.mark.parametrize("range_bytes", [1024, 1 << 20])
@@ -59,7 +60,7 @@ def test_nothing_is_wrong_with_the_indexes_of_any_kafka(range_bytes: int) -> Non
 def test_an_index_without_its_log_is_found() -> None:
     result = audit_here(case("corrupt-no-log-none43").cwd)
     orphans = [each for each in result.findings if each.kind == "orphan-file"]
-    assert [Path(each.file or "").suffix for each in orphans] == [".index", ".timeindex"]
+    assert [Path(each.path or "").suffix for each in orphans] == [".index", ".timeindex"]
 
 
 def write(folder: Path, offsets: list[tuple[int, int]], times: list[tuple[int, int]]) -> list[int]:
@@ -98,13 +99,9 @@ def test_zeros_of_preallocated_index_files_are_no_entries(tmp_path: Path) -> Non
     assert found_in(tmp_path) == []
 
 
-def kinds_by_place(found: Iterable[Finding | AuditFinding]) -> set[tuple[str, str, int | None]]:
+def kinds_by_place(found: Iterable[Finding]) -> set[tuple[str, str, int | None]]:
     """(file's suffix, kind, position) of all that is not a mere remark."""
-    return {
-        (Path((each.path if isinstance(each, Finding) else each.file) or "").suffix, each.kind, each.position)
-        for each in found
-        if each.severity != "info"
-    }
+    return {(Path(each.path or "").suffix, each.kind, each.position) for each in found if each.severity != "info"}
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -62,7 +62,7 @@ def findings(log_dir: Path, engine: Busy) -> list[str]:
     # What Writer makes is of 2023 and its transaction stays open.
     expected = ("hanging-transaction",)
     return [
-        f"{each.kind}: {each.file} {each.detail}"
+        f"{each.kind}: {each.path} {each.text}"
         for each in result.findings
         if each.severity != "info" and each.kind not in expected
     ]
@@ -162,7 +162,7 @@ def test_copies_that_differ_only_in_what_retention_left_are_the_same(writer: Wri
 
     engine = Later(lambda: removed(writer, first))
     result = audit_with(engine, [str(other.parent), str(writer.directory.parent)], AuditOptions())
-    assert [each.detail for each in result.findings if each.kind == "replica-divergence"] == []
+    assert [each.text for each in result.findings if each.kind == "replica-divergence"] == []
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="locks are asked for as Linux tells them")

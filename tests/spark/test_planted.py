@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools.storage.findings import FILE_KINDS, KINDS, Finding
+
 pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 pytest.importorskip("pyspark", reason="the Spark packages are not installed")
 
 from kafka_tools.records.build import build_batch
-from kafka_tools.spark.findings.kinds import AUDIT_KINDS, KINDS
-from kafka_tools.spark.summary import AuditFinding
 from tests.corpus.golden import case, golden_root
 from tests.spark.one_process import audit_here
 from tests.spark.planted import HOUR_MS, NOW_MS, PLANTS, Expected, checkpoint, rows, write
@@ -21,7 +21,7 @@ from tests.spark.planted import HOUR_MS, NOW_MS, PLANTS, Expected, checkpoint, r
 BESIDE = {"index-missing", "timeindex-missing", "offset-gap", "empty-partition", "idle-partition"}
 
 
-def as_expected(finding: AuditFinding) -> Expected:
+def as_expected(finding: Finding) -> Expected:
     return Expected(finding.kind, finding.severity, finding.offset, finding.position, finding.partition)
 
 
@@ -48,15 +48,15 @@ def test_every_kind_of_the_audit_is_planted_once(tmp_path: Path) -> None:
         each.kind for number, function in enumerate(PLANTS.values()) for each in function(tmp_path / str(number))
     }
     elsewhere = {"replica-divergence", "replica-behind", "left-out", "unfollowed", "uncompressed", "no-partitions"}
-    assert set(AUDIT_KINDS) - planted == elsewhere
+    assert set(KINDS) - FILE_KINDS - planted == elsewhere
     assert planted <= set(KINDS)
 
 
 def test_the_transactional_id_of_a_hanging_transaction_is_named(tmp_path: Path) -> None:
     PLANTS["hanging_transaction"](tmp_path)
     (found,) = (each for each in audit_here(tmp_path, now_ms=NOW_MS).findings if each.kind == "hanging-transaction")
-    assert "'billing'" in found.detail
-    assert "4 offsets wait" in found.detail
+    assert "'billing'" in found.text
+    assert "4 offsets wait" in found.text
 
 
 def copies(folder: Path, difference: int | None, count: int = 300) -> tuple[Path, Path]:
@@ -128,12 +128,6 @@ def test_old_segments_are_left_out_on_request(tmp_path: Path) -> None:
     assert "left-out" in {each.kind for each in result.findings}
 
 
-def test_the_page_lists_every_kind_of_the_audit() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "commands" / "audit.md").read_text(encoding="utf-8")
-    for name, kind in AUDIT_KINDS.items():
-        assert f"| `{name}` | {kind.severity} | {kind.meaning} | {kind.advice or ''} |" in page
-
-
 @pytest.mark.parametrize(
     ("total", "cores", "expected"),
     [(0, 2, 64), (1000, 2, 83), (1000, 100, 64), (1 << 60, 2, 1 << 30)],
@@ -152,7 +146,7 @@ def test_damaged_golden_logs_are_judged_as_kafka_dump_log_judges_them() -> None:
     for folder in sorted(golden_root().glob("corrupt-*")):
         data = case(folder.name).cwd
         found = {
-            (each.kind, each.file, each.position) for each in audit_here(data).findings if each.severity == "error"
+            (each.kind, each.path, each.position) for each in audit_here(data).findings if each.severity == "error"
         }
         expected = {(each.kind, each.path, each.position) for each in check_log_dir(data) if each.severity == "error"}
         in_logs = {each for each in expected if each[1].endswith(".log")}

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.storage.findings import Finding
+
 pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 pytest.importorskip("pyspark", reason="the Spark packages are not installed")
 pytest.importorskip("jinja2", reason="the Spark packages are not installed")
@@ -24,7 +26,6 @@ from kafka_tools.spark.report import charts
 from kafka_tools.spark.report.document import document
 from kafka_tools.spark.report.page import page
 from kafka_tools.spark.report.steps import command
-from kafka_tools.spark.summary import AuditFinding
 from tests.corpus.golden import golden_root
 from tests.spark.one_process import audit_here
 from tests.spark.planted import NOW_MS, PLANTS, rows, write
@@ -162,29 +163,22 @@ def test_a_long_page_is_bounded(tmp_path: Path) -> None:
     assert "more findings are in the JSON document" not in text or text.count("<tr data-severity") == 2500
 
 
-def finding(kind: str, **place: Any) -> AuditFinding:
-    named = {
-        "topic": "t",
-        "partition": 0,
-        "file": "/logs/t-0/1.log",
-        "position": 0,
-        "size_bytes": 1,
-        "offset": 5,
-    } | place
-    return AuditFinding("error", kind, *(named[n] for n in named), "text")
+def finding(kind: str, **place: Any) -> Finding:
+    named = {"topic": "t", "partition": 0, "path": "/logs/t-0/1.log", "position": 0, "size_bytes": 1, "offset": 5}
+    return Finding(**(named | place), kind=kind, text="text", severity="error")
 
 
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (finding("crc-mismatch", file="/a b/1.log"), "kafka-dump-log --files '/a b/1.log' --offsets 5:6"),
+        (finding("crc-mismatch", path="/a b/1.log"), "kafka-dump-log --files '/a b/1.log' --offsets 5:6"),
         (finding("sequence-gap"), "kafka-dump-log --files /logs/t-0/1.log --offsets 4:6"),
         (finding("hot-key"), "kafka-dump-log --files /logs/t-0/1.log --deep-iteration --offsets 5:6"),
         (finding("offset-gap"), "kafka-dump-log --files /logs/t-0/1.log"),
         (finding("torn-tail", offset=None), "kafka-dump-log --files /logs/t-0/1.log"),
-        (finding("index-nowhere", file="/logs/t-0/1.index"), "kafka-dump-log --files /logs/t-0/1.index"),
-        (finding("crc-mismatch", file="s3://bucket/logs/t-0/1.log"), None),
-        (finding("no-partitions", topic=None, file="/logs"), None),
+        (finding("index-nowhere", path="/logs/t-0/1.index"), "kafka-dump-log --files /logs/t-0/1.index"),
+        (finding("crc-mismatch", path="s3://bucket/logs/t-0/1.log"), None),
+        (finding("no-partitions", topic=None, path="/logs"), None),
         (
             finding("hanging-transaction"),
             "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic t --partition 0 --start-offset 5",
@@ -192,7 +186,7 @@ def finding(kind: str, **place: Any) -> AuditFinding:
         (finding("unflushed", topic=None), None),
     ],
 )
-def test_findings_come_with_the_command_to_type(found: AuditFinding, expected: str | None) -> None:
+def test_findings_come_with_the_command_to_type(found: Finding, expected: str | None) -> None:
     assert command(found) == expected
 
 

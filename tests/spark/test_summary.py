@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.storage.findings import Finding
+
 pytest.importorskip("numpy")
 
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.spark.plan import cut, segments
-from kafka_tools.spark.summary import FINDINGS_KEPT, AuditFinding, Summary, compare_edges, summarise
+from kafka_tools.spark.summary import FINDINGS_KEPT, Summary, compare_edges, summarise
 from tests.corpus.golden import golden_root
 from tests.spark.kafka_says import dumped
 
@@ -32,7 +34,7 @@ def summaries(log_dir: Path, range_bytes: int = 64 << 20) -> dict[tuple[str, int
     return found
 
 
-def wrong(summary: Summary) -> list[AuditFinding]:
+def wrong(summary: Summary) -> list[Finding]:
     """The findings that are worse than a remark; these segments have no index files, which is one."""
     return [finding for finding in summary.findings if finding.severity != "info"]
 
@@ -125,14 +127,14 @@ def test_a_segment_that_overlaps_the_one_before_is_found(tmp_path: Path) -> None
     (summary,) = summaries(tmp_path).values()
     (finding,) = wrong(summary)
     assert (finding.kind, finding.severity, finding.offset) == ("segment-overlap", "error", 5)
-    assert finding.file.endswith("00000000000000000005.log")
+    assert finding.path.endswith("00000000000000000005.log")
 
 
 def test_findings_are_all_counted_and_boundedly_kept() -> None:
     one, other = Summary("/logs", "orders", 0), Summary("/logs", "orders", 0)
     for position in range(FINDINGS_KEPT + 50):
         for summary in (one, other):
-            summary.find(AuditFinding("error", "crc-mismatch", "orders", 0, "f", position, 10, None, "text"))
+            summary.find(Finding("f", "crc-mismatch", "text", position, size_bytes=10))
     one.add(other)
     assert one.finding_counts == {("error", "crc-mismatch"): 2 * (FINDINGS_KEPT + 50)}
     assert len(one.findings) == FINDINGS_KEPT

@@ -121,7 +121,7 @@ def command(
             click.echo(f"The report is in {report}")
     sys.stdout.flush()
     for nothing in result.nothing_in:
-        running.complain(click.get_current_context().command_path, f"{nothing.file} {nothing.detail}")
+        running.complain(click.get_current_context().command_path, f"{nothing.path} {nothing.text}")
     return running.FAILED if result.nothing_in or _reaches(result.worst, fail_on) else 0
 
 

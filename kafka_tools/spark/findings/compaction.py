@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
-from kafka_tools.spark.findings.kinds import INFO, SMALL_BYTES, by_stake
 from kafka_tools.spark.findings.producers import duration
+from kafka_tools.spark.findings.stakes import SMALL_BYTES, by_stake
 from kafka_tools.spark.measures.times import DAY_MS
-from kafka_tools.spark.summary import AuditFinding
+from kafka_tools.storage.findings import INFO, Finding
 from kafka_tools.values import TopicPartition
 
 DEFAULT_DIRTY_RATIO = 0.5
@@ -21,7 +21,7 @@ _BLOATED_RATIO = 20
 _RECLAIMABLE_SHARE = 0.3
 
 
-def compaction_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
+def compaction_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
     """What a compacted partition waits for."""
     if not around.compacted(facts):
         return
@@ -33,18 +33,17 @@ def compaction_findings(facts: PartitionFacts, around: Around) -> Iterator[Audit
         size = sum(piece.size for piece in facts.pieces if piece.start == 0)
         severity = by_stake("tombstones-overdue", size) if late_ms > TOMBSTONE_SLACK_MS else INFO
         text = f"{facts.batches.horizons} batches have a delete horizon, the oldest passed {duration(late_ms)} ago"
-        where = facts.topic, facts.partition, horizon[1], horizon[2], None, horizon[3]
-        yield AuditFinding(severity, "tombstones-overdue", *where, text)
+        _, path, position, offset = horizon
+        yield facts.finding("tombstones-overdue", text, path=path, position=position, offset=offset, severity=severity)
     reclaimable = reclaimable_bytes(facts)
     if reclaimable is not None and reclaimable > _RECLAIMABLE_SHARE * facts.summary.batch_bytes:
         share = round(100 * reclaimable / facts.summary.batch_bytes)
         about = "" if facts.keys.exact else "about "
         text = f"{about}{reclaimable} of {facts.summary.batch_bytes} bytes ({share} %) have a newer record of their key"
-        place = facts.topic, facts.partition, None, None, reclaimable, None
-        yield AuditFinding(INFO, "reclaimable", *place, text)
+        yield facts.finding("reclaimable", text, size_bytes=reclaimable)
 
 
-def _lag(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
+def _lag(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
     cleaned = around.log_dir(facts).cleaner_offsets.get(TopicPartition(facts.topic, facts.partition))
     first = facts.summary.first_offset
     if first is None or not facts.pieces:
@@ -65,10 +64,17 @@ def _lag(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
     if cleaned is None:
         text += "; the cleaner's checkpoint does not know the partition"
     starts = [piece for piece in closed if piece.base_offset >= clean_to]
-    place = facts.topic, facts.partition, starts[0].file, 0, dirty, starts[0].base_offset
     # At the limit the cleaner starts; only what is well beyond it is late.
     late = dirty / total > min(0.9, 1.5 * limit)
-    yield AuditFinding(by_stake("compaction-lag", dirty) if late else INFO, "compaction-lag", *place, text)
+    yield facts.finding(
+        "compaction-lag",
+        text,
+        path=starts[0].file,
+        position=0,
+        offset=starts[0].base_offset,
+        size_bytes=dirty,
+        severity=by_stake("compaction-lag", dirty) if late else INFO,
+    )
 
 
 def reclaimable_bytes(facts: PartitionFacts) -> int | None:
@@ -83,7 +89,7 @@ def reclaimable_bytes(facts: PartitionFacts) -> int | None:
     return round(unkept * sum(facts.records.stored.values()))
 
 
-def offsets_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
+def offsets_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
     """A partition of ``__consumer_offsets`` that is much larger than its newest commits, and who fills it."""
     if facts.topic != CONSUMER_OFFSETS or not facts.records.records:
         return
@@ -99,4 +105,4 @@ def offsets_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFin
     )
     text = f"{facts.records.records} records of {size} bytes for {kept} different keys: {who}"
     severity = by_stake("offsets-bloat", size // (BLOATED_BYTES // SMALL_BYTES))
-    yield AuditFinding(severity, "offsets-bloat", facts.topic, facts.partition, None, None, size, None, text)
+    yield facts.finding("offsets-bloat", text, size_bytes=size, severity=severity)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
-from kafka_tools.spark.findings.kinds import INFO, KINDS
 from kafka_tools.spark.plan import partitions, segments_of
 from kafka_tools.spark.scan import HeaderRun, scan_range
-from kafka_tools.spark.summary import LOST, AuditFinding
+from kafka_tools.spark.summary import LOST
+from kafka_tools.storage.findings import Finding
 from kafka_tools.values import TopicPartition
 
 _UNFLUSHED_BYTES = 64 * 1024 * 1024
@@ -46,7 +46,7 @@ def suspects(copies: Sequence[PartitionFacts], around: Around) -> Iterator[Suspe
             yield Suspect(first.topic, first.partition, (first.log_dir, other.log_dir), *found)
 
 
-def locate(suspect: Suspect) -> Iterator[AuditFinding]:
+def locate(suspect: Suspect) -> Iterator[Finding]:
     """The first batch of the second copy that is not the first one's. Reads only headers, of the segments concerned."""
     read = [_batches(suspect, log_dir) for log_dir in suspect.log_dirs]
     (mine, my_start), (theirs, their_start) = read
@@ -58,8 +58,9 @@ def locate(suspect: Suspect) -> Iterator[AuditFinding]:
             # The copy with a batch that the other has not (or has with other bytes) is the one that is shown.
             log_dir, other = suspect.log_dirs if key not in theirs else suspect.log_dirs[::-1]
             text = f"the batch at offset {key[0]} is not the same in {other} as in {log_dir}"
-            where = suspect.topic, suspect.partition, *place, None, key[0]
-            yield AuditFinding(KINDS["replica-divergence"].severity, "replica-divergence", *where, text)
+            path, position = place
+            found = Finding(path, "replica-divergence", text, position, key[0])
+            yield found._replace(topic=suspect.topic, partition=suspect.partition)
             return
 
 
@@ -95,16 +96,15 @@ def _note(run: HeaderRun, file: str, suspect: Suspect, found: dict[tuple[int, in
         found[key] = file, int(run.headers.positions[at])
 
 
-def behind_findings(copies: Sequence[PartitionFacts]) -> Iterator[AuditFinding]:
+def behind_findings(copies: Sequence[PartitionFacts]) -> Iterator[Finding]:
     """Copies that end at different offsets."""
     ends = sorted((facts.next_offset or 0, facts.log_dir) for facts in copies)
     if ends[0][0] != ends[-1][0]:
         text = f"the copy in {ends[0][1]} ends at {ends[0][0]}, the one in {ends[-1][1]} at {ends[-1][0]}"
-        place = copies[0].topic, copies[0].partition, None, None, None, ends[0][0]
-        yield AuditFinding(INFO, "replica-behind", *place, text)
+        yield copies[0].finding("replica-behind", text, offset=ends[0][0])
 
 
-def unflushed_findings(partitions: Sequence[PartitionFacts], around: Around) -> Iterator[AuditFinding]:
+def unflushed_findings(partitions: Sequence[PartitionFacts], around: Around) -> Iterator[Finding]:
     """Per log directory: what a broker would read again after a crash, when it is worth telling."""
     totals: dict[str, tuple[int, int]] = {}
     for facts in partitions:
@@ -116,7 +116,7 @@ def unflushed_findings(partitions: Sequence[PartitionFacts], around: Around) -> 
         if total >= _UNFLUSHED_BYTES or not around.log_dirs[log_dir].clean_shutdown:
             text = f"{total} bytes in {count} partitions lie beyond their recovery points"
             file = os.path.join(log_dir, "recovery-point-offset-checkpoint")
-            yield AuditFinding(INFO, "unflushed", None, None, file, None, total, None, text)
+            yield Finding(file, "unflushed", text, size_bytes=total)
 
 
 def unflushed_bytes(facts: PartitionFacts, around: Around) -> int | None:

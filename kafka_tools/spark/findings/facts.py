@@ -18,6 +18,7 @@ from kafka_tools.spark.measures.sketches import HotKey
 from kafka_tools.spark.summary import Summary, compare_edges
 from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import read_offset_checkpoint
+from kafka_tools.storage.findings import Finding
 from kafka_tools.values import TopicPartition
 
 PRODUCERS_LISTED = 20
@@ -74,6 +75,21 @@ class PartitionFacts(NamedTuple):
     def next_offset(self) -> int | None:
         """The offset after the last sound batch, None without any."""
         return None if self.summary.last_offset is None else self.summary.last_offset + 1
+
+    def finding(
+        self,
+        kind: str,
+        text: str,
+        *,
+        path: str | None = None,
+        position: int | None = None,
+        offset: int | None = None,
+        size_bytes: int | None = None,
+        severity: str | None = None,
+    ) -> Finding:
+        """A finding about this partition; ``severity`` None: that of the kind."""
+        place = self.topic, self.partition, size_bytes
+        return Finding(path, kind, text, position, offset, severity, *place)
 
 
 def finish(found: PartitionMeasures) -> PartitionFacts:

@@ -13,13 +13,11 @@ from typing import NamedTuple
 
 from kafka_tools.spark.files import is_remote
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
-from kafka_tools.spark.findings.kinds import ERROR, WARNING
 from kafka_tools.spark.plan import is_partition_on_disk
 from kafka_tools.spark.store_copy import partition_copy
-from kafka_tools.spark.summary import AuditFinding
 from kafka_tools.storage import names
 from kafka_tools.storage.check import check_listed, limited
-from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.findings import ERROR, WARNING, Finding
 from kafka_tools.storage.layout import PartitionFiles, partition_files
 from kafka_tools.storage.partition_check import PartitionCheck, orphans, still_says
 from kafka_tools.values import TopicPartition
@@ -49,31 +47,33 @@ class Directory(NamedTuple):
     path: str
 
 
-def partition_file_findings(directory: Directory) -> Iterator[AuditFinding]:
-    """What is wrong with a partition's files other than logs and indexes of offsets and times."""
-    place = directory.topic, directory.partition
+def partition_file_findings(directory: Directory) -> Iterator[Finding]:
+    """What is wrong with the files of a partition's directory besides logs and indexes of offsets and times."""
+    for finding in _of_directory(directory):
+        yield finding._replace(topic=directory.topic, partition=directory.partition)
+
+
+def _of_directory(directory: Directory) -> Iterator[Finding]:
     if not is_remote(directory.path):
-        for finding in limited(_of_partition(directory.path), MOST_OF_A_KIND):
-            yield _audit_finding(finding, *place)
+        yield from limited(_of_partition(directory.path), MOST_OF_A_KIND)
         return
     try:
         with partition_copy(directory.path, WALKED_BYTES, ALWAYS_WALKED_BYTES) as copy:
             for finding in limited(_of_partition(copy), MOST_OF_A_KIND):
-                yield in_store(_audit_finding(finding, *place), copy, directory.path)
+                yield in_store(finding, copy, directory.path)
     except FileNotFoundError:
         return  # removed since it was listed
     except OSError as error:
-        text = f"cannot be listed: {error.strerror or error}"
-        yield _audit_finding(Finding(directory.path, "unreadable", text), *place)
+        yield Finding(directory.path, "unreadable", f"cannot be listed: {error.strerror or error}")
 
 
-def in_store(finding: AuditFinding, copy: str, directory: str) -> AuditFinding:
+def in_store(finding: Finding, copy: str, directory: str) -> Finding:
     """A finding about the copy of a directory as one about the directory in its store."""
-    file = None if finding.file is None else finding.file.replace(copy, directory, 1)
-    return finding._replace(file=file, detail=finding.detail.replace(copy, directory))
+    path = None if finding.path is None else finding.path.replace(copy, directory, 1)
+    return finding._replace(path=path, text=finding.text.replace(copy, directory))
 
 
-def log_dir_findings(log_dir: str) -> Iterator[AuditFinding]:
+def log_dir_findings(log_dir: str) -> Iterator[Finding]:
     """What is wrong with a log directory's own files, and what lies in it that is not a partition in use."""
     if is_partition_on_disk(log_dir):
         return
@@ -84,17 +84,16 @@ def log_dir_findings(log_dir: str) -> Iterator[AuditFinding]:
         if entry.is_dir():
             if parsed is None:
                 finding = Finding(entry.path, "unknown-file", "is a directory that is not a partition's")
-                yield _audit_finding(finding, None, None)
+                yield finding
             elif parsed.state:
                 text = f"the directory is marked '{parsed.state}'; it was not read"
                 finding = Finding(entry.path, "leftover-directory", text)
-                yield _audit_finding(finding, *parsed.topic_partition)
+                yield finding._replace(topic=parsed.topic_partition.topic, partition=parsed.topic_partition.partition)
         elif entry.name in names.OFFSET_CHECKPOINTS or entry.name in _CHECKED or entry.name not in names.LOG_DIR_FILES:
-            for each in check_listed(entry.path):
-                yield _audit_finding(each, None, None)
+            yield from check_listed(entry.path)
 
 
-def checkpoint_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
+def checkpoint_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
     """Checkpoints that name offsets which the log does not have."""
     end = facts.next_offset
     if end is None or facts.summary.corrupt or facts.pieces[-1].lost:
@@ -114,8 +113,7 @@ def checkpoint_findings(facts: PartitionFacts, around: Around) -> Iterator[Audit
             # What was below the recovery point had reached the disk: here it is gone.
             severity = ERROR if name == names.OFFSET_CHECKPOINTS[0] else WARNING
             text = f"says offset {offset}, the log ends at {end}"
-            place = facts.topic, facts.partition, path, None, None, offset
-            yield AuditFinding(severity, "offset-checkpoint-mismatch", *place, text)
+            yield facts.finding("offset-checkpoint-mismatch", text, path=path, offset=offset, severity=severity)
 
 
 _CHECKED = (names.META_PROPERTIES, names.BOOTSTRAP_CHECKPOINT)
@@ -154,8 +152,3 @@ def _size(path: str) -> int:
         return os.stat(path).st_size
     except OSError:
         return 0
-
-
-def _audit_finding(finding: Finding, topic: str | None, partition: int | None) -> AuditFinding:
-    place = topic, partition, finding.path, finding.position, None, finding.offset
-    return AuditFinding(finding.severity, finding.kind, *place, finding.text)

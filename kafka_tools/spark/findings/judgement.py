@@ -6,17 +6,22 @@ from collections.abc import Iterator, Sequence
 
 from kafka_tools.spark.findings import compaction, copies, files, producers, sizes, spread, times
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
-from kafka_tools.spark.findings.kinds import ERROR, INFO
-from kafka_tools.spark.summary import AuditFinding
+from kafka_tools.storage.findings import Finding
 
 MOST_DOUBTFUL = 200
 
 
-def of_partition(facts: PartitionFacts, around: Around, transactional_ids: dict[int, str]) -> Iterator[AuditFinding]:
+def of_partition(facts: PartitionFacts, around: Around, transactional_ids: dict[int, str]) -> Iterator[Finding]:
     """The findings about one partition directory that its own numbers show."""
     for unreadable in facts.records.unreadable:
-        place = unreadable.file, unreadable.position, unreadable.size_bytes, unreadable.offset
-        yield AuditFinding(ERROR, "unreadable-records", facts.topic, facts.partition, *place, unreadable.detail)
+        yield facts.finding(
+            "unreadable-records",
+            unreadable.detail,
+            path=unreadable.file,
+            position=unreadable.position,
+            offset=unreadable.offset,
+            size_bytes=unreadable.size_bytes,
+        )
     yield from _gaps(facts, around)
     yield from producers.sequence_findings(facts, around)
     yield from producers.transaction_findings(facts, around, transactional_ids)
@@ -33,7 +38,7 @@ def of_partition(facts: PartitionFacts, around: Around, transactional_ids: dict[
     yield from files.checkpoint_findings(facts, around)
 
 
-def of_all(every: Sequence[PartitionFacts], around: Around) -> Iterator[AuditFinding]:
+def of_all(every: Sequence[PartitionFacts], around: Around) -> Iterator[Finding]:
     """The findings that compare partitions and copies with each other."""
     topics: dict[str, list[PartitionFacts]] = {}
     for group in by_partition(every).values():
@@ -78,7 +83,7 @@ def fullest(group: Sequence[PartitionFacts]) -> PartitionFacts:
     return max(group, key=lambda facts: (facts.summary.records, facts.summary.batch_bytes))
 
 
-def _gaps(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
+def _gaps(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
     """Missing offsets of a partition that is not compacted: within a range, and from one to the next."""
     if around.compacted(facts):
         return
@@ -86,11 +91,10 @@ def _gaps(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
     for piece in facts.pieces:
         if piece.first_offset is None:
             continue
-        place = facts.topic, facts.partition, piece.file
         if before is not None and piece.first_offset > before:
             text = f"offsets {before} to {piece.first_offset - 1} are missing"
-            yield AuditFinding(INFO, "offset-gap", *place, piece.start, None, before, text)
+            yield facts.finding("offset-gap", text, path=piece.file, position=piece.start, offset=before)
         if piece.gaps:
             text = f"{piece.gaps} offsets are missing, the first is {piece.gap_offset}"
-            yield AuditFinding(INFO, "offset-gap", *place, None, None, piece.gap_offset, text)
+            yield facts.finding("offset-gap", text, path=piece.file, offset=piece.gap_offset)
         before = piece.next_offset

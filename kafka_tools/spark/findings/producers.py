@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
-from kafka_tools.spark.findings.kinds import ERROR, INFO, KINDS, WARNING
 from kafka_tools.spark.measures.producers import DUPLICATE, GAP, OLD_EPOCH
-from kafka_tools.spark.summary import AuditFinding
+from kafka_tools.storage.findings import ERROR, KINDS, WARNING, Finding
 
 LONGEST_TRANSACTION_MS = 20 * 60_000
 """transaction.max.timeout.ms (15 minutes) and what KIP-664 adds for the coordinator to act: 5 minutes."""
@@ -23,7 +22,7 @@ _TEXTS = {
 }
 
 
-def sequence_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
+def sequence_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
     """Gaps and duplicates of a partition that is not compacted."""
     if around.compacted(facts):
         return
@@ -35,16 +34,13 @@ def sequence_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFi
         if severity == ERROR and not sure:
             severity = WARNING
         text = _TEXTS[each.way].format(id=each.producer_id, found=each.found, expected=each.expected)
-        place = facts.topic, facts.partition, each.file, each.position, None, each.offset
-        yield AuditFinding(severity, kind, *place, text)
+        yield facts.finding(kind, text, path=each.file, position=each.position, offset=each.offset, severity=severity)
     if facts.producers.unfollowed:
         text = f"{facts.producers.unfollowed} producers were not followed: their sequences and transactions are unknown"
-        yield AuditFinding(INFO, "unfollowed", facts.topic, facts.partition, None, None, None, None, text)
+        yield facts.finding("unfollowed", text)
 
 
-def transaction_findings(
-    facts: PartitionFacts, around: Around, transactional_ids: dict[int, str]
-) -> Iterator[AuditFinding]:
+def transaction_findings(facts: PartitionFacts, around: Around, transactional_ids: dict[int, str]) -> Iterator[Finding]:
     """Transactions without a marker; those that are open for longer than any may be."""
     as_of_ms = around.log_dir(facts).as_of_ms
     end = facts.next_offset or 0
@@ -57,8 +53,7 @@ def transaction_findings(
         who = f"producer {producer.producer_id}" + (f" (transactional id '{name}')" if name else "")
         text = f"{who} opened a transaction {duration(open_ms)} before; {end - opening.offset} offsets wait behind it"
         kind = "hanging-transaction" if hangs else "open-transaction"
-        place = facts.topic, facts.partition, opening.file, opening.position, None, opening.offset
-        yield AuditFinding(KINDS[kind].severity, kind, *place, text)
+        yield facts.finding(kind, text, path=opening.file, position=opening.position, offset=opening.offset)
 
 
 def duration(milliseconds: int) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
-from kafka_tools.spark.findings.kinds import INFO, KINDS, WARNING
-from kafka_tools.spark.summary import AuditFinding
+from kafka_tools.storage.findings import INFO, KINDS, WARNING, Finding
 
 DEFAULT_LIMIT_BYTES = 1_048_588
 """Kafka's message.max.bytes."""
@@ -21,7 +20,7 @@ _MIB = 1024 * 1024
 _POOR_RATIO = 0.95
 
 
-def limit_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
+def limit_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
     """The largest batches beside the topic's limit."""
     own = around.configs.number(facts.topic, "max.message.bytes")
     limit = DEFAULT_LIMIT_BYTES if own is None else own
@@ -33,11 +32,18 @@ def limit_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFindi
         kind = "oversized-batch" if over else "near-limit"
         severity = KINDS[kind].severity if own is not None else INFO
         text = f"a batch of {batch.size_bytes} bytes with {batch.records} records; {source}"
-        place = facts.topic, facts.partition, batch.file, batch.position, batch.size_bytes, batch.offset
-        yield AuditFinding(severity, kind, *place, text)
+        yield facts.finding(
+            kind,
+            text,
+            path=batch.file,
+            position=batch.position,
+            offset=batch.offset,
+            size_bytes=batch.size_bytes,
+            severity=severity,
+        )
 
 
-def batching_findings(facts: PartitionFacts) -> Iterator[AuditFinding]:
+def batching_findings(facts: PartitionFacts) -> Iterator[Finding]:
     """Batches of one or two records, and what their headers cost."""
     counts = facts.batches.records_per_batch
     if facts.topic.startswith("__") or counts.count < _TINY_BATCHES[0]:
@@ -52,26 +58,25 @@ def batching_findings(facts: PartitionFacts) -> Iterator[AuditFinding]:
     text = (
         f"{counts.count} batches of {mean:.1f} records on average; their headers take {header_bytes} bytes ({share} %)"
     )
-    yield AuditFinding(severity, "tiny-batches", facts.topic, facts.partition, None, None, header_bytes, None, text)
+    yield facts.finding("tiny-batches", text, size_bytes=header_bytes, severity=severity)
 
 
-def compression_findings(facts: PartitionFacts) -> Iterator[AuditFinding]:
+def compression_findings(facts: PartitionFacts) -> Iterator[Finding]:
     """Codecs that save nothing, and topics without any."""
     if facts.topic.startswith("__"):
         return
-    place = facts.topic, facts.partition, None, None
     for codec, plain in facts.records.plain.items():
         stored = facts.records.stored[codec]
         if codec == "none":
             if stored >= 100 * _MIB:
-                yield AuditFinding(INFO, "uncompressed", *place, stored, None, f"{stored} bytes are not compressed")
+                yield facts.finding("uncompressed", f"{stored} bytes are not compressed", size_bytes=stored)
         elif stored >= _POOR_RATIO * plain and plain >= _MIB // 16:
             severity = WARNING if stored >= 10 * _MIB else INFO
             text = f"{codec}: {stored} bytes stored for {plain} bytes of records ({stored / plain:.2f} of them)"
-            yield AuditFinding(severity, "poor-compression", *place, stored, None, text)
+            yield facts.finding("poor-compression", text, size_bytes=stored, severity=severity)
 
 
-def header_findings(facts: PartitionFacts) -> Iterator[AuditFinding]:
+def header_findings(facts: PartitionFacts) -> Iterator[Finding]:
     """Headers that take more than keys and values."""
     headers, records = facts.records.header_sizes.total, facts.records.record_sizes.total
     if facts.records.with_headers < 100 or headers * 2 <= records:
@@ -79,4 +84,4 @@ def header_findings(facts: PartitionFacts) -> Iterator[AuditFinding]:
     names = ", ".join(f"'{name}'" for name, _ in facts.records.header_names.most_common(3))
     text = f"headers are {headers} of {records} bytes ({round(100 * headers / records)} %); most often {names}"
     severity = WARNING if headers >= _MIB else INFO
-    yield AuditFinding(severity, "header-bloat", facts.topic, facts.partition, None, None, headers, None, text)
+    yield facts.finding("header-bloat", text, size_bytes=headers, severity=severity)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kafka_tools.spark.findings.facts import PartitionFacts
-from kafka_tools.spark.findings.kinds import INFO, WARNING
-from kafka_tools.spark.summary import AuditFinding
+from kafka_tools.storage.findings import INFO, WARNING, Finding
 
 HOT_SHARE = 0.2
 _HOT_RECORDS = (1000, 100_000)
@@ -17,7 +16,7 @@ _SKEW_BYTES = (64 * 1024, 100 * 1024 * 1024)
 """The same for the bytes of a topic with skewed partitions."""
 
 
-def hot_key_findings(facts: PartitionFacts) -> Iterator[AuditFinding]:
+def hot_key_findings(facts: PartitionFacts) -> Iterator[Finding]:
     """Keys with a large share of a partition's records, by a record that has the key."""
     records = facts.records.records
     if facts.topic.startswith("__") or records < _HOT_RECORDS[0]:
@@ -31,11 +30,10 @@ def hot_key_findings(facts: PartitionFacts) -> Iterator[AuditFinding]:
             f"the key of the record at offset {key.offset} has {at_least}{key.records} of {records} records "
             f"({round(100 * key.records / records)} %)"
         )
-        place = facts.topic, facts.partition, key.file, None, key.bytes, key.offset
-        yield AuditFinding(severity, "hot-key", *place, text)
+        yield facts.finding("hot-key", text, path=key.file, offset=key.offset, size_bytes=key.bytes, severity=severity)
 
 
-def skew_findings(topic: str, partitions: Sequence[PartitionFacts]) -> Iterator[AuditFinding]:
+def skew_findings(topic: str, partitions: Sequence[PartitionFacts]) -> Iterator[Finding]:
     """Partitions (one copy of each) of a topic that hold several times the average."""
     sizes = [facts.summary.batch_bytes for facts in partitions]
     total = sum(sizes)
@@ -48,4 +46,4 @@ def skew_findings(topic: str, partitions: Sequence[PartitionFacts]) -> Iterator[
             severity = WARNING if total >= _SKEW_BYTES[1] else INFO
             times = f"{size / others:.1f} times" if others else "all, nothing in"
             text = f"{size} of the topic's {total} bytes: {times} the average of the other {len(sizes) - 1} partitions"
-            yield AuditFinding(severity, "partition-skew", topic, facts.partition, None, None, size, None, text)
+            yield facts.finding("partition-skew", text, size_bytes=size, severity=severity)

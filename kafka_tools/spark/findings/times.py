@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
-from kafka_tools.spark.findings.kinds import INFO, by_stake
 from kafka_tools.spark.findings.producers import duration
+from kafka_tools.spark.findings.stakes import by_stake
 from kafka_tools.spark.measures.times import DAY_MS, FUTURE, HOUR_MS, SECONDS
-from kafka_tools.spark.summary import AuditFinding
+from kafka_tools.storage.findings import Finding
 
 DEFAULT_RETENTION_MS = 7 * DAY_MS
 RETENTION_SLACK_MS = HOUR_MS
@@ -27,7 +27,7 @@ class _Segment(NamedTuple):
     written_ms: int | None
 
 
-def timestamp_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
+def timestamp_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
     """One finding per segment and way of being wrong, at the first batch that is."""
     sizes = {piece.file: piece.size for piece in facts.pieces}
     for odd in facts.batches.odd_times.values():
@@ -42,11 +42,18 @@ def timestamp_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditF
             text = f"timestamps up to {odd.worst_ms} ms, as if in {odd.way}"
         pinned = "" if odd.way == SECONDS else f"; they keep a segment of {stake} bytes"
         text = f"{odd.batches} batches have {text}{pinned}"
-        place = facts.topic, facts.partition, odd.file, odd.position, odd.size_bytes, odd.offset
-        yield AuditFinding(by_stake(kind, stake), kind, *place, text)
+        yield facts.finding(
+            kind,
+            text,
+            path=odd.file,
+            position=odd.position,
+            offset=odd.offset,
+            size_bytes=odd.size_bytes,
+            severity=by_stake(kind, stake),
+        )
 
 
-def retention_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
+def retention_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
     """Closed segments that retention by time or size should have removed."""
     if around.compacted(facts) and "delete" not in (around.configs.value(facts.topic, "cleanup.policy") or ""):
         return
@@ -70,8 +77,7 @@ def retention_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditF
             kind = "old-data" if known is None else "retention-overdue"
             limit = f"Kafka's default of {duration(limit_ms)}" if known is None else f"retention.ms={limit_ms}"
             text = f"{len(overdue)} segments of {total} bytes are older than {limit}, the oldest by {over}"
-            place = facts.topic, facts.partition, first.file, 0, total, first.first_offset
-            yield AuditFinding(by_stake(kind, total), kind, *place, text)
+            yield _overdue(facts, kind, text, first, total)
     limit_bytes = around.configs.number(facts.topic, "retention.bytes")
     if limit_bytes is not None and limit_bytes >= 0 and closed:
         total = sum(each.size_bytes for each in segments)
@@ -79,25 +85,36 @@ def retention_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditF
         seen = sum(each.size_bytes for each in segments if each.written_ms is None or each.written_ms < looked_ms)
         if seen - closed[0].size_bytes > limit_bytes:
             text = f"the partition has {total} bytes, retention.bytes={limit_bytes}"
-            place = facts.topic, facts.partition, closed[0].file, 0, total - limit_bytes, closed[0].first_offset
-            yield AuditFinding(by_stake("retention-overdue", total - limit_bytes), "retention-overdue", *place, text)
+            yield _overdue(facts, "retention-overdue", text, closed[0], total - limit_bytes)
 
 
-def idle_findings(facts: PartitionFacts, around: Around) -> Iterator[AuditFinding]:
+def _overdue(facts: PartitionFacts, kind: str, text: str, first: _Segment, size_bytes: int) -> Finding:
+    return facts.finding(
+        kind,
+        text,
+        path=first.file,
+        position=0,
+        offset=first.first_offset,
+        size_bytes=size_bytes,
+        severity=by_stake(kind, size_bytes),
+    )
+
+
+def idle_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
     """Partitions that hold nothing, or to which nothing was written for long."""
     if facts.topic.startswith("__"):
         return
-    place = facts.topic, facts.partition, facts.pieces[-1].file if facts.pieces else None, None, None
+    path = facts.pieces[-1].file if facts.pieces else None
     if not facts.summary.records:
         at = facts.pieces[-1].base_offset if facts.pieces else 0
         text = "the partition never held a record" if at == 0 else f"the partition holds no record; it ended at {at}"
-        yield AuditFinding(INFO, "empty-partition", *place, at, text)
+        yield facts.finding("empty-partition", text, path=path, offset=at)
         return
     newest = facts.summary.last_timestamp_ms
     as_of_ms = around.log_dir(facts).as_of_ms
     if newest is not None and newest > 0 and as_of_ms - newest > 30 * DAY_MS:
         text = f"the newest record is {duration(as_of_ms - newest)} old"
-        yield AuditFinding(INFO, "idle-partition", *place, facts.summary.last_offset, text)
+        yield facts.finding("idle-partition", text, path=path, offset=facts.summary.last_offset)
 
 
 def _segments(facts: PartitionFacts) -> list[_Segment]:

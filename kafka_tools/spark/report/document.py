@@ -13,13 +13,13 @@ from kafka_tools.spark.audit import Audit, PartitionAudit
 from kafka_tools.spark.findings.compaction import reclaimable_bytes
 from kafka_tools.spark.findings.copies import unflushed_bytes
 from kafka_tools.spark.findings.facts import PartitionFacts
-from kafka_tools.spark.findings.kinds import KINDS
 from kafka_tools.spark.findings.producers import LONGEST_TRANSACTION_MS
 from kafka_tools.spark.measures.sketches import Histogram, KeySample
 from kafka_tools.spark.measures.times import HOUR_MS, Spans
-from kafka_tools.spark.report.steps import advice, command
+from kafka_tools.spark.report.steps import command
 from kafka_tools.spark.report.totals import Total, groups, standing
-from kafka_tools.spark.summary import AuditFinding, CodecTotals
+from kafka_tools.spark.summary import CodecTotals
+from kafka_tools.storage.findings import KINDS, Finding
 
 SCHEMA = "kafka-tools/audit/v1"
 GROUPS_LISTED = 200
@@ -122,8 +122,20 @@ _SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
 _PLURALS = {"error": "errors", "warning": "warnings", "info": "remarks"}
 
 
-def _finding(finding: AuditFinding) -> Row:
-    return {**finding._asdict(), "advice": advice(finding), "command": command(finding)}
+def _finding(finding: Finding) -> Row:
+    return {
+        "severity": finding.severity,
+        "kind": finding.kind,
+        "topic": finding.topic,
+        "partition": finding.partition,
+        "file": finding.path,
+        "position": finding.position,
+        "size_bytes": finding.size_bytes,
+        "offset": finding.offset,
+        "detail": finding.text,
+        "advice": KINDS[finding.kind].advice,
+        "command": command(finding),
+    }
 
 
 def _total(total: Total, records_read: bool, now_ms: int) -> Row:

@@ -1,12 +1,11 @@
-"""For each finding: what to do about it, and the command that looks closer or mends it."""
+"""For each finding the command that looks closer or mends it."""
 
 from __future__ import annotations
 
 import shlex
 
 from kafka_tools.spark.files import is_remote
-from kafka_tools.spark.findings.kinds import KINDS
-from kafka_tools.spark.summary import AuditFinding
+from kafka_tools.storage.findings import NO_PARTITIONS, Finding
 from kafka_tools.storage.names import LOG
 
 _BOOTSTRAP = "--bootstrap-server HOST:PORT"
@@ -36,18 +35,13 @@ _NOTHING_TO_SHOW = (
     "leftover-directory",
     "index-missing",
     "timeindex-missing",
-    "no-partitions",
+    NO_PARTITIONS,
 )
 _BESIDE_THE_ONE_BEFORE = ("sequence-gap", "sequence-duplicate", "producer-epoch", "offset-order")
 _NOT_AT_ITS_OFFSET = ("offset-gap", "skipped")
 
 
-def advice(finding: AuditFinding) -> str | None:
-    """What to do, None where nothing needs doing or nothing general can be said."""
-    return KINDS[finding.kind].advice
-
-
-def command(finding: AuditFinding) -> str | None:
+def command(finding: Finding) -> str | None:
     """A command line that shows more of what was found, or mends it; None where there is none."""
     kind, topic = finding.kind, finding.topic
     if kind == "hanging-transaction" and topic is not None:
@@ -60,11 +54,11 @@ def command(finding: AuditFinding) -> str | None:
         return f"kafka-configs {_BOOTSTRAP} --entity-type topics --entity-name {shlex.quote(topic)} --describe --all"
     if topic is not None and kind in ("replica-behind", "partition-skew", "empty-partition", "idle-partition"):
         return f"kafka-topics {_BOOTSTRAP} --describe --topic {shlex.quote(topic)}"
-    if finding.file is None or kind in _NOTHING_TO_SHOW or is_remote(finding.file):
+    if finding.path is None or kind in _NOTHING_TO_SHOW or is_remote(finding.path):
         return None  # kafka-dump-log reads files of its machine
     more = " --deep-iteration" if kind in _WITH_RECORDS else ""
-    if finding.offset is not None and finding.file.endswith(LOG) and kind not in _NOT_AT_ITS_OFFSET:
+    if finding.offset is not None and finding.path.endswith(LOG) and kind not in _NOT_AT_ITS_OFFSET:
         # A segment may have a gigabyte of others.
         first = max(0, finding.offset - 1) if kind in _BESIDE_THE_ONE_BEFORE else finding.offset
         more += f" --offsets {first}:{finding.offset + 1}"
-    return f"kafka-dump-log --files {shlex.quote(finding.file)}{more}"
+    return f"kafka-dump-log --files {shlex.quote(finding.path)}{more}"
