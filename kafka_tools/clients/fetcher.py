@@ -100,7 +100,7 @@ class Fetcher:
         if response.error_code:
             row = error_codes.error(response.error_code)
             if not row.retriable:
-                raise BrokerError(row, f"{row.text} (fetching from {plan.node})")
+                raise BrokerError(row, f"{with_right(row.text, 'Fetch', row.code)} (fetching from {plan.node})")
             self._metadata.request_update()
             self._back_off(plan.asked, now_s)
             return

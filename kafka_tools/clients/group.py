@@ -226,10 +226,11 @@ class GroupClient:
         for topic in response.topics:
             for partition in topic.partitions:
                 if partition.error_code:
-                    return self._refused(partition.error_code, f"{topic.name}-{partition.partition_index}")
+                    what = f"{topic.name}-{partition.partition_index}"
+                    return self._refused("OffsetCommit", partition.error_code, what)
         return None
 
-    def _refused(self, code: int, what: str) -> BrokerError:
+    def _refused(self, api: str, code: int, what: str) -> BrokerError:
         row = error_codes.error(code)
         if row.coordinator_moved or code == error_codes.REQUEST_TIMED_OUT:
             self._lose_coordinator(None)
@@ -238,7 +239,8 @@ class GroupClient:
             hint = _COMMIT_HINT
             if self.membership is not None:
                 self.membership.fence(code)
-        return BrokerError(row, f"{row.text} (offset of {what}, group '{self.group_id}')", hint=hint)
+        text = with_right(row.text, api, code)
+        return BrokerError(row, f"{text} (offset of {what}, group '{self.group_id}')", hint=hint)
 
     def fetch_committed(self, partitions: Iterable[TopicPartition], done: FetchDone) -> bool:
         """Start to read committed offsets; ``done(offsets, error)`` later. False when it cannot start now."""
@@ -284,14 +286,14 @@ class GroupClient:
         response: OffsetFetchResponse = pending.response
         group = response.groups[0] if pending.version >= 8 and response.groups else response
         if group.error_code:
-            done(None, self._refused(group.error_code, "any partition"))
+            done(None, self._refused("OffsetFetch", group.error_code, "any partition"))
             return
         found: Committed = {}
         for topic in group.topics:
             for row in topic.partitions:
                 topic_partition = TopicPartition(topic.name, row.partition_index)
                 if row.error_code:
-                    done(None, self._refused(row.error_code, str(topic_partition)))
+                    done(None, self._refused("OffsetFetch", row.error_code, str(topic_partition)))
                     return
                 found[topic_partition] = (
                     OffsetAndMetadata(row.committed_offset, row.committed_leader_epoch, row.metadata or "")

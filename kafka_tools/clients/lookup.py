@@ -13,6 +13,7 @@ from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError
 from kafka_tools.net.metadata import ClusterMetadata
+from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_tools.values import Node, TopicPartition
@@ -114,7 +115,8 @@ class OffsetLookup:
             known = error_codes.error(row.error_code)
             if known.refresh_metadata or row.error_code == error_codes.UNKNOWN_LEADER_EPOCH:
                 self._metadata.request_update()
-            answered(topic_partition, None, BrokerError(known, f"{known.text} (offset of {topic_partition})"))
+            text = with_right(known.text, "ListOffsets", known.code)
+            answered(topic_partition, None, BrokerError(known, f"{text} (offset of {topic_partition})"))
         elif row.offset < 0:
             answered(topic_partition, None, None)
         else:

@@ -20,8 +20,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from kafka_tools import VERSION_LINE
 from kafka_tools.commands import standard_streams
@@ -49,6 +49,9 @@ COMPLETE_VARIABLE = "_KAFKA_TOOLS_COMPLETE"
 def version_line() -> str:
     """What ``--version`` prints."""
     return VERSION_LINE
+
+
+_Said = TypeVar("_Said")
 
 
 def main(command: click.Command, program: str) -> NoReturn:
@@ -122,6 +125,28 @@ def emit(text: str) -> None:
 
         text = printable(text)
     sys.stdout.write(text)
+
+
+def shown(said: _Said) -> _Said:
+    """What brokers said, for Kafka's text: on a terminal every text in it is one line.
+
+    A group id with a line end in it cannot make up further lines there. On a pipe Kafka's text is as Kafka has it.
+    """
+    return _in_one_line(said) if sys.stdout.isatty() else said
+
+
+def _in_one_line(said: Any) -> Any:
+    from kafka_tools.shown_text import one_line
+
+    if isinstance(said, str):
+        return one_line(said)
+    if isinstance(said, Mapping):
+        return {_in_one_line(key): _in_one_line(value) for key, value in said.items()}
+    if isinstance(said, tuple) and hasattr(said, "_fields"):
+        return type(said)(*map(_in_one_line, said))
+    if isinstance(said, list | tuple):
+        return type(said)(map(_in_one_line, said))
+    return said
 
 
 def complain(program: str, message: str, hint: str | None = None) -> None:

@@ -9,12 +9,15 @@ import pytest
 
 from kafka_tools import cli
 from kafka_tools.broker_embedded import EmbeddedBroker, handlers
+from kafka_tools.clients import Consumer, Producer
+from kafka_tools.clients.group import OffsetAndMetadata
 from kafka_tools.commands import running
 from kafka_tools.errors import BrokerError
 from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.rights import NEEDED, name_what_is_missing, needed
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.enums import AclOperation
+from kafka_tools.values import TopicPartition
 
 Run = Callable[..., tuple[int, str, str]]
 SETTINGS = {
@@ -102,6 +105,44 @@ def test_the_broker_asks_for_what_is_named() -> None:
 
 def test_every_api_that_is_named_is_there() -> None:
     assert {row.name for row in registry.rows()} >= NEEDED.keys()
+
+
+@pytest.mark.parametrize(
+    "api, code, right",
+    [
+        ("offset_fetch", "TOPIC_AUTHORIZATION_FAILED", "it takes Describe on the topic"),
+        ("offset_fetch", "GROUP_AUTHORIZATION_FAILED", "it takes Describe on the group"),
+        ("list_offsets", "TOPIC_AUTHORIZATION_FAILED", "it takes Describe on the topic"),
+        ("join_group", "GROUP_AUTHORIZATION_FAILED", "it takes Read on the group"),
+        ("sync_group", "GROUP_AUTHORIZATION_FAILED", "it takes Read on the group"),
+        ("find_coordinator", "GROUP_AUTHORIZATION_FAILED", "it takes Describe on the group"),
+        ("fetch", "TOPIC_AUTHORIZATION_FAILED", "it takes Read on the topic"),
+    ],
+)
+def test_a_consumer_that_is_refused_names_the_right(
+    api: str, code: str, right: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with EmbeddedBroker(config={"group.initial.rebalance.delay.ms": "0"}) as broker:
+        with Producer(broker.bootstrap_servers) as producer:
+            producer.send("orders", b"one")
+        broker.faults.error(api, code, times=100)
+        words = ["--bootstrap-server", broker.bootstrap_servers, "--topic", "orders", "--from-beginning"]
+        words += ["--group", "g", "--max-messages", "1"]
+        status = running.run(cli.load("console-consumer"), words, "kafka-console-consumer")
+    err = capsys.readouterr().err
+    assert status == 1
+    assert f"{code}: " in err and right in err, err
+
+
+@pytest.mark.parametrize("kind", ["topic", "group"])
+def test_a_commit_that_is_refused_names_the_right(kind: str) -> None:
+    with EmbeddedBroker() as broker:
+        with Producer(broker.bootstrap_servers) as producer:
+            producer.send("orders", b"one")
+        broker.faults.error("offset_commit", f"{kind.upper()}_AUTHORIZATION_FAILED", times=100)
+        with Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g"}) as consumer:
+            with pytest.raises(BrokerError, match=f"it takes Read on the {kind}"):
+                consumer.commit({TopicPartition("orders", 0): OffsetAndMetadata(1)})
 
 
 def test_only_refusals_for_want_of_rights_are_added_to() -> None:

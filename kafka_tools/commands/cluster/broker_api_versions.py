@@ -34,7 +34,7 @@ def command(connection: ConnectionOptions, output_format: str | None) -> int:
         row: Row = {"id": node.id, "host": node.host, "port": node.port, "rack": node.rack, "fenced": False}
         row["apis"] = [] if outcome.error else _apis(outcome.value)
         if output_format is None:
-            running.emit(kafka_text.api_versions(row, outcome.error))
+            running.emit(kafka_text.api_versions(running.shown(row), outcome.error))
         if outcome.error:
             errors.append(ItemError.of(node, outcome.error))
         else:

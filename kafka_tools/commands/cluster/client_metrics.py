@@ -120,7 +120,7 @@ def _list(admin: AdminClient, form: str | None) -> int:
 
     names = _names(admin)
     if form is None:
-        running.emit("\n".join(names) + "\n")
+        running.emit("\n".join(running.shown(names)) + "\n")
     return running.finish(Rows("client-metrics-names", [{"name": name} for name in names]), form)
 
 
@@ -144,7 +144,7 @@ def _describe(admin: AdminClient, name: str | None, form: str | None) -> int:
         text = f"The client metric resource {name} doesn't exist and doesn't have dynamic config."
         errors.append(ItemError(name, None, text))
     if form is None:
-        for row in rows:
+        for row in running.shown(rows):
             lines = "".join(f"  {key}={value}\n" for key, value in row["configs"].items())
             running.emit(f"Client metrics configs for {row['name']} are:\n{lines}")
     return running.finish(Rows("client-metrics", rows, errors), form)

@@ -29,7 +29,7 @@ def cluster_id(connection: ConnectionOptions, output_format: str | None) -> int:
     with connection.admin() as admin:
         value = admin.describe_cluster().cluster_id
     if output_format is None:
-        running.emit(kafka_text.cluster_id(value))
+        running.emit(kafka_text.cluster_id(running.shown(value)))
     return running.finish(Rows("cluster-id", [{"cluster_id": value}]), output_format)
 
 
@@ -49,7 +49,7 @@ def list_endpoints(include_fenced_brokers: bool, connection: ConnectionOptions, 
         cluster = admin.describe_cluster(include_fenced_brokers=include_fenced_brokers)
     rows = [_endpoint(node, cluster, controllers) for node in sorted(cluster.nodes, key=lambda node: node.id)]
     if output_format is None:
-        running.emit(kafka_text.endpoints(rows, controllers))
+        running.emit(kafka_text.endpoints(running.shown(rows), controllers))
     return running.finish(Rows("endpoints", rows), output_format)
 
 

@@ -46,11 +46,13 @@ def describe(
     if status:
         summary = _summary(quorum, cluster_id)
         if output_format is None:
-            running.emit(kafka_quorum_text.status(summary))
+            running.emit(kafka_quorum_text.status(running.shown(summary)))
         return running.finish(Rows("quorum-status", [summary]), output_format)
     rows = _replicas(quorum)
     if output_format is None:
-        running.emit(kafka_quorum_text.replication(rows, SystemClock().now_ms() if human_readable else None))
+        running.emit(
+            kafka_quorum_text.replication(running.shown(rows), SystemClock().now_ms() if human_readable else None)
+        )
     return running.finish(Rows("quorum-replication", rows), output_format)
 
 

@@ -260,7 +260,7 @@ def _plan(place: Place, chosen: list[Target], changes: list[ConfigChange], outpu
         running.note(warning)
     rows, errors = dry_run(place, chosen, changes)
     if output_format is None:
-        running.emit(plan.as_text(rows))
+        running.emit(plan.as_text(running.shown(rows)))
     return running.finish(Rows("config-changes", rows, errors), output_format)
 
 
@@ -272,7 +272,7 @@ def _explain(place: Place, chosen: list[Target], output_format: str | None) -> i
     explain.check(chosen)
     rows = explain.explain(chosen, place.quotas_of)
     if output_format is None:
-        running.emit(explain.as_text(rows))
+        running.emit(explain.as_text(running.shown(rows)))
     return running.finish(Rows("effective-quotas", rows), output_format)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from kafka_tools.commands import running
 from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS, missing_quotas
 from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target, target_text
 from kafka_tools.commands.configs.targets import (
@@ -104,7 +105,7 @@ def plan(admin: AdminClient, target: Target, changes: Sequence[ConfigChange]) ->
 def as_kafka_text(result: Rows, show_all: bool) -> str:
     """What Kafka's tool prints."""
     text = ""
-    for row in result.rows:
+    for row in running.shown(result.rows):
         if row["kind"] == "resource":
             ((entity_type, name),) = row["entity"].items()
             text += kafka_text.config_heading(entity_type, name or "", show_all)

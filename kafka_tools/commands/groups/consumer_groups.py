@@ -177,7 +177,9 @@ def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) 
     types = group_rows.parse_types(given["type"] or _ANY)
     result = group_rows.list_groups(admin, states, types)
     if output_format is None:
-        text = kafka_group_text.listing(result.rows, given["type"] is not None, given["state"] is not None)
+        text = kafka_group_text.listing(
+            running.shown(result.rows), given["type"] is not None, given["state"] is not None
+        )
         running.emit(text)
     if not result.rows and not result.errors:
         from kafka_tools.commands import rights
@@ -209,7 +211,7 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
     for group in groups:
         group_rows.warn_of_state(group)
         if output_format is None:
-            running.emit(text(made[group.group_id][0], verbose))
+            running.emit(text(running.shown(made[group.group_id][0]), verbose))
     rows = [row for found, _ in made.values() for row in found]
     form = "wide" if verbose and output_format == "table" else output_format
     return running.finish(Rows(kind, rows, errors), form)
@@ -223,7 +225,7 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
     errors = [ItemError.of(f"group '{group}'", error) for group, error in outcomes.failures().items()]
     deleted = list(outcomes.succeeded())
     if output_format is None:
-        running.emit(kafka_group_text.deleted_groups(deleted, bool(errors)))
+        running.emit(kafka_group_text.deleted_groups(running.shown(deleted), bool(errors)))
     rows = [{"group": group, "result": "deleted"} for group in deleted]
     return running.finish(Rows("changed-groups", rows, errors), output_format, "could not delete")
 
@@ -249,7 +251,7 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
         else:
             rows.append({"group": group, **row, "result": "deleted"})
     if output_format is None:
-        running.emit(kafka_group_text.deleted_offsets(group, shown))
+        running.emit(kafka_group_text.deleted_offsets(running.shown(group), running.shown(shown)))
     return running.finish(Rows("deleted-offsets", rows, errors), output_format, "could not delete the offset of")
 
 
@@ -273,7 +275,7 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
         errors += failures
     if output_format is None:
         whole = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given["export"] else None
-        running.emit(whole or kafka_group_text.reset_plan(plan))
+        running.emit(whole or kafka_group_text.reset_plan(running.shown(plan)))
     result = "reset" if given["execute"] else "planned"
     rows = [
         {"group": group, "topic": key.topic, "partition": key.partition, "new_offset": offset, "result": result}

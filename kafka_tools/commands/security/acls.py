@@ -147,10 +147,10 @@ def _list(
     if output_format is not None:
         return running.finish(Rows("acls", [binding._asdict() for binding in kept]), output_format)
     if not wanted:
-        running.emit(kafka_acl_text.current(kept))
+        running.emit(kafka_acl_text.current(running.shown(kept)))
     for name in dict.fromkeys(wanted):
         running.emit(kafka_acl_text.of_principal(name))
-        running.emit(kafka_acl_text.current([binding for binding in kept if binding.principal == name]))
+        running.emit(kafka_acl_text.current(running.shown([binding for binding in kept if binding.principal == name])))
     return 0
 
 

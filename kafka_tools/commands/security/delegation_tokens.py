@@ -94,7 +94,7 @@ def _create(
         token = admin.create_delegation_token(renewers, owner=owner, max_lifetime_ms=lifetime_ms)
     row = _row(token) | {"hmac": token.hmac_text}
     if form is None:
-        running.emit(kafka_token_text.created(row))
+        running.emit(kafka_token_text.created(running.shown(row)))
     return running.finish(Rows("delegation-tokens", [row]), form)
 
 
@@ -109,7 +109,7 @@ def _describe(connection: ConnectionOptions, owners: list[Principal], form: str 
         tokens = admin.describe_delegation_tokens(owners or None)
     rows = [_row(token) for token in sorted(tokens, key=lambda token: (token.issued_ms, token.token_id))]
     if form is None:
-        running.emit(kafka_token_text.described(rows))
+        running.emit(kafka_token_text.described(running.shown(rows)))
     return running.finish(Rows("delegation-tokens", rows), form)
 
 

@@ -117,7 +117,7 @@ def _plan(place: Place, users: list[Target], changes: list[ConfigChange], output
 
     rows, errors = dry_run(place, users, changes)
     if output_format is None:
-        running.emit(plan.as_text(rows))
+        running.emit(plan.as_text(running.shown(rows)))
     return running.finish(Rows("config-changes", rows, errors), output_format)
 
 
@@ -154,7 +154,7 @@ def _show(result: Rows, users: Sequence[Target], output_format: str | None) -> i
         ]
     if output_format is None:
         for row in result.rows:
-            running.emit(kafka_text.scram_line(row["entity"]["user"], row["credentials"]))
+            running.emit(kafka_text.scram_line(running.shown(row["entity"]["user"]), running.shown(row["credentials"])))
     return running.finish(_flat(result, errors), output_format)
 
 

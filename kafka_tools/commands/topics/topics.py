@@ -134,7 +134,7 @@ def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) 
 
     names = _select(admin, given)
     if output_format is None:
-        running.emit(kafka_text.topic_list(names))
+        running.emit(kafka_text.topic_list(running.shown(names)))
     if not names and not given["topic"]:
         from kafka_tools.commands import rights
 
@@ -216,9 +216,9 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
         result = result._replace(rows=[row for row in result.rows if row["partitions"]])
     for topic in result.rows if output_format is None else ():
         if not filters:
-            running.emit(kafka_text.topic_line(topic))
+            running.emit(kafka_text.topic_line(running.shown(topic)))
         for partition in topic["partitions"]:
-            running.emit(kafka_text.partition_line(topic["topic"], partition))
+            running.emit(kafka_text.partition_line(running.shown(topic["topic"]), running.shown(partition)))
     return running.finish(result, output_format)
 
 
