@@ -44,9 +44,9 @@ def encode(message: Message, version: int) -> bytes:
 
 def encode_into(message: Message, version: int, out: bytearray) -> None:
     """Append the bytes of ``message`` in ``version`` to ``out``; errors as ``encode``."""
-    check_version(type(message), version)
+    encode = message.ENCODERS.get(version) or _ready_encoder(type(message), version)
     try:
-        encoder(type(message), version, version in message.FLEXIBLE)(message, out)
+        encode(message, out)
     except _FAULTS as fault:
         _raise_located(fault, EncodeError, type(message), version)
 
@@ -65,12 +65,29 @@ def decode_prefix(
 
     ``text_errors``: the handler of ``codecs.register_error`` for strings that are not UTF-8.
     """
-    check_version(cls, version)
-    decode = decoder(cls, version, version in cls.FLEXIBLE, text_errors)
+    decode = cls.DECODERS.get(version) if text_errors == "strict" else None
+    if decode is None:
+        decode = _ready_decoder(cls, version, text_errors)
     try:
-        return cast("tuple[M, int]", decode(buffer, position, len(buffer)))
+        return decode(buffer, position, len(buffer))
     except _FAULTS as fault:
         _raise_located(fault, DecodeError, cls, version)
+
+
+def _ready_encoder(cls: type[Message], version: int) -> Callable[[Any, bytearray], None]:
+    """The encoder of a whole message, from now on found at once by its version. Raises UnsupportedVersion."""
+    check_version(cls, version)
+    found = cls.ENCODERS[version] = encoder(cls, version, version in cls.FLEXIBLE)
+    return found
+
+
+def _ready_decoder(cls: type[Message], version: int, text_errors: str) -> Callable[[Buffer, int, int], tuple[Any, int]]:
+    """The same for reading it."""
+    check_version(cls, version)
+    found = decoder(cls, version, version in cls.FLEXIBLE, text_errors)
+    if text_errors == "strict":
+        cls.DECODERS[version] = found
+    return found
 
 
 _elements = threading.local()

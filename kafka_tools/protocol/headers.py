@@ -7,6 +7,7 @@ client can read it before it knows the node's versions (KIP-511). Source: ``ApiM
 
 from __future__ import annotations
 
+from struct import Struct as Layout
 from typing import TypeVar
 
 from kafka_tools.protocol import registry
@@ -16,6 +17,7 @@ from kafka_tools.protocol.schema import ApiMessage, Request, Response, Stored, i
 
 R = TypeVar("R", bound=Response)
 
+_START = Layout(">hh")  # api key and version: the same in every request header
 API_VERSIONS, CONTROLLED_SHUTDOWN = registry.key_of("api_versions"), registry.key_of("controlled_shutdown")
 
 
@@ -66,9 +68,10 @@ def decode_request_header(buffer: Buffer) -> tuple[RequestHeader, int]:
     Key and version, read first, tell the header's version. For a key or version that no definition
     knows the v1 header is read, which holds all that an error reply needs. Raises DecodeError.
     """
-    start, _ = decode_prefix(RequestHeader, 0, buffer)
-    row = registry.find_row(start.request_api_key)
-    version = start.request_api_version
+    if len(buffer) < _START.size:
+        decode_prefix(RequestHeader, 0, buffer)  # raises
+    key, version = _START.unpack_from(buffer)
+    row = registry.find_row(key)
     if row is None:
         header_version = 1
     elif row.flexible_from is not None and version >= row.flexible_from:

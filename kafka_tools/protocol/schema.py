@@ -225,11 +225,10 @@ class Struct(metaclass=StructType):
     unknown_tags: dict[int, bytes] | None
 
     def __init__(self, **values: Any) -> None:
+        # The first of its class: from now on the class has a constructor of its own.
         cls = type(self)
-        setter = cls.CODECS.get("init")
-        if setter is None:
-            setter = cls.CODECS["init"] = _compile_init(cls)
-        setter(self, **values)
+        cls.__init__ = _compile_init(cls)  # type: ignore[method-assign]
+        cls.__init__(self, **values)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -274,6 +273,9 @@ class Message(Struct):
     FLEXIBLE: ClassVar[Versions] = NO_VERSIONS
     FLEXIBLE_FROM: ClassVar[int | None] = None
     LATEST_UNSTABLE: ClassVar[bool] = False
+    ENCODERS: ClassVar[dict[int, Callable[..., Any]]]
+    DECODERS: ClassVar[dict[int, Callable[..., Any]]]
+    """By version, what is compiled for the whole message so far (``codec``)."""
 
     def __init_subclass__(
         cls, *, versions: str = "none", flexible: str = "none", latest_unstable: bool = False, **rest: Any
@@ -283,6 +285,7 @@ class Message(Struct):
         cls.FLEXIBLE = Versions.parse(flexible)
         cls.FLEXIBLE_FROM = cls.FLEXIBLE.low if cls.FLEXIBLE != NO_VERSIONS else None
         cls.LATEST_UNSTABLE = latest_unstable
+        cls.ENCODERS, cls.DECODERS = {}, {}
 
 
 class Stored(Message):
