@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.answers import Payload
@@ -79,7 +79,7 @@ class Served:
         clock = self._core.clock
         began_s = clock.monotonic_s()
         result = run(self._handler, call)
-        if isinstance(result, Generator):
+        if isinstance(result, GeneratorType):
             # Nearly always over within its first slice: then nothing is made of it but the answer.
             work, until_s = result, began_s + SLICE_S
             try:
@@ -144,7 +144,7 @@ class Served:
         if self._underway is not None and self._handler.api.key != _PRODUCE:  # whose records are still in it
             self._underway.release_request()
         result = run(self._handler, self._call(request))
-        if isinstance(result, Generator):
+        if isinstance(result, GeneratorType):
             try:
                 return (yield from self._work(result))
             except (CloseConnection, GeneratorExit):

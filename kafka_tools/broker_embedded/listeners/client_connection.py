@@ -205,9 +205,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         if not self._counted:
             return
         self.last_used_s = self._shared.clock.monotonic_s()
-        if self._may_serve():
+        if received.has_news and self._may_serve():
             self._shared.turns.ready(self)
-        self._read_on()
+        if received.is_full:
+            self._read_on()
 
     @property
     def is_receiving(self) -> bool:
@@ -243,9 +244,11 @@ class ClientConnection(asyncio.BufferedProtocol):
     def turn(self) -> None:
         """Send what is to be sent, then serve what has come, for as long as a turn is or a request is not answered."""
         self._has_more = False
-        self._send()
-        if self.connection is None:
+        connection = self.connection
+        if connection is None:
             return
+        if self._outgoing or connection.close_after_reply or connection.login_failed:
+            self._send()
         now_s = self._shared.clock.monotonic_s
         until_s = now_s() + _TURN_S
         try:
@@ -255,6 +258,8 @@ class ClientConnection(asyncio.BufferedProtocol):
                     break
                 self._work(request)
                 del request
+                if self._received.is_empty:
+                    break
                 if now_s() >= until_s:
                     self._has_more = True
                     break
@@ -266,7 +271,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         elif self._ended and not (self._blocked or self._outgoing):
             self._transport.close()
             return
-        self._read_on()
+        if not self._reading:
+            self._read_on()
 
     def _next_request(self) -> Request | None:
         connection, received = self.connection, self._received
@@ -307,11 +313,14 @@ class ClientConnection(asyncio.BufferedProtocol):
             return False
         if connection.close_after_reply or self._transport.is_closing() or not self._counted:
             return False
-        left_s = connection.muted_until_s - self._shared.clock.monotonic_s()
-        if left_s > 0:
-            self._muted = True
-            self._shared.timers.call_later(left_s * 1000, self._unmute)
-        return not self._muted
+        if connection.muted_until_s:
+            left_s = connection.muted_until_s - self._shared.clock.monotonic_s()
+            if left_s > 0:
+                self._muted = True
+                self._shared.timers.call_later(left_s * 1000, self._unmute)
+                return False
+            connection.muted_until_s = 0.0
+        return True
 
     def _unmute(self) -> None:
         self._muted = False
@@ -325,7 +334,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             return
         if payload is not None:
             if not self._outgoing:
-                self.took_s = self._shared.clock.monotonic_s()
+                self.took_s = self.last_used_s if self._working else self._shared.clock.monotonic_s()
             self._outgoing.add(payload)
         if not self._working:  # the answer of a parked call
             self._parked = None

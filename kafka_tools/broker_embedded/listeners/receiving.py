@@ -29,6 +29,20 @@ class Receiver:
         self._small = bytearray()
         self._large: memoryview | None = None
         self._filled = 0
+        self._wanted_bytes = _LENGTH_BYTES
+        """How much there must be before the next request can be whole, or found to be a large one."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has come that is not taken."""
+        return not self._small and self._large is None
+
+    @property
+    def has_news(self) -> bool:
+        """Whether ``next`` may come to something: not while a small request is on its way."""
+        if self._large is not None:
+            return self._filled == len(self._large)
+        return len(self._small) >= self._wanted_bytes
 
     @property
     def is_receiving(self) -> bool:
@@ -75,6 +89,7 @@ class Receiver:
             whole, self._large, self._filled = self._large, None, 0
             return whole
         small = self._small
+        self._wanted_bytes = _LENGTH_BYTES
         if len(small) < _LENGTH_BYTES:
             return None
         length = int.from_bytes(small[:_LENGTH_BYTES], "big", signed=True)
@@ -87,6 +102,8 @@ class Receiver:
             return frame
         if end > SMALL_BYTES:
             self._begin_large(length)
+        else:
+            self._wanted_bytes = end
         return None
 
     def _begin_large(self, length: int) -> None:
@@ -103,3 +120,4 @@ class Receiver:
         """Forget everything."""
         self._small = bytearray()
         self._large, self._filled = None, 0
+        self._wanted_bytes = _LENGTH_BYTES

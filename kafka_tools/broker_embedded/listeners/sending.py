@@ -26,25 +26,26 @@ def cut_short(payload: Payload, sent_bytes: int | None) -> CutShort:
     return CutShort([whole[: len(whole) // 2 if sent_bytes is None else sent_bytes]])
 
 
-class Outgoing:
+class Outgoing(deque[Part]):
     """The parts of answers that were not handed to the system yet, in order."""
 
     def __init__(self) -> None:
-        self._parts: deque[Part] = deque()
+        super().__init__()
         self.held_bytes = 0
         """Those of them that are in memory."""
 
-    def __bool__(self) -> bool:
-        return bool(self._parts)
-
     def add(self, payload: Payload) -> None:
         """Append an answer, with its length before it."""
+        if isinstance(payload, bytes) and len(payload) < PIECE_BYTES:  # nearly all answers: one part, sent at once
+            self.append(len(payload).to_bytes(_LENGTH_BYTES, "big") + payload)
+            self.held_bytes += _LENGTH_BYTES + len(payload)
+            return
         parts: Sequence[Part] = (payload,) if isinstance(payload, bytes) else payload
         size = sum(len(part) for part in parts)
         if not isinstance(parts, CutShort):
-            self._parts.append(size.to_bytes(_LENGTH_BYTES, "big"))
+            self.append(size.to_bytes(_LENGTH_BYTES, "big"))
             self.held_bytes += _LENGTH_BYTES
-        self._parts.extend(parts)
+        self.extend(parts)
         self.held_bytes += sum(len(part) for part in parts if not isinstance(part, FileRange))
 
     def piece(self) -> bytes:
@@ -54,19 +55,19 @@ class Outgoing:
         """
         pieces: list[bytes | memoryview] = []
         left = PIECE_BYTES
-        while self._parts and left > 0:
-            part = self._parts.popleft()
+        while self and left > 0:
+            part = self.popleft()
             size = len(part)
             if isinstance(part, FileRange):
                 pieces.append(part.read(min(size, left)))
                 if size > left:
-                    self._parts.appendleft(part.after(left))
+                    self.appendleft(part.after(left))
             else:
                 self.held_bytes -= min(size, left)
                 if size > left:
                     view = memoryview(part)
                     pieces.append(view[:left])
-                    self._parts.appendleft(view[left:])
+                    self.appendleft(view[left:])
                 else:
                     pieces.append(part)
             left -= size
@@ -74,5 +75,5 @@ class Outgoing:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._parts.clear()
+        super().clear()
         self.held_bytes = 0
