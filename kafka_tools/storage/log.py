@@ -185,7 +185,7 @@ class PartitionLog:
                 buffer, view.position, base_offset=next_offset, leader_epoch=leader_epoch, append_time_ms=append_time_ms
             )
             next_offset += view.last_offset - view.base_offset + 1
-        views = list(batches(buffer))
+        views = [BatchView(buffer, view.position) for view in views]
         try:
             if self._must_roll(len(buffer), views[0].max_timestamp, next_offset):
                 self.roll()

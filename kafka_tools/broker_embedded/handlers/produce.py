@@ -138,8 +138,11 @@ def _append(
         partition = core.partitions.led(topic.name, data.index)
         log_start_offset = partition.log.log_start_offset
         now_ms = core.clock.now_ms()
-        buffer = yield from _taken(data.records, call.version, partition, now_ms)
-        partition = core.partitions.led(topic.name, data.index)  # it may be another one by now
+        buffer = _taken_at_once(data.records, call.version, partition, now_ms)
+        if buffer is None:
+            limits, id = partition.limits.patient(), partition.id
+            buffer = yield Elsewhere(lambda: take(data.records, call.version, limits, now_ms, id))
+            partition = core.partitions.led(topic.name, data.index)  # it may be another one by now
         if not buffer:
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
         appended = partition.log.append(
@@ -175,17 +178,14 @@ def _append(
     )
 
 
-def _taken(records: Buffer | None, version: int, partition: Partition, now_ms: int) -> Work[bytearray]:
-    """``take``, where nobody waits for it if it takes long."""
-    limits, id = partition.limits, partition.id
-    if not is_long(records):
-        try:
-            return take(records, version, limits, now_ms, id)
-        except TooLong:
-            pass
-    patient = limits.patient()
-    taken: bytearray = yield Elsewhere(lambda: take(records, version, patient, now_ms, id))
-    return taken
+def _taken_at_once(records: Buffer | None, version: int, partition: Partition, now_ms: int) -> bytearray | None:
+    """``take``, or None if it takes long: then it is done where nobody waits for it."""
+    if is_long(records):
+        return None
+    try:
+        return take(records, version, partition.limits, now_ms, partition.id)
+    except TooLong:
+        return None
 
 
 def _error(
