@@ -160,6 +160,14 @@ def requirements() -> dict[Path, str]:
     return {PAGE: page()}
 
 
+def scripts() -> dict[Path, str]:
+    """``tests/scripts/``: what happens after every command of the bundled broker's stories."""
+    sys.path.insert(0, str(ROOT))
+    from tests.broker_embedded.stories import files
+
+    return {path: files.played(path) for path in files.paths()}
+
+
 TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "index": protocol_index,
     "completions": completions,
@@ -168,6 +176,7 @@ TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "kinds": kinds_of_rows,
     "findings": kinds_of_findings,
     "faults": faults,
+    "scripts": scripts,
     "requirements": requirements,
 }
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from tests.broker_embedded.stories import files
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "requirements.md"
 DECISIONS = ROOT / "docs" / "decisions.md"
@@ -29,8 +31,9 @@ _ROW = re.compile(rf"\| ({ID}) \| (.*?) \|(?: (.*) \|)?")
 _TESTS_LISTED = 3
 
 
+@cache
 def tests_by_requirement() -> dict[str, list[str]]:
-    """ID -> the tests that name it, as ``folder/test_file.py: test_name``."""
+    """ID -> the tests that name it, as ``folder/test_file.py: test_name``, and the scripts that do."""
     found: dict[str, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         if "corpus" in path.parts:
@@ -40,6 +43,9 @@ def tests_by_requirement() -> dict[str, list[str]]:
             tests = found.setdefault(id, [])
             if test not in tests:
                 tests.append(test)
+    for path in files.paths():
+        for id in files.requirements(path):
+            found.setdefault(id, []).append(str(path.relative_to(ROOT / "tests")))
     return found
 
 

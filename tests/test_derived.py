@@ -12,6 +12,8 @@ regen = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(regen)
 
 
-@pytest.mark.parametrize("name", sorted(regen.TARGETS))
+@pytest.mark.parametrize(
+    "name", sorted(regen.TARGETS.keys() - {"scripts"})
+)  # broker_embedded/test_scripts.py, one by one
 def test_derived_files_are_up_to_date(name: str) -> None:
     assert regen.stale([name]) == [], f"run: python -m tests.regen {name}"

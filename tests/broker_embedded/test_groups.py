@@ -172,29 +172,6 @@ def test_a_pending_member_holds_the_rebalance_up_until_its_session_ends(broker: 
     assert [answer.response.generation_id for answer in rejoin] == [generation + 1, generation + 1]
 
 
-def test_the_first_rebalance_waits_for_more_members_as_long_as_they_come(broker: MemoryBroker) -> None:
-    _, first = new_member(broker)
-    broker.advance(INITIAL_DELAY_MS - 1)
-    _, second = new_member(broker)
-    broker.advance(1)
-    assert not first.done  # somebody came: another delay
-    broker.advance(INITIAL_DELAY_MS - 1)
-    assert not first.done
-    broker.advance(1)
-    assert first.response.generation_id == second.response.generation_id == 1
-
-
-def test_the_first_rebalance_never_waits_longer_than_the_rebalance_timeout(broker: MemoryBroker) -> None:
-    _, first = new_member(broker, rebalance_ms=7000)
-    for _ in range(3):
-        broker.advance(2000)
-        new_member(broker, rebalance_ms=7000)
-    broker.advance(999)
-    assert not first.done
-    broker.advance(1)
-    assert len(first.response.members) == 4
-
-
 @pytest.mark.req("GC-50")
 def test_only_the_leader_is_told_the_members(broker: MemoryBroker) -> None:
     leader, first = new_member(broker)
@@ -324,15 +301,6 @@ def test_followers_wait_for_the_leaders_assignment(broker: MemoryBroker) -> None
     assert sync(broker, follower, 1).response.assignment == b"b"  # asked again, told again
 
 
-def test_a_member_that_the_leader_forgot_gets_an_empty_assignment(broker: MemoryBroker) -> None:
-    leader, _ = new_member(broker)
-    follower, last = new_member(broker)
-    until(broker, last)
-    waiting = sync(broker, follower, 1)
-    sync(broker, leader, 1, {leader: b"a"})
-    assert waiting.response.assignment == b""
-
-
 def test_syncs_that_cannot_be_are_refused(broker: MemoryBroker) -> None:
     generation, (first, second) = stable_group(broker)
 
@@ -387,24 +355,6 @@ def test_an_assignment_that_cannot_be_stored_is_not_given_out(broker: MemoryBrok
 
 
 # heartbeats and sessions
-
-
-def test_a_silent_member_is_removed_and_the_others_rebalance(broker: MemoryBroker) -> None:
-    generation, (first, second) = stable_group(broker)
-    broker.advance(SESSION_MS - 1)
-    assert heartbeat(broker, first, generation) == codes.NONE
-    broker.advance(1)
-    assert heartbeat(broker, first, generation) == codes.REBALANCE_IN_PROGRESS
-    answer = join(broker, first)
-    assert [member.member_id for member in answer.response.members] == [first]
-    assert heartbeat(broker, second, generation + 1) == codes.UNKNOWN_MEMBER_ID
-
-
-def test_heartbeats_keep_a_member(broker: MemoryBroker) -> None:
-    generation, (first,) = stable_group(broker, 1)
-    for _ in range(5):
-        broker.advance(SESSION_MS - 1)
-        assert heartbeat(broker, first, generation) == codes.NONE
 
 
 def test_heartbeats_that_cannot_be_are_refused(broker: MemoryBroker) -> None:
@@ -481,13 +431,6 @@ def test_a_join_repeated_while_the_assignment_is_awaited_gets_the_same_answer(br
 # leaving
 
 
-def test_the_last_member_that_leaves_empties_the_group(broker: MemoryBroker) -> None:
-    generation, (first, second) = stable_group(broker)
-    assert leave(broker, (first, None), (second, None)) == [codes.NONE, codes.NONE]
-    assert state(broker) == "Empty"
-    assert broker.core.groups.store.classic("g").generation == generation + 1
-
-
 def test_several_members_leave_with_one_answer_each(broker: MemoryBroker) -> None:
     _, (first, second) = stable_group(broker)
     pending = join(broker).response.member_id
@@ -519,14 +462,6 @@ def test_a_group_that_does_not_exist_cannot_be_left(broker: MemoryBroker) -> Non
     assert broker.call(LeaveGroupRequest(group_id="")).error_code == codes.INVALID_GROUP_ID
 
 
-def test_a_member_that_leaves_while_it_waits_to_join_is_answered(broker: MemoryBroker) -> None:
-    member_id, waiting = new_member(broker)
-    leave(broker, (member_id, None))
-    assert waiting.response.error_code == codes.UNKNOWN_MEMBER_ID
-    broker.advance(INITIAL_DELAY_MS)
-    assert state(broker) == "Empty"
-
-
 # static members
 
 
@@ -539,30 +474,6 @@ def static_pair(broker: MemoryBroker) -> tuple[str, str]:
     sync(broker, a, 1, {a: b"for a", b: b"for b"}, instance="a")
     assert state(broker) == "Stable"
     return a, b
-
-
-def test_static_members_need_no_second_join(broker: MemoryBroker) -> None:
-    a, _ = static_pair(broker)
-    assert a.startswith("a-")
-
-
-def test_a_static_member_that_comes_back_takes_its_place_without_a_rebalance(broker: MemoryBroker) -> None:
-    a, b = static_pair(broker)
-    response = join(broker, instance="b").response
-    assert (response.error_code, response.generation_id, response.skip_assignment) == (codes.NONE, 1, False)
-    assert response.member_id != b
-    assert state(broker) == "Stable"
-    assert sync(broker, response.member_id, 1, instance="b").response.assignment == b"for b"
-    assert heartbeat(broker, b, 1, "b") == codes.FENCED_INSTANCE_ID
-    assert heartbeat(broker, a, 1, "a") == codes.NONE
-
-
-def test_a_static_leader_that_comes_back_is_told_not_to_assign(broker: MemoryBroker) -> None:
-    _a, _b = static_pair(broker)
-    response = join(broker, instance="a").response
-    assert response.skip_assignment
-    assert response.leader == response.member_id
-    assert {member.group_instance_id for member in response.members} == {"a", "b"}
 
 
 def test_before_version_9_a_static_leader_that_comes_back_follows(broker: MemoryBroker) -> None:
@@ -620,12 +531,6 @@ def test_static_members_that_do_not_rejoin_stay_until_their_session_ends(broker:
     rejoin = join(broker, a, instance="a", session_ms=200_000)
     broker.advance(REBALANCE_MS)
     assert {member.member_id for member in rejoin.response.members} == {a, b}
-
-
-def test_an_administrator_removes_a_static_member_by_its_instance_id(broker: MemoryBroker) -> None:
-    static_pair(broker)
-    assert leave(broker, ("", "b")) == [codes.NONE]
-    assert leave(broker, ("wrong", "a")) == [codes.FENCED_INSTANCE_ID]
 
 
 # describing and listing
@@ -713,36 +618,6 @@ def test_transactions_and_share_groups_have_no_coordinator(broker: MemoryBroker)
         assert response.coordinators[0].error_code == code
         old = broker.call(FindCoordinatorRequest(key="x", key_type=key_type), 2)
         assert (old.error_code, old.node_id) == (code, -1)
-
-
-@pytest.mark.req("GC-38")
-def test_a_stable_group_survives_a_restart(broker: MemoryBroker) -> None:
-    generation, members = stable_group(broker)
-    before = describe(broker)
-    broker.restart()
-    assert state(broker) == "Stable"
-    assert describe(broker) == before
-    assert heartbeat(broker, members[0], generation) == codes.NONE
-    assert sync(broker, members[1], generation).response.assignment == members[1].encode()
-
-
-@pytest.mark.req("GC-38")
-def test_after_a_restart_members_that_stay_away_lose_their_session(broker: MemoryBroker) -> None:
-    generation, _members = stable_group(broker)
-    broker.restart()
-    broker.advance(SESSION_MS)
-    assert state(broker) == "Empty"
-    broker.restart()
-    assert state(broker) == "Empty"
-    assert broker.core.groups.store.classic("g").generation == generation + 1
-
-
-def test_static_members_are_known_after_a_restart(broker: MemoryBroker) -> None:
-    _, b = static_pair(broker)
-    broker.restart()
-    response = join(broker, instance="b").response
-    assert (response.error_code, response.generation_id) == (codes.NONE, 1)
-    assert heartbeat(broker, b, 1, "b") == codes.FENCED_INSTANCE_ID
 
 
 def test_a_replaced_static_member_is_replaced_after_a_restart_too(broker: MemoryBroker) -> None:

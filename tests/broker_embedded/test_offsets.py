@@ -287,15 +287,6 @@ def test_no_commits_while_the_assignment_is_awaited(broker: MemoryBroker) -> Non
     assert result == {("t", 0): codes.REBALANCE_IN_PROGRESS}
 
 
-def test_a_commit_counts_as_a_heartbeat(broker: MemoryBroker) -> None:
-    member = lone_member(broker, "t")
-    for _ in range(3):
-        broker.advance(9_000)
-        commit(broker, {("t", 0): (1, "")}, generation=1, member=member)
-    heartbeat = HeartbeatRequest(group_id="g", generation_id=1, member_id=member)
-    assert broker.call(heartbeat).error_code == codes.NONE
-
-
 @pytest.mark.req("GC-17", "GC-48")
 def test_a_commit_of_several_partitions_is_one_batch_and_the_newest_one_holds(broker: MemoryBroker) -> None:
     for offset in (1, 2, 3):
@@ -454,34 +445,6 @@ def test_the_offsets_of_a_group_that_stays_have_tombstones_and_the_group_has_non
     tombstones = [key for key, value in stored(broker) if value is None]
     assert tombstones == [b"\x00\x01\x00\x01g\x00\x01u\x00\x00\x00\x00"]
     assert group_ids(broker) == ["g"]
-
-
-@pytest.mark.req("GC-27", "GC-28")
-def test_offsets_of_a_simple_group_expire_after_their_commit(broker: MemoryBroker) -> None:
-    commit(broker, {("t", 0): (1, "")})
-    broker.advance(DAY_MS / 2)
-    commit(broker, {("t", 1): (1, "")})
-    broker.advance(DAY_MS / 2 + SWEEP_MS)
-    assert list(fetch(broker)) == [("t", 1)]
-    broker.advance(DAY_MS / 2)
-    assert group_ids(broker) == []
-    broker.restart()
-    assert group_ids(broker) == []
-
-
-def test_offsets_of_a_group_with_members_stay_and_expire_after_the_last_one_left(broker: MemoryBroker) -> None:
-    member = lone_member(broker, "t", session_ms=HALF_HOUR_MS)
-    commit(broker, {("t", 0): (1, "")}, generation=1, member=member)
-    heartbeat = HeartbeatRequest(group_id="g", generation_id=1, member_id=member)
-    for _ in range(3 * DAY_MS // HALF_HOUR_MS):
-        broker.advance(HALF_HOUR_MS - 1)
-        assert broker.call(heartbeat).error_code == codes.NONE
-    assert list(fetch(broker)) == [("t", 0)]
-    leave(broker, member)
-    broker.advance(DAY_MS - SWEEP_MS)
-    assert list(fetch(broker)) == [("t", 0)]
-    broker.advance(2 * SWEEP_MS)
-    assert group_ids(broker) == []
 
 
 def test_a_stable_group_keeps_only_offsets_of_topics_it_reads(broker: MemoryBroker) -> None:
