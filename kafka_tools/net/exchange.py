@@ -163,10 +163,6 @@ class Exchange:
         """Whether ``node`` left the last request unanswered: another one is worth a try first."""
         return self._pool.is_suspect(node)
 
-    def disconnect(self, node: Node) -> None:
-        """Close the connections to a node; requests on them fail as Disconnected."""
-        self._pool.disconnect(node)
-
     def close(self) -> None:
         """Close every connection; what is still pending fails."""
         self._pool.close()

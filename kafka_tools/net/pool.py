@@ -83,11 +83,6 @@ class ConnectionPool:
         """Close a connection that turned out not to be needed."""
         self._drop(self._key_of(connection), Disconnected("not needed"), count=False)
 
-    def disconnect(self, node: Node) -> None:
-        """Close the connections to a node; requests on them fail as Disconnected."""
-        for key in [key for key in self._connections if key[:2] == (node.host, node.port)]:
-            self._drop(key, Disconnected(f"connection to {node} was closed", node=str(node)), count=False)
-
     def close(self) -> None:
         """Close every connection; what is still pending fails."""
         for key in list(self._connections):

@@ -22,7 +22,7 @@ from kafka_tools.spark.files import File, is_remote, open_file
 from kafka_tools.spark.rows import spark_time
 from kafka_tools.storage.findings import ERROR, INFO, WARNING, Finding
 from kafka_tools.storage.live import stays
-from kafka_tools.storage.segment import Segment
+from kafka_tools.storage.segment import SegmentReader
 from kafka_tools.storage.segment_check import tail_severity
 
 if TYPE_CHECKING:
@@ -108,17 +108,12 @@ def reason(error: OSError) -> str:
     return error.strerror or str(error).splitlines()[0]
 
 
-class FileSegment(Segment):
-    """A file, wherever it lies, for the walk of ``storage.segment``."""
+class FileSegment(SegmentReader):
+    """A file, wherever it lies, for the walk of ``storage.segment``; who opened it closes it."""
 
     def __init__(self, file: File, base_offset: int) -> None:
-        self.path = file.path
-        self.base_offset = base_offset
+        super().__init__(file.path, base_offset, file.refresh())
         self._file = file
-        self.size_bytes = file.refresh()
-
-    def close(self) -> None:
-        """The file is closed by whoever opened it."""
 
     def refresh(self) -> int:
         self.size_bytes = self._file.refresh()
@@ -199,8 +194,8 @@ class _Scan:
         if run.crc_ok is None or run.crc_ok[-1]:
             return None
         position = int(run.positions[-1])
-        with FileSegment(self.file, self.range.base_offset) as segment:
-            return segment.hidden_in(BatchView(segment.read(position, HEADER_BYTES), 0, position))
+        segment = FileSegment(self.file, self.range.base_offset)
+        return segment.hidden_in(BatchView(segment.read(position, HEADER_BYTES), 0, position))
 
     def _judged(self, run: headers.Headers) -> HeaderRun:
         codes = judge(run, self.last_offset, self.range.base_offset)
@@ -212,31 +207,31 @@ class _Scan:
         """Rows from the position on, up to the next magic 2 batch or the end of the range."""
         rows: list[Row] = []
         finding: Finding | None = None
-        with FileSegment(self.file, self.range.base_offset) as segment:
-            for item in segment.batches(self.position, strict=False, end=self.range.end):
-                if isinstance(item, Finding):
-                    # "skipped" only says where the next batch is, which is the size of the stretch before it.
-                    finding = finding or item
-                    continue
-                if finding:
-                    rows.append(self._stretch(finding, item.file_position))
-                    finding = None
-                if item.magic == 2:
-                    self.position = item.file_position
-                    break
-                rows.append(self._view(item))
-                self.last_offset = item.last_offset
-                self.position = item.file_position + item.size_bytes
-                if len(rows) >= self.rows_per_part:
-                    yield rows
-                    rows = []
-            else:
-                if finding:
-                    rows.append(self._end(finding))
-                elif segment.size_bytes < self.range.end:
-                    text = "the broker cut the segment while the audit ran"
-                    rows.append(self.event("shrunk", INFO, text, segment.size_bytes))
-                self.position = self.range.end
+        segment = FileSegment(self.file, self.range.base_offset)
+        for item in segment.batches(self.position, strict=False, end=self.range.end):
+            if isinstance(item, Finding):
+                # "skipped" only says where the next batch is, which is the size of the stretch before it.
+                finding = finding or item
+                continue
+            if finding:
+                rows.append(self._stretch(finding, item.file_position))
+                finding = None
+            if item.magic == 2:
+                self.position = item.file_position
+                break
+            rows.append(self._view(item))
+            self.last_offset = item.last_offset
+            self.position = item.file_position + item.size_bytes
+            if len(rows) >= self.rows_per_part:
+                yield rows
+                rows = []
+        else:
+            if finding:
+                rows.append(self._end(finding))
+            elif segment.size_bytes < self.range.end:
+                text = "the broker cut the segment while the audit ran"
+                rows.append(self.event("shrunk", INFO, text, segment.size_bytes))
+            self.position = self.range.end
         if rows:
             yield rows
 

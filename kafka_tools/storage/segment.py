@@ -8,6 +8,7 @@ an impossible length is damage.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
 from types import TracebackType
@@ -34,54 +35,23 @@ _HEADER_UP_TO_MAGIC = MAGIC_POSITION + 1
 _LEAST_BYTES = PREFIX_BYTES + LEAST_LENGTH
 
 
-class Segment:
-    """A log file opened for reading; a context manager. Raises OSError if it cannot be opened."""
+class SegmentReader(ABC):
+    """A log file, wherever it lies: its batches in order. Subclasses say how its bytes are read."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
-        name = parse_file_name(os.path.basename(self.path))
-        self.base_offset = name.base_offset if name else 0
+    def __init__(self, path: str, base_offset: int, size_bytes: int) -> None:
+        self.path = path
+        self.base_offset = base_offset
         """The offset in the file's name, 0 for a name without one."""
-        self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        found = os.fstat(self._fd)
-        self.size_bytes = found.st_size
+        self.size_bytes = size_bytes
         """The size when it was opened; ``refresh`` looks again."""
-        self.identity = found.st_dev, found.st_ino
-        """Which file it is (``storage.live``), whatever lies at its path by now."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
+    @abstractmethod
     def refresh(self) -> int:
         """The size now, for a file that grows."""
-        self.size_bytes = os.fstat(self._fd).st_size
-        return self.size_bytes
 
+    @abstractmethod
     def read(self, position: int, size_bytes: int) -> bytes:
         """At most ``size_bytes`` from ``position``; fewer only at the end of the file. Raises InputError, OSError."""
-        if position < 0:
-            raise InputError(f"Invalid position: {position} in read from {self.path}")
-        if size_bytes < 0:
-            raise InputError(f"Invalid size: {size_bytes} in read from {self.path}")
-        parts = []
-        while size_bytes > 0:
-            part = os.pread(self._fd, size_bytes, position)
-            if not part:
-                break
-            parts.append(part)
-            position += len(part)
-            size_bytes -= len(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def windows(
         self,
@@ -208,7 +178,52 @@ class Segment:
         return BatchSearch(self.read, self.base_offset)
 
 
-def torn_tail(segment: Segment, position: int, end: int | None = None) -> Finding:
+class Segment(SegmentReader):
+    """A log file opened for reading; a context manager. Raises OSError if it cannot be opened."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        path = os.fspath(path)
+        name = parse_file_name(os.path.basename(path))
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        found = os.fstat(self._fd)
+        super().__init__(path, name.base_offset if name else 0, found.st_size)
+        self.identity = found.st_dev, found.st_ino
+        """Which file it is (``storage.live``), whatever lies at its path by now."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def refresh(self) -> int:
+        self.size_bytes = os.fstat(self._fd).st_size
+        return self.size_bytes
+
+    def read(self, position: int, size_bytes: int) -> bytes:
+        if position < 0:
+            raise InputError(f"Invalid position: {position} in read from {self.path}")
+        if size_bytes < 0:
+            raise InputError(f"Invalid size: {size_bytes} in read from {self.path}")
+        parts = []
+        while size_bytes > 0:
+            part = os.pread(self._fd, size_bytes, position)
+            if not part:
+                break
+            parts.append(part)
+            position += len(part)
+            size_bytes -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def torn_tail(segment: SegmentReader, position: int, end: int | None = None) -> Finding:
     """The finding for what is left from ``position`` on, where no whole batch starts."""
     end = segment.size_bytes if end is None else end
     left = end - position
@@ -225,7 +240,7 @@ def not_the_tail(finding: Finding) -> Finding:
     return Finding(finding.path, "bad-length", text, finding.position)
 
 
-def is_zero_filled(segment: Segment, position: int, end: int) -> bool:
+def is_zero_filled(segment: SegmentReader, position: int, end: int) -> bool:
     """Whether there is nothing but zeros from ``position`` on (a preallocated or sparse file)."""
     want = FIRST_BYTES
     while position < end:
