@@ -1,4 +1,4 @@
-"""``config_definitions/zookeeper_tables.py`` from the releases themselves: ``python -m tests.config_releases``.
+"""``config_definitions/zookeeper/tables.py`` from the releases themselves: ``python -m tests.config_releases``.
 
 Takes the newest patch level of every minor release that could run with ZooKeeper (jars by Maven, as
 ``tests/against_kafka/jars.py`` has it), lets each print its own definitions (``java/ConfigDefinitions.java``), and
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from kafka_tools.config_definitions.values import REPLICA_LIST
 from tests.against_kafka.jars import ENVIRONMENT, class_path, java
 
-OUTPUT = Path(__file__).resolve().parent.parent / "kafka_tools" / "config_definitions" / "zookeeper_tables.py"
+OUTPUT = Path(__file__).resolve().parent.parent / "kafka_tools" / "config_definitions" / "zookeeper" / "tables.py"
 SOURCE = Path(__file__).parent / "against_kafka" / "java" / "ConfigDefinitions.java"
 PATCH_LEVELS = (
     *("1.1.1", "2.0.1", "2.1.1", "2.2.2", "2.3.1", "2.4.1", "2.5.1", "2.6.3", "2.7.2", "2.8.2"),

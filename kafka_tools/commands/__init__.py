@@ -11,7 +11,7 @@ How a command is written (``cluster/broker_api_versions.py`` is the smallest):
   which prints the form asked for, complains about items that failed and gives the status.
 * Errors are raised as ``kafka_tools.errors``: ``UsageError`` when the command line is wrong (exit 2), anything else
   of that tree exits 1. ``click.UsageError`` works as well. Nothing is caught that cannot be handled.
-* The result is made once as rows (``output.rows``), from which Kafka's text (``output/kafka_text.py``) and every form
+* The result is made once as rows (``output.rows``), from which Kafka's text (``output/kafka/text.py``) and every form
   of ``-o`` are printed. ``output_options`` names the kind of rows, which has a row in ``output/kinds.py``, a file in
   ``schemas/`` and a case in ``tests/output/contract_cases.py``.
 * One row in ``registry.COMMANDS``, one name in pyproject.toml, one page in ``docs/commands/``: ``python -m

@@ -9,7 +9,7 @@ from collections import Counter
 from copy import copy
 from typing import Any
 
-from kafka_tools.dump.json_ending import opened
+from kafka_tools.dump.json.ending import opened
 from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES, ControlRecordType
 from kafka_tools.records.batches import BatchView

@@ -17,7 +17,7 @@ from kafka_tools.errors import UsageError
 if TYPE_CHECKING:
     from kafka_tools.dump.decoders import Decoder
     from kafka_tools.dump.endings import Ending, Sink
-    from kafka_tools.dump.json_lines import Contents
+    from kafka_tools.dump.json.lines import Contents
     from kafka_tools.dump.selection import DumpSelection
 
 STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
@@ -127,7 +127,7 @@ class DumpRequest:
             from kafka_tools.dump.endings import TextEnding
 
             return TextEnding(sink, decoder, deep=self.deep, skip_metadata=skip_metadata, strict=self.strict)
-        from kafka_tools.dump.json_ending import JsonEnding
+        from kafka_tools.dump.json.ending import JsonEnding
 
         bytes_as = self.bytes_as or "auto"
         contents = self._json_contents(bytes_as) if self.contents else None
@@ -146,7 +146,9 @@ class DumpRequest:
         )
 
     def _json_contents(self, bytes_as: str) -> Contents:
-        from kafka_tools.dump import decoders, json_contents, json_lines
+        from kafka_tools.dump import decoders
+        from kafka_tools.dump.json import contents as json_contents
+        from kafka_tools.dump.json import lines as json_lines
 
         field = json_lines.FIELDS[bytes_as]
         if self.internal:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.dump.endings import DumpedFile
-from kafka_tools.dump.json_lines import document_line
+from kafka_tools.dump.json.lines import document_line
 from kafka_tools.dump.log_sum import LogSum
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafka_tools.config_definitions import client as client_settings
 from kafka_tools.errors import ConfigError, InputError
-from kafka_tools.net import config_keys
 from kafka_tools.net.properties import read_properties
 from kafka_tools.values import parse_addresses
 
@@ -44,10 +44,10 @@ class ClientConfig:
         """Check ``values`` (variables already replaced); ConfigError names the setting that is wrong."""
         self.values = dict(values)
         self.source = source
-        self.unknown = tuple(key for key in self.values if not config_keys.is_known(key))
-        self._numbers = {key: self._number(key, number) for key, number in config_keys.NUMBERS.items()}
-        self._fractions = {key: self._fraction(key, part) for key, part in config_keys.FRACTIONS.items()}
-        for key, choices in config_keys.CHOICES.items():
+        self.unknown = tuple(key for key in self.values if not client_settings.is_known(key))
+        self._numbers = {key: self._number(key, number) for key, number in client_settings.NUMBERS.items()}
+        self._fractions = {key: self._fraction(key, part) for key, part in client_settings.FRACTIONS.items()}
+        for key, choices in client_settings.CHOICES.items():
             if self[key] not in choices:
                 raise ConfigError(f"{key}: '{self[key]}' is not one of {', '.join(choices)}")
         servers, controllers = self["bootstrap.servers"].strip(), self["bootstrap.controllers"].strip()
@@ -98,12 +98,12 @@ class ClientConfig:
     def __getitem__(self, key: str) -> str:
         """The text of a setting, or its default; KeyError for a name without default that is not set."""
         value = self.values.get(key)
-        return config_keys.TEXTS[key] if value is None else value
+        return client_settings.TEXTS[key] if value is None else value
 
     def get(self, key: str, default: str | None = None) -> str | None:
         """The text of any setting, as given; ``default`` when it is not set and has no default of its own."""
         value = self.values.get(key)
-        return config_keys.TEXTS.get(key, default) if value is None else value
+        return client_settings.TEXTS.get(key, default) if value is None else value
 
     def number(self, key: str) -> int:
         """A setting that is a whole number (unit as in its name)."""
@@ -188,10 +188,10 @@ class ClientConfig:
         return entries[0]
 
     def __repr__(self) -> str:
-        shown = {key: MASK if config_keys.may_be_secret(key) else value for key, value in self.values.items()}
+        shown = {key: MASK if client_settings.may_be_secret(key) else value for key, value in self.values.items()}
         return f"ClientConfig({shown})"
 
-    def _number(self, key: str, number: config_keys.Number) -> int:
+    def _number(self, key: str, number: client_settings.Number) -> int:
         text = self.values.get(key)
         if text is None:
             return number.default
@@ -203,7 +203,7 @@ class ClientConfig:
             raise ConfigError(f"{key}: {value} is outside {number.low} to {number.high}")
         return value
 
-    def _fraction(self, key: str, part: config_keys.Fraction) -> float:
+    def _fraction(self, key: str, part: client_settings.Fraction) -> float:
         text = self.values.get(key)
         if text is None:
             return part.default
@@ -216,11 +216,11 @@ class ClientConfig:
         return value
 
     def _check_security(self) -> None:
-        for key in config_keys.JAVA_CLASSES:
+        for key in client_settings.JAVA_CLASSES:
             needed = self.uses_sasl if key.startswith("sasl") else self.uses_tls
             name = self.values.get(key, "").strip()
             # Kafka's own classes do what is done here anyway; before 4.0 a file for OAUTHBEARER had to name one.
-            if needed and name and not name.startswith(config_keys.KAFKA_S_OWN):
+            if needed and name and not name.startswith(client_settings.KAFKA_S_OWN):
                 raise ConfigError(f"{key} names Java code, which only Java clients can run; remove it")
         if self.uses_sasl:
             if self.sasl_mechanism not in SASL_MECHANISMS:
@@ -229,10 +229,10 @@ class ClientConfig:
                 )
             if self.sasl_mechanism == "OAUTHBEARER":
                 self.oauth_options()
-                retriever = self.values.get(config_keys.RETRIEVER, "").strip()
-                if retriever and retriever.rpartition(".")[2] not in config_keys.RETRIEVERS:
-                    names = ", ".join(config_keys.RETRIEVERS)
-                    raise ConfigError(f"{config_keys.RETRIEVER}: this way to a token is not supported; {names} are")
+                retriever = self.values.get(client_settings.RETRIEVER, "").strip()
+                if retriever and retriever.rpartition(".")[2] not in client_settings.RETRIEVERS:
+                    names = ", ".join(client_settings.RETRIEVERS)
+                    raise ConfigError(f"{client_settings.RETRIEVER}: this way to a token is not supported; {names} are")
             elif self.sasl_mechanism == "GSSAPI":
                 from kafka_tools.net.sasl.kerberos import kerberos_login
 

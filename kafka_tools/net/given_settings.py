@@ -11,8 +11,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from kafka_tools.config_definitions import client as client_settings
 from kafka_tools.errors import ConfigError
-from kafka_tools.net import config_keys
 from kafka_tools.net.config import ClientConfig
 
 Given = ClientConfig | Mapping[str, Any] | str | None
@@ -42,7 +42,7 @@ def client_config(given: Given, keywords: Mapping[str, Any], client: str) -> Cli
         raise TypeError(f"{client} takes {_FORMS}, not {_a(given)}")
     for name, value in keywords.items():
         key = name.replace("_", ".")
-        if not config_keys.is_known(key):
+        if not client_settings.is_known(key):
             raise TypeError(f"{client} has no argument '{name}'{_near(name, '_')}")
         values[key] = _text(key, value)
     config = ClientConfig.of(values, source)
@@ -58,7 +58,7 @@ def _of_mapping(given: Mapping[Any, Any], client: str) -> dict[str, str]:
     for key, value in given.items():
         if not isinstance(key, str):
             raise TypeError(f"{client}: the names of settings are texts, not {_a(key)}")
-        if not config_keys.is_known(key):
+        if not client_settings.is_known(key):
             raise ConfigError(f"settings of {client}: Kafka's clients have no setting '{key}'{_near(key, '.')}")
         values[key] = _text(key, value)
     return values
@@ -84,5 +84,5 @@ def _a(value: object) -> str:
 def _near(name: str, separator: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name.lower().replace("_", "."), config_keys.KNOWN, n=1, cutoff=0.8)
+    near = get_close_matches(name.lower().replace("_", "."), client_settings.KNOWN, n=1, cutoff=0.8)
     return f": did you mean {near[0].replace('.', separator)}?" if near else ""

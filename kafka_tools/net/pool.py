@@ -29,7 +29,7 @@ from kafka_tools.values import Node
 if TYPE_CHECKING:
     import random
 
-    from kafka_tools.net.sasl.oauth_tokens import Tokens
+    from kafka_tools.net.sasl.oauth.tokens import Tokens
     from kafka_tools.net.tls import TlsSettings
     from kafka_tools.net.trace import Trace
 
@@ -233,7 +233,7 @@ class ConnectionPool:
     def _sasl_exchange(self, host: str) -> SaslExchange:
         mechanism = self.config.sasl_mechanism
         if mechanism == "OAUTHBEARER":
-            from kafka_tools.net.sasl.oauth_tokens import Tokens
+            from kafka_tools.net.sasl.oauth.tokens import Tokens
             from kafka_tools.net.sasl.oauthbearer import OAuthBearerClient
 
             if self._tokens is None:

@@ -13,7 +13,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from kafka_tools.output.cells import Row
-from kafka_tools.output.kafka_text import java_double
+from kafka_tools.output.kafka.text import java_double
 
 HEADINGS = ("Name", "Value", "Sensitive", "Read-only", "Source", "Type", "Synonyms")
 _DOCUMENTATION_WIDTH = 100

@@ -18,11 +18,11 @@ from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import read_meta_properties, read_offset_checkpoint, read_quorum_state
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.kraft_snapshots import KraftSnapshotCheck
-from kafka_tools.storage.log_state_check import unreadable_snapshot
 from kafka_tools.storage.partition_check import PartitionCheck, walk_segment
 from kafka_tools.storage.producer_state import OpenTransactions
 from kafka_tools.storage.segment_check import SegmentCheck, read_file, read_safely
 from kafka_tools.storage.snapshots import read_leader_epochs, read_partition_metadata
+from kafka_tools.storage.state_check import unreadable_snapshot
 from kafka_tools.values import TopicPartition
 
 MOST_OF_A_KIND = 1000

@@ -19,11 +19,11 @@ from kafka_tools.storage.index_follow import OffsetIndexCheck, TimeIndexCheck, T
 from kafka_tools.storage.kraft_snapshots import KraftSnapshotCheck
 from kafka_tools.storage.layout import PartitionFiles, SegmentFiles, partition_files
 from kafka_tools.storage.live import Identity, identity, stays
-from kafka_tools.storage.log_state_check import LeaderEpochCheck, ProducerSnapshotCheck
 from kafka_tools.storage.producer_state import OpenTransactions
 from kafka_tools.storage.segment import Segment
 from kafka_tools.storage.segment_check import Observer, SegmentCheck, read_file, read_safely
 from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, read_partition_metadata
+from kafka_tools.storage.state_check import LeaderEpochCheck, ProducerSnapshotCheck
 from kafka_tools.values import TopicPartition
 
 _ATTEMPTS = 3

@@ -2,7 +2,7 @@
 
 Rules of Kafka's ``ProducerStateManager``, ``ProducerAppendInfo`` and ``ProducerStateEntry`` (KIP-98): a
 batch that repeats one of the last five of its producer is answered with that one's offset, any other
-batch must follow without a gap. Knows no files: ``storage.log`` stores and rebuilds the state.
+batch must follow without a gap. Knows no files: ``storage.log.partition_log`` stores and rebuilds the state.
 """
 
 from __future__ import annotations

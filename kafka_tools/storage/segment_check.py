@@ -1,6 +1,6 @@
 """One segment's log, looked at batch by batch: what is wrong with it, and what its neighbours need to know of it.
 
-Observers follow the walk and compare something else with it (``index_follow``, ``log_state_check``): they are told of
+Observers follow the walk and compare something else with it (``index_follow``, ``state_check``): they are told of
 sound batches, and of holes, which are bytes that nothing can be concluded from. Memory is bounded by the largest batch.
 Sources: ``LogSegment.recover``, ``LogValidator``, ``DefaultRecordBatch.ensureValid`` of Kafka.
 """

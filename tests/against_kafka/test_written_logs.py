@@ -18,7 +18,7 @@ from kafka_tools.records.control import build_marker
 from kafka_tools.storage import indexes, snapshots
 from kafka_tools.storage.check import check_partition
 from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
-from kafka_tools.storage.log import LogConfig, PartitionLog
+from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 
 Tool = Callable[..., subprocess.CompletedProcess[str]]
 DUMPS = {"4.3.1": "org.apache.kafka.tools.DumpLogSegments", "2.2.2": "kafka.tools.DumpLogSegments"}

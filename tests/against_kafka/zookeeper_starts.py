@@ -13,8 +13,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kafka_tools.config_definitions import zookeeper_tables as tables
-from kafka_tools.config_definitions.zookeeper_releases import Kind, names_in, row_of
+from kafka_tools.config_definitions.zookeeper import tables as tables
+from kafka_tools.config_definitions.zookeeper.releases import Kind, names_in, row_of
 from kafka_tools.zookeeper.configs import ZooKeeperConfigs
 from kafka_tools.zookeeper.store import ZooKeeperSettings, open_store
 from tests.against_kafka.harness import RealKafka, Setup, eventually

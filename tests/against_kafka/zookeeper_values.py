@@ -22,8 +22,8 @@ from typing import NamedTuple
 from kafka_tools import cli
 from kafka_tools.commands import running
 from kafka_tools.config_definitions import Row
-from kafka_tools.config_definitions import zookeeper_tables as tables
-from kafka_tools.config_definitions.zookeeper_releases import (
+from kafka_tools.config_definitions.zookeeper import tables as tables
+from kafka_tools.config_definitions.zookeeper.releases import (
     RELEASES,
     THROTTLES,
     Kind,
@@ -120,7 +120,7 @@ class Judged(NamedTuple):
 
 def _is_twin(case: Case) -> bool:
     """Whether a broker's config is the default of a topic's, whose bounds hold then."""
-    from kafka_tools.config_definitions.zookeeper_releases import _TOPIC_CONFIGS
+    from kafka_tools.config_definitions.zookeeper.releases import _TOPIC_CONFIGS
 
     return case.kind in ("broker", "all brokers") and case.name in _TOPIC_CONFIGS
 

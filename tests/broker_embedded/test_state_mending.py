@@ -32,7 +32,7 @@ from kafka_tools.protocol.stored.cluster_metadata import (
     UserScramCredentialRecord,
 )
 from kafka_tools.records.build import build_batch
-from kafka_tools.storage.log import LogConfig, PartitionLog
+from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 from kafka_tools.storage.snapshots import write_partition_metadata
 from tests.broker_embedded.disk_broker import DiskBroker
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.config_definitions import zookeeper_releases as releases
-from kafka_tools.config_definitions import zookeeper_tables as tables
-from kafka_tools.config_definitions.zookeeper_releases import RELEASES, Kind, check_value, names_in, row_of
+from kafka_tools.config_definitions.zookeeper import releases as releases
+from kafka_tools.config_definitions.zookeeper import tables as tables
+from kafka_tools.config_definitions.zookeeper.releases import RELEASES, Kind, check_value, names_in, row_of
 from kafka_tools.errors import InputError, KafkaToolsError
 
 

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.dump import decoders, json_contents, text_columns
+from kafka_tools.dump import decoders, text_columns
 from kafka_tools.dump.batch_columns import batch_lines
 from kafka_tools.dump.decoders import Decoder
 from kafka_tools.dump.endings import Ending, TextEnding
-from kafka_tools.dump.json_ending import JsonEnding
-from kafka_tools.dump.json_lines import FIELDS
+from kafka_tools.dump.json import contents as json_contents
+from kafka_tools.dump.json.ending import JsonEnding
+from kafka_tools.dump.json.lines import FIELDS
 from kafka_tools.dump.offset_columns import OffsetCommits
 from kafka_tools.dump.text import batch_end, batch_start
 from kafka_tools.dump.text_columns import TextWindow

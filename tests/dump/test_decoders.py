@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.dump import decoders, json_contents
-from kafka_tools.dump.json_lines import FIELDS
+from kafka_tools.dump import decoders
+from kafka_tools.dump.json import contents as json_contents
+from kafka_tools.dump.json.lines import FIELDS
 from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.stored.cluster_metadata import TopicRecord
 from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata

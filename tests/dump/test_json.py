@@ -196,8 +196,8 @@ def test_the_offsets_decoder_gives_the_documents_of_kafkas_text() -> None:
 
 
 def test_secrets_of_the_metadata_are_masked_in_json() -> None:
-    from kafka_tools.dump.json_contents import internal
-    from kafka_tools.dump.json_lines import as_is
+    from kafka_tools.dump.json.contents import internal
+    from kafka_tools.dump.json.lines import as_is
     from kafka_tools.protocol.codec import encode
     from kafka_tools.protocol.stored.cluster_metadata import UserScramCredentialRecord
 

@@ -139,11 +139,11 @@ def test_declared_file_provider_fills_the_jaas_line(tmp_path):
 
 
 def test_page_about_connecting_names_every_setting_that_counts_and_no_other(repository):
-    from kafka_tools.net import config_keys
+    from kafka_tools.config_definitions import client as client_settings
 
     page = (repository / "docs" / "connecting.md").read_text()
     named = set(re.findall(r"\b(?:[a-z]+\.)+[a-z.]+\b", page.replace("client.properties", "")))
-    for key in [*config_keys.NUMBERS, *config_keys.TEXTS]:
+    for key in [*client_settings.NUMBERS, *client_settings.TEXTS]:
         assert f"`{key}`" in page or f"`{key}=" in page or f"{key}=" in page, key
     starts = ("ssl.", "sasl.", "bootstrap.", "retry.", "reconnect.", "socket.", "metadata.", "request.", "connections.")
-    assert [key for key in sorted(named) if key.startswith(starts) and not config_keys.is_known(key)] == []
+    assert [key for key in sorted(named) if key.startswith(starts) and not client_settings.is_known(key)] == []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kafka_tools.clock import ManualClock
+from kafka_tools.config_definitions import client as client_settings
 from kafka_tools.config_definitions.broker import TABLE as BROKER_TABLE
 from kafka_tools.errors import ConfigError
-from kafka_tools.net import config_keys
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.pool import ConnectionPool
 from kafka_tools.net.sasl.scram import ScramClient
@@ -30,7 +30,7 @@ def config(mechanism: str, **more: str) -> ClientConfig:
 @pytest.mark.req("SASL-7")
 def test_settings_have_kafka_s_names_and_defaults() -> None:
     for name in ("sasl.mechanism", "sasl.jaas.config", *CLASSES):
-        assert config_keys.is_known(name)
+        assert client_settings.is_known(name)
     assert ClientConfig({}).sasl_mechanism == "GSSAPI"
     assert "GSSAPI" in BROKER_TABLE["sasl.enabled.mechanisms"]
     assert "sasl.server.callback.handler.class" in BROKER_TABLE

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from kafka_tools.clock import ManualClock, SystemClock
 from kafka_tools.errors import AuthenticationFailed, ConfigError, KafkaToolsError
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.sasl.oauth_refresh import RefreshWindow, refresh_at_ms
-from kafka_tools.net.sasl.oauth_tokens import Tokens
+from kafka_tools.net.sasl.oauth.refresh import RefreshWindow, refresh_at_ms
+from kafka_tools.net.sasl.oauth.tokens import Tokens
 
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
 PLANTED = "planted-secret"

@@ -18,8 +18,8 @@ import trustme
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.sasl.oauth_http import fetch_token
-from kafka_tools.net.sasl.oauth_tokens import Tokens
+from kafka_tools.net.sasl.oauth.http import fetch_token
+from kafka_tools.net.sasl.oauth.tokens import Tokens
 
 SECRET = "planted:secret&more"
 

@@ -8,7 +8,7 @@ import pytest
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.sasl.oauth_tokens import Tokens
+from kafka_tools.net.sasl.oauth.tokens import Tokens
 from kafka_tools.net.sasl.oauthbearer import BearerToken, OAuthBearerClient, OAuthBearerServer, TokenRefused
 from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator, list_of, make_token, read_token
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_tools.output import kafka_group_text as text
+from kafka_tools.output.kafka import group_text as text
 from kafka_tools.values import TopicPartition
 
 CLI = "cli-202f1a5f-89b2-4c0b-acc9-7305a4af274d"

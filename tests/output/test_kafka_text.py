@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from kafka_tools.output import kafka_text
 from kafka_tools.output.config_table import quota_source, source_text
+from kafka_tools.output.kafka import text as kafka_text
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.clock import ManualClock
-from kafka_tools.storage.log import LogConfig, LogOffline, PartitionLog
+from kafka_tools.storage.log.partition_log import LogConfig, LogOffline, PartitionLog
 from tests.storage.test_log import batch, expected, values
 
 
@@ -117,7 +117,7 @@ def test_index_entries_that_cannot_be_written_stay_in_memory_and_no_append_fails
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("kafka_tools.storage.log_segment.append_entries", refused)
+        patch.setattr("kafka_tools.storage.log.segment.append_entries", refused)
         for at in range(300):
             log.append(batch(1, at), leader_epoch=0)
     assert log.log_end_offset == 300

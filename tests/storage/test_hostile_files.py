@@ -27,7 +27,7 @@ from kafka_tools.records.build import build_batch
 from kafka_tools.storage import checkpoints, indexes, names, snapshots
 from kafka_tools.storage.check import check_file, check_log_dir, check_partition, check_segment
 from kafka_tools.storage.findings import KINDS, SEVERITIES, Finding
-from kafka_tools.storage.log import LogConfig, PartitionLog
+from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 from kafka_tools.storage.segment import Segment
 from tests.corpus.golden import golden_root
 

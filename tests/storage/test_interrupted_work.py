@@ -11,7 +11,7 @@ from kafka_tools.clock import ManualClock
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage.check import check_partition
-from kafka_tools.storage.log import LogConfig, PartitionLog
+from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 
 
 def log_bytes(*offsets: int) -> bytes:

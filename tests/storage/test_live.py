@@ -16,7 +16,7 @@ from kafka_tools.records.control import build_marker
 from kafka_tools.storage import checkpoints, indexes, live, partition_check, snapshots
 from kafka_tools.storage.check import check_log_dir, check_partition
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.log import LogConfig, PartitionLog
+from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 
 START_MS = 1_700_000_000_000
 EPOCHS = "leader-epoch-checkpoint"

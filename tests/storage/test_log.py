@@ -17,7 +17,7 @@ from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage.indexes import read_offset_index, read_time_index
 from kafka_tools.storage.leader_epochs import LeaderEpochs
-from kafka_tools.storage.log import LogConfig, LogOffline, OffsetOutOfRange, PartitionLog
+from kafka_tools.storage.log.partition_log import LogConfig, LogOffline, OffsetOutOfRange, PartitionLog
 from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

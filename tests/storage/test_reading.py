@@ -12,7 +12,7 @@ from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage import checkpoints, indexes, layout, names, snapshots
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.log_segment import LogSegment
+from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.segment import Segment
 from kafka_tools.values import TopicPartition
 from tests.corpus.golden import case, files

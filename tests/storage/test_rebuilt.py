@@ -13,9 +13,9 @@ import pytest
 
 from kafka_tools.clock import ManualClock
 from kafka_tools.storage import snapshots
-from kafka_tools.storage.log import LogConfig, PartitionLog
-from kafka_tools.storage.log_recovery import rebuild_indexes
-from kafka_tools.storage.log_segment import LogSegment
+from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
+from kafka_tools.storage.log.recovery import rebuild_indexes
+from kafka_tools.storage.log.segment import LogSegment
 from tests.corpus.golden import cases, golden_root
 
 INTERVALS = (4096, 256, 512, 1024, 200, 100)

@@ -15,7 +15,7 @@ from kafka_tools.broker_embedded.directories.data_dirs import DataDirs, retire_d
 from kafka_tools.clock import Clock
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS
 from kafka_tools.records.batches import batches
-from kafka_tools.storage.log import LogConfig, PartitionLog
+from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 from kafka_tools.storage.names import PARTITION_METADATA, directory_name
 from kafka_tools.storage.salvage import Salvage
 

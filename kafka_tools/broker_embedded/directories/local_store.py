@@ -19,7 +19,7 @@ from kafka_tools.protocol.primitives import read_unsigned_varint, write_unsigned
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import RECORDS
 from kafka_tools.records.build import build_batch
-from kafka_tools.storage.log import LogConfig, PartitionLog
+from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 
 _FRAME_VERSION = 1
 _VERSIONS = {"RegisterBrokerRecord": 3, "PartitionRecord": 1, "PartitionChangeRecord": 1}

@@ -24,7 +24,7 @@ from kafka_tools.protocol.enums import TRANSACTIONAL_BIT, AclOperation, AclResou
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records.chain import FLAGS_POSITION, MAGIC_POSITION
-from kafka_tools.storage.log import LogOffline
+from kafka_tools.storage.log.partition_log import LogOffline
 from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
 
 VERSIONS = (0, 13)

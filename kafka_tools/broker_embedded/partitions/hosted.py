@@ -19,7 +19,7 @@ from kafka_tools.errors import CorruptIndex, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.storage.layout import partition_files
-from kafka_tools.storage.log import LogConfig, PartitionLog
+from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 from kafka_tools.storage.snapshots import read_partition_metadata, write_partition_metadata
 from kafka_tools.values import TopicPartition
 

@@ -3,7 +3,8 @@
 Rules of Kafka's ``ProduceRequest.validateRecords``, ``UnifiedLog.analyzeAndValidateRecords`` and ``LogValidator``, in
 their order. A batch that needs no change is stored as it came; magic 0 and 1 of old producers, another codec than the
 topic's, and numbers that only a lenient reader understands are written anew. Attributes of time and the largest
-timestamp are the broker's to set. Knows no log: offsets, leader epoch and append time are given by ``storage.log``.
+timestamp are the broker's to set. Knows no log: offsets, leader epoch and append time are given by
+``storage.log.partition_log``.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def command(connection: ConnectionOptions, output_format: str | None) -> int:
 
     With each version range comes the newest version that this tool and the broker share.
     """
-    from kafka_tools.output import kafka_text
+    from kafka_tools.output.kafka import text as kafka_text
     from kafka_tools.output.rows import ItemError, Rows
 
     with connection.admin() as admin:

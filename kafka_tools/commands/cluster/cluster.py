@@ -23,7 +23,7 @@ def command() -> None:
 @output_options("cluster-id")
 def cluster_id(connection: ConnectionOptions, output_format: str | None) -> int:
     """Print the id of the cluster."""
-    from kafka_tools.output import kafka_text
+    from kafka_tools.output.kafka import text as kafka_text
     from kafka_tools.output.rows import Rows
 
     with connection.admin() as admin:
@@ -39,7 +39,7 @@ def cluster_id(connection: ConnectionOptions, output_format: str | None) -> int:
 @output_options("endpoints")
 def list_endpoints(include_fenced_brokers: bool, connection: ConnectionOptions, output_format: str | None) -> int:
     """List the brokers, or with --bootstrap-controller the controllers."""
-    from kafka_tools.output import kafka_text
+    from kafka_tools.output.kafka import text as kafka_text
     from kafka_tools.output.rows import Rows
 
     controllers = connection.bootstrap_controller is not None

@@ -49,7 +49,7 @@ def describe(node_id: int | None, connection: ConnectionOptions, output_format: 
             }
         )
     if output_format is None:
-        from kafka_tools.output.kafka_quorum_text import feature_lines
+        from kafka_tools.output.kafka.quorum_text import feature_lines
 
         running.emit(feature_lines(running.shown(rows)))
     return running.finish(Rows("features", rows), output_format)

@@ -33,7 +33,7 @@ def describe(
 ) -> int:
     """Describe the metadata quorum."""
     from kafka_tools.clock import SystemClock
-    from kafka_tools.output import kafka_quorum_text
+    from kafka_tools.output.kafka import quorum_text
     from kafka_tools.output.rows import Rows
 
     if status == replication:
@@ -46,13 +46,11 @@ def describe(
     if status:
         summary = _summary(quorum, cluster_id)
         if output_format is None:
-            running.emit(kafka_quorum_text.status(running.shown(summary)))
+            running.emit(quorum_text.status(running.shown(summary)))
         return running.finish(Rows("quorum-status", [summary]), output_format)
     rows = _replicas(quorum)
     if output_format is None:
-        running.emit(
-            kafka_quorum_text.replication(running.shown(rows), SystemClock().now_ms() if human_readable else None)
-        )
+        running.emit(quorum_text.replication(running.shown(rows), SystemClock().now_ms() if human_readable else None))
     return running.finish(Rows("quorum-replication", rows), output_format)
 
 

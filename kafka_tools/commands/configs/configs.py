@@ -231,7 +231,7 @@ def _alter(
 ) -> int:
     """Make the changes; tell of each entity that was changed, or show what holds there now."""
     from kafka_tools.commands.configs.places import failures, warn_of_unknown
-    from kafka_tools.output import kafka_text
+    from kafka_tools.output.kafka import text as kafka_text
     from kafka_tools.output.rows import Rows
 
     warning = warn_of_unknown(chosen, changes)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
 from kafka_tools.commands.configs.entities import Target
-from kafka_tools.config_definitions.zookeeper_releases import (
+from kafka_tools.config_definitions.zookeeper.releases import (
     RELEASES,
     Kind,
     check_together,

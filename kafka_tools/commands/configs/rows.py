@@ -22,8 +22,8 @@ from kafka_tools.commands.configs.targets import (
     resource_of,
 )
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
-from kafka_tools.output import kafka_text
 from kafka_tools.output.cells import Row
+from kafka_tools.output.kafka import text as kafka_text
 from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.protocol.enums import ConfigSource
 

@@ -165,14 +165,14 @@ def _new_text(judge: Judge, target: Target, change: ConfigChange, now: str | Non
 def _row(target: Target, name: str, release: str) -> ConfigRow | None:
     """What a release's tables say of a config."""
     from kafka_tools.commands.configs.judge import kind_of
-    from kafka_tools.config_definitions.zookeeper_releases import row_of
+    from kafka_tools.config_definitions.zookeeper.releases import row_of
 
     return row_of(release, kind_of(target), name)
 
 
 def _newest(judge: Judge | None) -> str:
     """The newest release that the cluster's brokers may be of."""
-    from kafka_tools.config_definitions.zookeeper_releases import RELEASES
+    from kafka_tools.config_definitions.zookeeper.releases import RELEASES
 
     return (judge.releases if judge is not None else RELEASES)[-1]
 
@@ -193,7 +193,7 @@ def _check_name(configs: ZooKeeperConfigs, entity: Entity) -> None:
 
 def _check_not_running(configs: ZooKeeperConfigs, broker: str | None, changes: Sequence[ConfigChange]) -> None:
     """Raise InputError for what is not set through ZooKeeper while the broker (None: any broker) runs."""
-    from kafka_tools.config_definitions.zookeeper_releases import THROTTLES
+    from kafka_tools.config_definitions.zookeeper.releases import THROTTLES
 
     if all(change.operation == "delete" or change.name in THROTTLES for change in changes):
         return

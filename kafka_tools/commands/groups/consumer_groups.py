@@ -171,15 +171,13 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
 
 def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands.groups import rows as group_rows
-    from kafka_tools.output import kafka_group_text
+    from kafka_tools.output.kafka import group_text
 
     states = group_rows.parse_states(given["state"] or _ANY)
     types = group_rows.parse_types(given["type"] or _ANY)
     result = group_rows.list_groups(admin, states, types)
     if output_format is None:
-        text = kafka_group_text.listing(
-            running.shown(result.rows), given["type"] is not None, given["state"] is not None
-        )
+        text = group_text.listing(running.shown(result.rows), given["type"] is not None, given["state"] is not None)
         running.emit(text)
     if not result.rows and not result.errors:
         from kafka_tools.commands import rights
@@ -190,7 +188,7 @@ def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) 
 
 def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands.groups import rows as group_rows
-    from kafka_tools.output import kafka_group_text
+    from kafka_tools.output.kafka import group_text
     from kafka_tools.output.rows import Rows
 
     groups, errors = group_rows.describe(admin, _groups(admin, given))
@@ -202,9 +200,9 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
         "group-offsets": group_rows.offsets,
     }[kind]
     text = {
-        "group-members": kafka_group_text.members,
-        "group-states": kafka_group_text.states,
-        "group-offsets": kafka_group_text.offsets,
+        "group-members": group_text.members,
+        "group-states": group_text.states,
+        "group-offsets": group_text.offsets,
     }[kind]
     made = make(admin, groups)
     errors += [error for _, failed in made.values() for error in failed]
@@ -218,14 +216,14 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
 
 
 def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.output import kafka_group_text
+    from kafka_tools.output.kafka import group_text
     from kafka_tools.output.rows import ItemError, Rows
 
     outcomes = admin.delete_groups(_groups(admin, given))
     errors = [ItemError.of(f"group '{group}'", error) for group, error in outcomes.failures().items()]
     deleted = list(outcomes.succeeded())
     if output_format is None:
-        running.emit(kafka_group_text.deleted_groups(running.shown(deleted), bool(errors)))
+        running.emit(group_text.deleted_groups(running.shown(deleted), bool(errors)))
     rows = [{"group": group, "result": "deleted"} for group in deleted]
     return running.finish(Rows("changed-groups", rows, errors), output_format, "could not delete")
 
@@ -233,7 +231,7 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
 def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands.groups.reset_plans import parse_topics
     from kafka_tools.commands.groups.resets import partitions_of
-    from kafka_tools.output import kafka_group_text
+    from kafka_tools.output.kafka import group_text
     from kafka_tools.output.rows import ItemError, Rows
 
     (group,) = given["group"]
@@ -251,14 +249,14 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
         else:
             rows.append({"group": group, **row, "result": "deleted"})
     if output_format is None:
-        running.emit(kafka_group_text.deleted_offsets(running.shown(group), running.shown(shown)))
+        running.emit(group_text.deleted_offsets(running.shown(group), running.shown(shown)))
     return running.finish(Rows("deleted-offsets", rows, errors), output_format, "could not delete the offset of")
 
 
 def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands.groups import resets
     from kafka_tools.commands.groups.reset_plans import plan_csv
-    from kafka_tools.output import kafka_group_text
+    from kafka_tools.output.kafka import group_text
     from kafka_tools.output.rows import Rows
 
     groups = _groups(admin, given)
@@ -275,7 +273,7 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
         errors += failures
     if output_format is None:
         whole = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given["export"] else None
-        running.emit(whole or kafka_group_text.reset_plan(running.shown(plan)))
+        running.emit(whole or group_text.reset_plan(running.shown(plan)))
     result = "reset" if given["execute"] else "planned"
     rows = [
         {"group": group, "topic": key.topic, "partition": key.partition, "new_offset": offset, "result": result}

@@ -28,7 +28,7 @@ from kafka_tools.commands.options.values import read_text
 def command(offset_json_file: str, connection: ConnectionOptions, output_format: str | None) -> int:
     """Delete the records of partitions below an offset."""
     from kafka_tools.commands.documents import read_delete_records
-    from kafka_tools.output import kafka_text
+    from kafka_tools.output.kafka import text as kafka_text
     from kafka_tools.output.rows import ItemError, Rows
 
     connection.check()

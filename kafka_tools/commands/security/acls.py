@@ -84,7 +84,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
 def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
     from kafka_tools.admin.calls.acls import AclBinding
     from kafka_tools.commands.security.acl_plan import AccessControlEntry
-    from kafka_tools.output import kafka_acl_text
+    from kafka_tools.output.kafka import acl_text
     from kafka_tools.output.rows import ItemError
 
     bindings = {
@@ -94,9 +94,7 @@ def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
     for resource, each in bindings.items() if output_format is None else ():
         added = [binding for binding in each if outcomes[binding].error is None]
         if added:
-            running.emit(
-                kafka_acl_text.adding(str(resource), [str(AccessControlEntry(*binding[3:])) for binding in added])
-            )
+            running.emit(acl_text.adding(str(resource), [str(AccessControlEntry(*binding[3:])) for binding in added]))
     errors = [ItemError.of(_shown(key), error) for key, error in outcomes.failures().items()]
     return _finish(list(outcomes.succeeded()), "added", errors, output_format)
 
@@ -137,7 +135,7 @@ def _list(
     admin: AdminClient, resources: list[ResourcePattern], principals: tuple[str, ...], output_format: str | None
 ) -> int:
     from kafka_tools.admin.calls.acls import AclFilter
-    from kafka_tools.output import kafka_acl_text
+    from kafka_tools.output.kafka import acl_text
     from kafka_tools.output.rows import Rows
 
     filters = [AclFilter(*_words(resource)) for resource in resources] or [AclFilter()]
@@ -147,10 +145,10 @@ def _list(
     if output_format is not None:
         return running.finish(Rows("acls", [binding._asdict() for binding in kept]), output_format)
     if not wanted:
-        running.emit(kafka_acl_text.current(running.shown(kept)))
+        running.emit(acl_text.current(running.shown(kept)))
     for name in dict.fromkeys(wanted):
-        running.emit(kafka_acl_text.of_principal(name))
-        running.emit(kafka_acl_text.current(running.shown([binding for binding in kept if binding.principal == name])))
+        running.emit(acl_text.of_principal(name))
+        running.emit(acl_text.current(running.shown([binding for binding in kept if binding.principal == name])))
     return 0
 
 

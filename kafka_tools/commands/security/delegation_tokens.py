@@ -83,48 +83,48 @@ def _create(
     lifetime_ms: int,
     form: str | None,
 ) -> int:
-    from kafka_tools.output import kafka_token_text
+    from kafka_tools.output.kafka import token_text
     from kafka_tools.output.rows import Rows
 
     connection.check()
     if form is None:
-        running.emit(kafka_token_text.creating([str(each) for each in renewers], lifetime_ms))
+        running.emit(token_text.creating([str(each) for each in renewers], lifetime_ms))
     with connection.admin() as admin:
         owner = owners[0] if owners else None
         token = admin.create_delegation_token(renewers, owner=owner, max_lifetime_ms=lifetime_ms)
     row = _row(token) | {"hmac": token.hmac_text}
     if form is None:
-        running.emit(kafka_token_text.created(running.shown(row)))
+        running.emit(token_text.created(running.shown(row)))
     return running.finish(Rows("delegation-tokens", [row]), form)
 
 
 def _describe(connection: ConnectionOptions, owners: list[Principal], form: str | None) -> int:
-    from kafka_tools.output import kafka_token_text
+    from kafka_tools.output.kafka import token_text
     from kafka_tools.output.rows import Rows
 
     connection.check()
     if form is None:
-        running.emit(kafka_token_text.describing([str(each) for each in owners]))
+        running.emit(token_text.describing([str(each) for each in owners]))
     with connection.admin() as admin:
         tokens = admin.describe_delegation_tokens(owners or None)
     rows = [_row(token) for token in sorted(tokens, key=lambda token: (token.issued_ms, token.token_id))]
     if form is None:
-        running.emit(kafka_token_text.described(running.shown(rows)))
+        running.emit(token_text.described(running.shown(rows)))
     return running.finish(Rows("delegation-tokens", rows), form)
 
 
 def _prolong(connection: ConnectionOptions, action: str, hmac: bytes, period_ms: int, form: str | None) -> int:
-    from kafka_tools.output import kafka_token_text
+    from kafka_tools.output.kafka import token_text
     from kafka_tools.output.rows import Rows
 
     connection.check()
     if form is None:
-        running.emit(kafka_token_text.prolonging(action, period_ms))
+        running.emit(token_text.prolonging(action, period_ms))
     with connection.admin() as admin:
         call = admin.renew_delegation_token if action == "renew" else admin.expire_delegation_token
         expires_ms = call(hmac, period_ms)
     if form is None:
-        running.emit(kafka_token_text.prolonged(action, expires_ms))
+        running.emit(token_text.prolonged(action, expires_ms))
     row = {"result": "renewed" if action == "renew" else "expired", "expires_ms": expires_ms}
     return running.finish(Rows("changed-delegation-tokens", [row]), form)
 

@@ -124,7 +124,7 @@ def _plan(place: Place, users: list[Target], changes: list[ConfigChange], output
 def _change(place: Place, users: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
     """Make the changes; tell of each user that was changed."""
     from kafka_tools.commands.configs.places import failures
-    from kafka_tools.output import kafka_text
+    from kafka_tools.output.kafka import text as kafka_text
     from kafka_tools.output.rows import Rows
 
     ended = place.alter(users, changes)
@@ -142,7 +142,7 @@ def _change(place: Place, users: list[Target], changes: list[ConfigChange], outp
 
 
 def _show(result: Rows, users: Sequence[Target], output_format: str | None) -> int:
-    from kafka_tools.output import kafka_text
+    from kafka_tools.output.kafka import text as kafka_text
     from kafka_tools.output.rows import ItemError
 
     found = {row["entity"]["user"] for row in result.rows}

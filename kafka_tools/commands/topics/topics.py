@@ -1,6 +1,6 @@
 """``kafka-topics``: list, create, describe, alter and delete topics, as Kafka 4.3.1's TopicCommand does.
 
-Parses and chooses here; what a described topic holds comes from ``rows``, its text from ``output.kafka_text``.
+Parses and chooses here; what a described topic holds comes from ``rows``, its text from ``output.kafka.text``.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
 
 
 def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.output import kafka_text
+    from kafka_tools.output.kafka import text as kafka_text
     from kafka_tools.output.rows import Rows
 
     names = _select(admin, given)
@@ -202,7 +202,7 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
 
 def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands.topics import rows as topic_rows
-    from kafka_tools.output import kafka_text
+    from kafka_tools.output.kafka import text as kafka_text
 
     if given["topics_with_overrides"] and any(given[report] for report in REPORTS):
         raise UsageError("--topics-with-overrides shows topics and the other filters show partitions: give one kind")

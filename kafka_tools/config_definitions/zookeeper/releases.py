@@ -14,10 +14,10 @@ from functools import cache
 from typing import Literal
 
 from kafka_tools.config_definitions import Row
-from kafka_tools.config_definitions import zookeeper_tables as tables
 from kafka_tools.config_definitions.topic import BROKER_NAME
 from kafka_tools.config_definitions.values import REPLICA_LIST, SENSITIVE_TYPE, check, invalid, parse
-from kafka_tools.config_definitions.zookeeper_loads import check_loads
+from kafka_tools.config_definitions.zookeeper import tables as tables
+from kafka_tools.config_definitions.zookeeper.loads import check_loads
 from kafka_tools.errors import ConfigError, InputError
 
 RELEASES: tuple[str, ...] = tables.RELEASES
@@ -217,7 +217,7 @@ def _check_replica_numbers(name: str, replicas: Sequence[str]) -> None:
 
 @cache
 def names_in(table: str, release: str) -> frozenset[str]:
-    """What a set of ``zookeeper_tables``, given by its name, holds in one release."""
+    """What a set of ``tables``, given by its name, holds in one release."""
     found: set[str] = set()
     changes: tables.Names = getattr(tables, table)
     for since, words in changes.items():

@@ -1,12 +1,12 @@
-"""A dump as JSON lines: ``json_lines``'s objects, in the order in which things are found."""
+"""A dump as JSON lines: ``lines``'s objects, in the order in which things are found."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.dump import json_lines
 from kafka_tools.dump.endings import DumpedFile, Sink
+from kafka_tools.dump.json import lines as json_lines
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record
@@ -61,14 +61,14 @@ class JsonEnding:
         if not view.is_control:
             self._write(json_lines.record_line(record, self._field, self._contents, skip_metadata=self._skip_metadata))
         elif not self._skip_metadata:
-            from kafka_tools.dump.json_contents import control as control_parts
+            from kafka_tools.dump.json.contents import control as control_parts
 
             self._write(json_lines.control_line(record, *control_parts(record)))
 
     def window(
         self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
     ) -> TextWindow | None:
-        from kafka_tools.dump import json_columns  # numpy: 100 ms
+        from kafka_tools.dump.json import columns as json_columns
 
         def batch_lines(count: int) -> list[bytes]:
             each = zip(views[:count], crcs_ok, findings, strict=False)

@@ -17,7 +17,7 @@ from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.given_files import read_given
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.sasl.oauth_refresh import RefreshWindow, refresh_at_ms, seconds
+from kafka_tools.net.sasl.oauth.refresh import RefreshWindow, refresh_at_ms, seconds
 
 URL_KEY = "sasl.oauthbearer.token.endpoint.url"
 COMMAND_KEY = "sasl.oauthbearer.token.command"
@@ -108,14 +108,14 @@ class Tokens:
         return _Kept(token, expires_ms, refresh_ms)
 
     def _from_provider(self, url: SplitResult) -> tuple[str, float | None]:
-        from kafka_tools.net.sasl.oauth_http import fetch_token, place
+        from kafka_tools.net.sasl.oauth.http import fetch_token, place
 
         found = fetch_token(self._config, url, self._clock.sleep)
         lifetime_s = PROVIDER_LIFETIME_S if found.lifetime_s is None else found.lifetime_s
         return _checked(found.token, f"{URL_KEY}: {place(url)}"), lifetime_s
 
     def _from_command(self) -> tuple[str, float | None]:
-        from kafka_tools.net.sasl.oauth_command import command_words, run_command
+        from kafka_tools.net.sasl.oauth.command import command_words, run_command
 
         words = command_words(self._config[COMMAND_KEY])
         deadline = Deadline(self._clock, self._config.number("sasl.login.read.timeout.ms") / 1000)

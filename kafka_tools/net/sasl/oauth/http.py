@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, quote_plus, urlencode
 
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.sasl.oauth_refresh import seconds
+from kafka_tools.net.sasl.oauth.refresh import seconds
 
 _PREFIX = "sasl.oauthbearer."
 MAX_ANSWER_BYTES = 1024 * 1024

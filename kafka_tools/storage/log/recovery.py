@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
 from kafka_tools.records.batches import BatchView
 from kafka_tools.storage import names
-from kafka_tools.storage.log_segment import LogSegment
+from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.producer_files import read_snapshot, snapshots, write_snapshot
 from kafka_tools.storage.producer_state import KnownBatch, ProducerStates
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, Segment
 
 if TYPE_CHECKING:
-    from kafka_tools.storage.log import PartitionLog
+    from kafka_tools.storage.log.partition_log import PartitionLog
 
 log = logging.getLogger(__name__)
 

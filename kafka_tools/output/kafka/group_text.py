@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kafka_tools.output.cells import Row
-from kafka_tools.output.kafka_text import pad
+from kafka_tools.output.kafka.text import pad
 from kafka_tools.values import TopicPartition
 
 MISSING = "-"

@@ -14,7 +14,7 @@ from typing import Any
 from kafka_tools.dump import decoders
 from kafka_tools.dump.decoders import Decoder, FieldDecoder, framed, framed_name, known_version
 from kafka_tools.dump.java_json import java_json
-from kafka_tools.dump.json_lines import Contents, Field, PlainContents
+from kafka_tools.dump.json.lines import Contents, Field, PlainContents
 from kafka_tools.errors import CorruptBatch, LogError, WireError
 from kafka_tools.protocol.as_json import to_json
 from kafka_tools.protocol.schema import Stored

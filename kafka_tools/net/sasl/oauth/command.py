@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import AuthenticationFailed, ConfigError
-from kafka_tools.net.sasl.oauth_refresh import seconds
+from kafka_tools.net.sasl.oauth.refresh import seconds
 
 if TYPE_CHECKING:
     import subprocess

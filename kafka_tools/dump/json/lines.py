@@ -2,7 +2,7 @@
 
 One function per kind of object, pure: values in, a line of JSON out. The shapes are a contract, described by
 ``schemas/dump-log.v1.schema.json``: keys keep their order and meaning, new ones are added at the end. Names are those
-of the Spark tables. ``files`` decides which objects there are; ``json_columns`` is the vectorised twin
+of the Spark tables. ``files`` decides which objects there are; ``columns`` is the vectorised twin
 of the lines of records, tested against this one.
 """
 

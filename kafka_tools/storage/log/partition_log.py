@@ -20,10 +20,10 @@ from kafka_tools.clock import Clock
 from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import patch_batch
-from kafka_tools.storage import log_recovery
 from kafka_tools.storage.file_range import FileRange
 from kafka_tools.storage.leader_epochs import LeaderEpochs
-from kafka_tools.storage.log_segment import LogSegment
+from kafka_tools.storage.log import recovery as log_recovery
+from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.producer_files import append_aborted, end_transaction, read_aborted, write_snapshot
 from kafka_tools.storage.producer_state import ProducerStates
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET

@@ -1,4 +1,4 @@
-"""JSON lines of many records at once: what ``json_lines`` says of them one by one, from columns."""
+"""JSON lines of many records at once: what ``lines`` says of them one by one, from columns."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kafka_tools.dump import json_lines
 from kafka_tools.dump.byte_rows import ByteRows
 from kafka_tools.dump.decoders import OffsetsDecoder
-from kafka_tools.dump.json_contents import CoordinatorContents, control
-from kafka_tools.dump.json_lines import Contents, Field, PlainContents
+from kafka_tools.dump.json import lines as json_lines
+from kafka_tools.dump.json.contents import CoordinatorContents, control
+from kafka_tools.dump.json.lines import Contents, Field, PlainContents
 from kafka_tools.dump.offset_columns import OffsetCommits
 from kafka_tools.dump.text_columns import TextWindow, assemble, flags, headers, records
 from kafka_tools.records.batches import BatchView

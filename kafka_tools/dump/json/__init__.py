@@ -1,0 +1,1 @@
+"""JSON lines of ``kafka-dump-log``: one by one, and many at once."""

@@ -1,0 +1,1 @@
+"""OAUTHBEARER: where tokens come from, and when they are renewed."""
