@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -132,3 +133,80 @@ def test_circles_are_found_however_modules_import() -> None:
     assert graph["k.d"] == {"k.a", "k"}
     assert graph["k.b"] == {"k.b.c"}
     assert circles(graph) == [["k.a", "k.b.c", "k.d"]]
+
+
+MOST_LINES = 350
+LONG_FILES = {
+    "admin/calls/configs.py", "admin/calls/topics.py", "broker_embedded/configs/alter.py",
+    "broker_embedded/directories/data_dirs.py", "broker_embedded/listeners/client_connection.py",
+    "broker_embedded/partitions/hosted.py", "clients/consumer.py", "clients/fetcher.py",
+    "config_definitions/broker.py", "config_definitions/zookeeper/tables.py", "dump/decoders.py", "dump/files.py",
+    "net/connection.py", "net/pool.py", "net/session.py", "protocol/codec_source.py", "protocol/enums.py",
+    "protocol/error_codes.py", "records/check.py", "records/columns.py", "spark/audit.py", "spark/plan.py",
+    "spark/record_arrow.py", "spark/session.py", "storage/findings.py", "storage/index_follow.py",
+    "storage/log/partition_log.py", "storage/log/segment.py",
+}  # fmt: skip
+"""Files that are longer: tables of Kafka's, and classes that wait for a second noun. The list only becomes shorter."""
+MOST_SIBLINGS = 25
+CROWDED = {"broker_embedded/handlers", "protocol/messages", "spark"}
+"""Folders with more: two list Kafka's APIs."""
+KAFKA_S_NAMES = ("broker_embedded/handlers", "protocol/messages", "spark/discovered")
+"""Folders whose files have names that others gave."""
+NAMES_TWICE = {"CommittedOffset"}
+"""Public classes of one name in two modules, outside of the definitions."""
+DEFINITIONS = ("kafka_tools.protocol.messages.", "kafka_tools.protocol.stored.")
+
+
+def folders() -> Mapping[str, list[Path]]:
+    """Folder below the package -> its files and folders of Python."""
+    found: dict[str, list[Path]] = {}
+    for folder in sorted({path.parent for path in modules().values()}):
+        inner = [each for each in folder.iterdir() if each.suffix == ".py" or (each / "__init__.py").is_file()]
+        found[folder.relative_to(ROOT / PACKAGE).as_posix()] = sorted(inner)
+    return found
+
+
+def test_files_are_short() -> None:
+    long = {
+        path.relative_to(ROOT / PACKAGE).as_posix()
+        for path in modules().values()
+        if len(path.read_text(encoding="utf-8").splitlines()) > MOST_LINES
+    }
+    assert long <= LONG_FILES, "split what grew by nouns"
+    assert long >= LONG_FILES, "what is short now leaves the list"
+
+
+def test_folders_are_not_crowded() -> None:
+    assert {name for name, inner in folders().items() if len(inner) > MOST_SIBLINGS} == CROWDED
+
+
+def test_a_prefix_shared_by_three_siblings_is_a_folder() -> None:
+    for name, inner in folders().items():
+        if name in KAFKA_S_NAMES:
+            continue
+        prefixes = Counter(each.stem.partition("_")[0] for each in inner)
+        assert {prefix for prefix, count in prefixes.items() if prefix and count > 2} == set(), name
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    """One word, one thing. Structs in the definitions have Kafka's names, which repeat."""
+    places: dict[str, list[str]] = {}
+    for name, path in modules().items():
+        if name.startswith(DEFINITIONS):
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name)
+    assert {name for name, found in places.items() if len(found) > 1} == NAMES_TWICE
+
+
+def test_the_connection_options_stand_once() -> None:
+    spelled = ("--bootstrap-server", "--bootstrap-controller", "--command-config", "--command-property", "--trace")
+    places: dict[str, set[str]] = {each: set() for each in spelled}
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("option", "_config_file"):
+                for argument in node.args:
+                    if isinstance(argument, ast.Constant) and argument.value in places:
+                        places[argument.value].add(name)
+    assert {place for found in places.values() for place in found} == {f"{PACKAGE}.commands.options.connection"}

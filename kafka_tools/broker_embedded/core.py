@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.cluster.features import Features
+from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
 from kafka_tools.broker_embedded.cluster.journal import Journal
 from kafka_tools.broker_embedded.cluster.metadata import Cluster, RegisteredBroker
 from kafka_tools.broker_embedded.configs.alter import cluster_wide_min_isr
@@ -75,7 +75,7 @@ class Core:
         self.registration = RegisteredBroker(self.node_id, properties.get("broker.rack") or None)
         self.journal = Journal(store)
         self.cluster = Cluster(self.journal, dirs.cluster_id, self.registration)
-        self.features = Features(self.journal, self.node_id)
+        self.features = FinalizedFeatures(self.journal, self.node_id)
         self.configs = ConfigStore(self.journal, properties, self.node_id, self.features)
         self.quotas = Quotas(self.journal)
         self.credentials = Credentials(self.journal)

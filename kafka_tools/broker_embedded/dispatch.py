@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.broker_embedded.call import Answer, CloseConnection, RequestBytes
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handler_table import load_handlers
-from kafka_tools.broker_embedded.serving import Served
+from kafka_tools.broker_embedded.serving import ServedRequest
 from kafka_tools.errors import AuthenticationFailed, DecodeError, TooManyElements, WireError
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode_counted, decode_prefix
@@ -77,7 +77,9 @@ class Dispatcher:
                 position=2,
             )
         header, position = decode_request_header(frame)
-        served = Served(self._core, handler, connection, version, correlation_id, header.client_id, len(frame), answer)
+        served = ServedRequest(
+            self._core, handler, connection, version, correlation_id, header.client_id, len(frame), answer
+        )
         # What follows the request is ignored, as Kafka does: librdkafka's Metadata v12 has three bytes too many.
         if len(frame) <= _PLAIN_BYTES:
             request, _ = decode_prefix(handler.api.request, version, frame, position)

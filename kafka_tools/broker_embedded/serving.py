@@ -33,7 +33,7 @@ MOST_ELEMENTS_AT_ONCE = 10_000
 and those that commit all they are asked for in one change (``ONE_CHANGE``)."""
 
 
-class Served:
+class ServedRequest:
     """One request. ``begin`` or ``begin_large`` is called once, and ``answer`` at most once."""
 
     __slots__ = (

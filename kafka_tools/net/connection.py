@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import ConnectFailed, Disconnected, KafkaToolsError, UnsupportedVersion
 from kafka_tools.net import session as stages
-from kafka_tools.net.session import Answer, ClientSession, InFlight, VersionRange, pick_version
+from kafka_tools.net.session import AnsweredRequest, ClientSession, InFlight, VersionRange, pick_version
 from kafka_tools.net.throttle import client_must_wait_ms
 from kafka_tools.net.transport import SocketTransport
 from kafka_tools.protocol import registry
@@ -386,7 +386,7 @@ class NodeConnection:
             self.expires_s = self._clock.monotonic_s() + usable_s if usable_s > 0 else None
             self.can_renew = usable_s > MIN_RENEWAL_S
 
-    def _take_answer(self, answer: Answer) -> None:
+    def _take_answer(self, answer: AnsweredRequest) -> None:
         sent, response = answer
         now_s = self._clock.monotonic_s()
         self.last_used_s = now_s

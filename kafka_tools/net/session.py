@@ -49,7 +49,7 @@ class InFlight(NamedTuple):
     context: Any
 
 
-class Answer(NamedTuple):
+class AnsweredRequest(NamedTuple):
     """A response with the request it answers."""
 
     sent: InFlight
@@ -131,7 +131,7 @@ class ClientSession:
         """Bytes to write, in order; whoever writes deletes what was taken from the front."""
         return self._out
 
-    def receive(self, data: bytes, deliver: Callable[[Answer], object]) -> None:
+    def receive(self, data: bytes, deliver: Callable[[AnsweredRequest], object]) -> None:
         """Take bytes from the node and ``deliver`` the user's answers among them, in order.
 
         What was delivered stands, also when what follows it is wrong.
@@ -155,7 +155,7 @@ class ClientSession:
         except DecodeError as error:
             raise self._foreign(error) from error
 
-    def _answer(self, payload: bytes) -> Answer | None:
+    def _answer(self, payload: bytes) -> AnsweredRequest | None:
         if not self._in_flight:
             raise DecodeError(f"{self.peer} sent a response that nobody asked for", position=0, field="correlation_id")
         sent = self._in_flight.popleft()
@@ -180,7 +180,7 @@ class ClientSession:
             self._take_sasl(response)
             return None
         self.answered += 1
-        return Answer(sent, response)
+        return AnsweredRequest(sent, response)
 
     def _decode_named(self, sent: InFlight, payload: bytes) -> Response:
         """The response; a DecodeError says which node sent it, and in answer to what."""

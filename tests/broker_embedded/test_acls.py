@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.connection import Connection
-from kafka_tools.broker_embedded.security.acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, Entry, Filter
+from kafka_tools.broker_embedded.security.acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, AclEntry, Filter
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes as codes
@@ -39,12 +39,12 @@ def as_user(principal: str) -> Connection:
     return connection
 
 
-def entry(name: str, operation: str = "READ", permission: int = ALLOW, **fields: Any) -> Entry:
+def entry(name: str, operation: str = "READ", permission: int = ALLOW, **fields: Any) -> AclEntry:
     values = {
         "resource_type": TOPIC, "resource_name": name, "pattern_type": LITERAL, "principal": "User:a", "host": "*",
         "operation": AclOperation.numbers[operation], "permission_type": permission,
     }  # fmt: skip
-    return Entry(**{**values, **fields})
+    return AclEntry(**{**values, **fields})
 
 
 def anything(**fields: Any) -> Filter:
@@ -84,7 +84,7 @@ def may(broker: DiskBroker, operation: str, name: str, principal: str = "User:a"
     ],
 )
 def test_a_denial_wins_over_allowances_and_reading_implies_describing(
-    broker: DiskBroker, entries: list[Entry], operation: str, name: str, allowed: bool
+    broker: DiskBroker, entries: list[AclEntry], operation: str, name: str, allowed: bool
 ) -> None:
     assert broker.core.acls.create(entries) == [None] * len(entries)
     assert may(broker, operation, name) is allowed
@@ -231,7 +231,7 @@ def test_authorizers_of_others_are_refused_at_start(tmp_path: Path) -> None:
         ([entry("*", "WRITE"), entry("t", "WRITE", DENY)], True),
     ],
 )
-def test_whether_some_resource_is_open(broker: DiskBroker, entries: list[Entry], allowed: bool) -> None:
+def test_whether_some_resource_is_open(broker: DiskBroker, entries: list[AclEntry], allowed: bool) -> None:
     """An idempotent producer needs WRITE on some topic, be it there or not (KIP-679)."""
     assert broker.core.acls.create(entries) == [None] * len(entries)
     connection = as_user("User:a")

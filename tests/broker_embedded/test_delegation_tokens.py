@@ -13,7 +13,7 @@ import pytest
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.configs.endpoints import Endpoint
 from kafka_tools.broker_embedded.connection import Connection
-from kafka_tools.broker_embedded.security.acls import ALLOW, LITERAL, Entry
+from kafka_tools.broker_embedded.security.acls import ALLOW, LITERAL, AclEntry
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.enums import AclOperation, AclResourceType
@@ -79,7 +79,7 @@ class Asked:
 
     def allow(self, user: str, operation: str, kind: str, name: str) -> None:
         numbers = AclResourceType.numbers[kind], AclOperation.numbers[operation]
-        entry = Entry(numbers[0], name, LITERAL, f"User:{user}", "*", numbers[1], ALLOW)
+        entry = AclEntry(numbers[0], name, LITERAL, f"User:{user}", "*", numbers[1], ALLOW)
         assert self.broker.core.acls.create([entry]) == [None]
 
 

@@ -48,7 +48,7 @@ class Update(NamedTuple):
     upgrade_type: int
 
 
-class Features:
+class FinalizedFeatures:
     """The finalized levels; a feature at level 0 is not finalized."""
 
     def __init__(self, journal: Journal, node_id: int) -> None:

@@ -34,7 +34,7 @@ class Synonym(NamedTuple):
     source: int
 
 
-class Entry(NamedTuple):
+class DescribedConfig(NamedTuple):
     """One config as described. ``config_type`` is the number of the protocol; ``value`` None when not shown."""
 
     name: str
@@ -46,7 +46,9 @@ class Entry(NamedTuple):
     synonyms: list[Synonym]
 
 
-def describe(store: ConfigStore, resource_type: int, resource: str, names: Collection[str] | None) -> list[Entry]:
+def describe(
+    store: ConfigStore, resource_type: int, resource: str, names: Collection[str] | None
+) -> list[DescribedConfig]:
     """The configs of a resource (type TOPIC, BROKER, GROUP or CLIENT_METRICS), sorted by name.
 
     ``names`` narrows them; none or empty means all. A broker named "" is the default of all brokers.
@@ -63,12 +65,12 @@ def describe(store: ConfigStore, resource_type: int, resource: str, names: Colle
     return sorted(entry for entry in entries if not names or entry.name in names)
 
 
-def describe_new_topic(store: ConfigStore, given: Mapping[str, str]) -> list[Entry]:
+def describe_new_topic(store: ConfigStore, given: Mapping[str, str]) -> list[DescribedConfig]:
     """The configs that a topic made with ``given`` would have, sorted by name; given ones as they were written."""
     return sorted(entry._replace(value=given.get(entry.name, entry.value)) for entry in _topic(store, given))
 
 
-def _topic(store: ConfigStore, given: Mapping[str, str]) -> list[Entry]:
+def _topic(store: ConfigStore, given: Mapping[str, str]) -> list[DescribedConfig]:
     from kafka_tools.config_definitions.topic import BROKER_NAME, TABLE
 
     inherited = {name: _broker_chain(store, BROKER_NAME[name]) for name in TABLE if name in BROKER_NAME}
@@ -79,7 +81,7 @@ def _topic(store: ConfigStore, given: Mapping[str, str]) -> list[Entry]:
     return _with_overrides(TABLE, given, value_of, inherited, TOPIC_SOURCE)
 
 
-def _group(store: ConfigStore, group_id: str) -> list[Entry]:
+def _group(store: ConfigStore, group_id: str) -> list[DescribedConfig]:
     from kafka_tools.config_definitions import broker
     from kafka_tools.config_definitions.group import TABLE
 
@@ -90,7 +92,7 @@ def _group(store: ConfigStore, group_id: str) -> list[Entry]:
     return _with_overrides(TABLE, store.dynamic(GROUP, group_id), store.group(group_id).get, inherited, GROUP_SOURCE)
 
 
-def _client_metrics(store: ConfigStore, subscription: str) -> list[Entry]:
+def _client_metrics(store: ConfigStore, subscription: str) -> list[DescribedConfig]:
     from kafka_tools.config_definitions.client_metrics import TABLE
 
     given = store.dynamic(CLIENT_METRICS, subscription)
@@ -108,7 +110,7 @@ def _with_overrides(
     value_of: Callable[[str], Value],
     inherited: Mapping[str, list[Synonym]],
     source: int,
-) -> list[Entry]:
+) -> list[DescribedConfig]:
     """Entries of a resource whose own settings come before what it inherits from the broker."""
     entries = []
     for name, row in table.items():
@@ -119,11 +121,11 @@ def _with_overrides(
         if name in given:
             synonyms.insert(0, Synonym(name, value, source))
         shown_source = synonyms[0].source if synonyms else DEFAULT
-        entries.append(Entry(name, value, shown_source, False, False, ConfigType.numbers[row[0]], synonyms))
+        entries.append(DescribedConfig(name, value, shown_source, False, False, ConfigType.numbers[row[0]], synonyms))
     return entries
 
 
-def _broker(store: ConfigStore) -> list[Entry]:
+def _broker(store: ConfigStore) -> list[DescribedConfig]:
     from kafka_tools.config_definitions.broker import TABLE
 
     written = {name for values, _ in store.broker_layers() for name in values}
@@ -131,7 +133,7 @@ def _broker(store: ConfigStore) -> list[Entry]:
     return [_broker_entry(store, name) for name in [*shown, *(name for name in written if name not in TABLE)]]
 
 
-def _broker_default(store: ConfigStore) -> list[Entry]:
+def _broker_default(store: ConfigStore) -> list[DescribedConfig]:
     entries = []
     for name, text in store.dynamic(BROKER, "").items():
         entry = _broker_entry(store, name)
@@ -141,7 +143,7 @@ def _broker_default(store: ConfigStore) -> list[Entry]:
     return entries
 
 
-def _broker_entry(store: ConfigStore, name: str) -> Entry:
+def _broker_entry(store: ConfigStore, name: str) -> DescribedConfig:
     from kafka_tools.config_definitions.dynamic import CLUSTER_WIDE, PER_BROKER
 
     row = broker_row(name)
@@ -150,7 +152,7 @@ def _broker_entry(store: ConfigStore, name: str) -> Entry:
     source = synonyms[0].source if synonyms else DEFAULT
     value = None if sensitive else to_text(store.broker.get(name))
     read_only = name not in PER_BROKER and name not in CLUSTER_WIDE
-    return Entry(
+    return DescribedConfig(
         name, value, source, read_only, sensitive, ConfigType.numbers[row[0]] if row else ConfigType.UNKNOWN, synonyms
     )
 

@@ -19,7 +19,7 @@ from kafka_tools.protocol.enums import ConfigResourceType, ConfigSource
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, RemoveTopicRecord, TopicRecord
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.cluster.features import Features
+    from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
     from kafka_tools.broker_embedded.cluster.journal import Journal
 
 TOPIC, BROKER, BROKER_LOGGER = ConfigResourceType.TOPIC, ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER
@@ -145,7 +145,9 @@ class GroupView(View):
 class ConfigStore:
     """``topic(name)``, ``group(id)`` and ``broker`` are views; ``dynamic(type, name)`` is what was set as text."""
 
-    def __init__(self, journal: Journal, properties: Mapping[str, str], node_id: int, features: Features) -> None:
+    def __init__(
+        self, journal: Journal, properties: Mapping[str, str], node_id: int, features: FinalizedFeatures
+    ) -> None:
         """``properties``: server.properties."""
         self.properties = dict(properties)
         self.node_name = str(node_id)

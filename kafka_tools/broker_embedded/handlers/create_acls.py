@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.handlers._rights import acls_of
-from kafka_tools.broker_embedded.security.acls import Entry
+from kafka_tools.broker_embedded.security.acls import AclEntry
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.create_acls import CreateAclsResponse
 
@@ -19,7 +19,7 @@ AUTHORIZE = (AclOperation.ALTER,)
 
 def handle(call: Call) -> CreateAclsResponse:
     entries = [
-        Entry(
+        AclEntry(
             item.resource_type,
             item.resource_name,
             item.resource_pattern_type,

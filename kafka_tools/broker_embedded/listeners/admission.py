@@ -33,7 +33,7 @@ class Guest(Protocol):
     def close(self) -> None: ...
 
 
-class Served(Guest, Protocol):
+class AdmittedConnection(Guest, Protocol):
     """A connection that was let in, or is about to be."""
 
     last_used_s: float
@@ -45,7 +45,7 @@ class Served(Guest, Protocol):
 class Admission:
     """Lets connections in as ``ConnectionLimits`` allow: now, later or not at all."""
 
-    def __init__(self, limits: ConnectionLimits, timers: Timers, connections: Collection[Served]) -> None:
+    def __init__(self, limits: ConnectionLimits, timers: Timers, connections: Collection[AdmittedConnection]) -> None:
         """``connections``: those that are open, which change."""
         self._limits = limits
         self._timers = timers

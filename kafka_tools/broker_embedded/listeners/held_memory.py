@@ -23,7 +23,7 @@ _TURN_BYTES = 1024 * 1024
 """Whoever goes on alone while others wait must bring a mebibyte in every two seconds."""
 
 
-class Sender(Protocol):
+class RequestHolder(Protocol):
     """A connection whose client sends a large request."""
 
     @property
@@ -52,12 +52,12 @@ class RequestMemory:
         self.limit_bytes = limit_bytes if limit_bytes > 0 else REQUEST_BYTES
         self.held_bytes = 0
         self._timers = timers
-        self._waiting: deque[Sender] = deque()
-        self._alone: Sender | None = None
+        self._waiting: deque[RequestHolder] = deque()
+        self._alone: RequestHolder | None = None
         self._seen_bytes = 0
         self._watching = False
 
-    def grew(self, sender: Sender, size_bytes: int) -> None:
+    def grew(self, sender: RequestHolder, size_bytes: int) -> None:
         """More of ``sender``'s request has come."""
         self.held_bytes += size_bytes
         if self.held_bytes <= self.limit_bytes or sender is self._alone:
@@ -69,7 +69,7 @@ class RequestMemory:
             self._waiting.append(sender)
             self._watch()
 
-    def freed(self, sender: Sender, size_bytes: int) -> None:
+    def freed(self, sender: RequestHolder, size_bytes: int) -> None:
         """``sender``'s request is served, or its connection has ended."""
         self.held_bytes -= size_bytes
         if sender is self._alone:
@@ -82,7 +82,7 @@ class RequestMemory:
                 self._begin_turn(following)
             following.go_on()
 
-    def _begin_turn(self, sender: Sender) -> None:
+    def _begin_turn(self, sender: RequestHolder) -> None:
         self._alone = sender
         self._seen_bytes = sender.received_bytes
 
@@ -103,7 +103,7 @@ class RequestMemory:
             alone.give_up("it sends a large request too slowly while others wait for the memory")
 
 
-class Receiver(Protocol):
+class AnswerHolder(Protocol):
     """A connection with answers that its client has not taken."""
 
     @property
@@ -121,9 +121,9 @@ class AnswerMemory:
     def __init__(self, limit_bytes: int = ANSWER_BYTES) -> None:
         self.limit_bytes = limit_bytes
         self.held_bytes = 0
-        self._holders: dict[Receiver, None] = {}
+        self._holders: dict[AnswerHolder, None] = {}
 
-    def changed(self, receiver: Receiver, difference_bytes: int) -> None:
+    def changed(self, receiver: AnswerHolder, difference_bytes: int) -> None:
         """``receiver`` holds so many bytes more, or fewer, than before."""
         self.held_bytes += difference_bytes
         if not receiver.unsent_bytes:

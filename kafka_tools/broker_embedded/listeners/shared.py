@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
-from kafka_tools.broker_embedded.listeners.admission import Admission, Served
+from kafka_tools.broker_embedded.listeners.admission import Admission, AdmittedConnection
 from kafka_tools.broker_embedded.listeners.connection_limits import ConnectionLimits
 from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory, RequestMemory
 from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.dispatch import Dispatcher
 
 
-class OpenConnection(Served, Protocol):
+class OpenConnection(AdmittedConnection, Protocol):
     """A connection that is served, as the listeners see it."""
 
     @property

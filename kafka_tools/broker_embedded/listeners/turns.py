@@ -21,7 +21,7 @@ _CREDIT_S = 0.1
 """How far behind the others' share a connection may be that asked for less: so far it goes before them."""
 
 
-class Served(Protocol):
+class ServedConnection(Protocol):
     """A connection. ``had_s`` is its share: the time that it was served, as far as it counts."""
 
     had_s: float
@@ -36,8 +36,8 @@ class Turns:
         """``call_soon``: the event loop's, which runs a function in its next round."""
         self._clock = clock
         self._call_soon = call_soon
-        self._line: list[tuple[float, int, Served]] = []
-        self._waiting: set[Served] = set()
+        self._line: list[tuple[float, int, ServedConnection]] = []
+        self._waiting: set[ServedConnection] = set()
         self._numbers = count()
         self._spent_s = 0.0
         self._had_s = 0.0
@@ -47,15 +47,15 @@ class Turns:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def arrived(self, connection: Served) -> None:
+    def arrived(self, connection: ServedConnection) -> None:
         """A connection is new: it begins where the others are."""
         connection.had_s = self._had_s
 
-    def left(self, connection: Served) -> None:
+    def left(self, connection: ServedConnection) -> None:
         """A connection has ended."""
         self._waiting.discard(connection)
 
-    def ready(self, connection: Served) -> None:
+    def ready(self, connection: ServedConnection) -> None:
         """There may be something to do for ``connection``: now if there is time, else when its turn comes."""
         if self._line or self._spent_s >= ROUND_S:
             self.later(connection)
@@ -63,7 +63,7 @@ class Turns:
             self._serve(connection)
             self._end_round()
 
-    def later(self, connection: Served) -> None:
+    def later(self, connection: ServedConnection) -> None:
         """There is something to do for ``connection``, but others come first."""
         if connection not in self._waiting:
             self._waiting.add(connection)
@@ -88,7 +88,7 @@ class Turns:
         if self._line:
             self._end_round()
 
-    def _serve(self, connection: Served) -> None:
+    def _serve(self, connection: ServedConnection) -> None:
         began_s = self._clock.monotonic_s()
         connection.turn()
         took_s = self._clock.monotonic_s() - began_s

@@ -47,7 +47,7 @@ _IMPLYING = {
 """Allowing one of these operations allows the one they stand behind (``AclEntry``); denying does not."""
 
 
-class Entry(NamedTuple):
+class AclEntry(NamedTuple):
     """One entry in the wire's numbers."""
 
     resource_type: int
@@ -98,7 +98,7 @@ class Filter(NamedTuple):
             raise refuse(error_codes.INVALID_REQUEST, "Unknown entryFilter.")
         return self
 
-    def matches(self, entry: Entry) -> bool:
+    def matches(self, entry: AclEntry) -> bool:
         """Whether the entry is meant; MATCH means every pattern that applies to the name."""
         if self.pattern_type == MATCH:
             if self.resource_name is not None and not _applies(entry, self.resource_name):
@@ -122,9 +122,9 @@ class Acls:
     def __init__(self, journal: Journal, properties: Mapping[str, str]) -> None:
         """``properties``: server.properties. ConfigError for an authorizer.class.name that is not Kafka's own."""
         self._journal = journal
-        self._entries: dict[uuid.UUID, Entry] = {}
-        self._literal: dict[tuple[int, str], set[Entry]] = {}
-        self._prefixed: dict[int, set[Entry]] = {}
+        self._entries: dict[uuid.UUID, AclEntry] = {}
+        self._literal: dict[tuple[int, str], set[AclEntry]] = {}
+        self._prefixed: dict[int, set[AclEntry]] = {}
         self.enabled = _is_enabled(properties)
         self._super_users = frozenset(
             user.strip() for user in properties.get("super.users", "").split(";") if user.strip()
@@ -176,14 +176,14 @@ class Acls:
         allowed = {entry[1:3] for entry in concerning if entry.permission_type == ALLOW} - denied
         return any(not any((name[:end], PREFIXED) in denied for end in range(1, len(name) + 1)) for name, _ in allowed)
 
-    def find(self, wanted: Filter) -> list[Entry]:
+    def find(self, wanted: Filter) -> list[AclEntry]:
         """The entries that a filter means, in a stable order."""
         return sorted(entry for entry in self._entries.values() if wanted.matches(entry))
 
-    def create(self, entries: Iterable[Entry]) -> list[BrokerError | None]:
+    def create(self, entries: Iterable[AclEntry]) -> list[BrokerError | None]:
         """Add entries, all in one change; per entry, in order, None or why not. One that is there is no error."""
         results: list[BrokerError | None] = []
-        new: dict[Entry, AccessControlEntryRecord] = {}
+        new: dict[AclEntry, AccessControlEntryRecord] = {}
         known = set(self._entries.values())
         for entry in entries:
             problem = _problem(entry)
@@ -194,13 +194,13 @@ class Acls:
             self._journal.commit(list(new.values()))
         return results
 
-    def delete(self, filters: Iterable[Filter | BrokerError]) -> Work[list[list[Entry] | BrokerError]]:
+    def delete(self, filters: Iterable[Filter | BrokerError]) -> Work[list[list[AclEntry] | BrokerError]]:
         """Remove what the filters mean, all in one change; per filter the entries, or why it was refused."""
-        results: list[list[Entry] | BrokerError] = []
-        gone: set[Entry] = set()
+        results: list[list[AclEntry] | BrokerError] = []
+        gone: set[AclEntry] = set()
         for wanted in filters:
             yield  # each is compared with every entry
-            found: list[Entry] | BrokerError = wanted if isinstance(wanted, BrokerError) else self.find(wanted)
+            found: list[AclEntry] | BrokerError = wanted if isinstance(wanted, BrokerError) else self.find(wanted)
             results.append(found)
             if isinstance(found, list):
                 gone.update(found)
@@ -209,7 +209,7 @@ class Acls:
             self._journal.commit(records)
         return results
 
-    def _applying(self, kind: int, name: str) -> Iterable[Entry]:
+    def _applying(self, kind: int, name: str) -> Iterable[AclEntry]:
         yield from self._literal.get((kind, name), ())
         if name != "*":
             yield from self._literal.get((kind, "*"), ())
@@ -218,7 +218,7 @@ class Acls:
                 yield entry
 
     def _apply(self, record: AccessControlEntryRecord) -> None:
-        entry = Entry(*(getattr(record, field) for field in Entry._fields))
+        entry = AclEntry(*(getattr(record, field) for field in AclEntry._fields))
         self._entries[record.id] = entry
         self._shelf(entry).add(entry)
 
@@ -227,19 +227,19 @@ class Acls:
         if entry is not None:
             self._shelf(entry).discard(entry)
 
-    def _shelf(self, entry: Entry) -> set[Entry]:
+    def _shelf(self, entry: AclEntry) -> set[AclEntry]:
         if entry.pattern_type == PREFIXED:
             return self._prefixed.setdefault(entry.resource_type, set())
         return self._literal.setdefault((entry.resource_type, entry.resource_name), set())
 
 
-def _applies(entry: Entry, name: str) -> bool:
+def _applies(entry: AclEntry, name: str) -> bool:
     if entry.pattern_type == PREFIXED:
         return name.startswith(entry.resource_name)
     return entry.resource_name in (name, "*")
 
 
-def _problem(entry: Entry) -> str | None:
+def _problem(entry: AclEntry) -> str | None:
     """Why an entry cannot be added; None when it can."""
     if not entry.resource_name:
         return "Invalid empty resource name"
