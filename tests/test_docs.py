@@ -129,3 +129,16 @@ def test_the_flows_of_architecture_are_counted_right() -> None:
     counted, body = re.findall(r"^## (\w+) flows\n(.*?)^## ", (ROOT / "ARCHITECTURE.md").read_text(), re.M | re.S)[0]
     numbers = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"]
     assert numbers.index(counted) == len(re.findall(r"^\*\*", body, re.MULTILINE))
+
+
+def test_every_stand_in_for_a_broker_has_its_reason_in_contributing() -> None:
+    told = set(
+        re.findall(r"^\| `(tests/[^`]*)` \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    made = re.compile(r"^class (?:Fake|Scripted|Virtual|Memory|Stub|Mock|Disk)\w*[:(]", re.MULTILINE)
+    found = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "tests").rglob("*.py")
+        if made.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == told

@@ -380,7 +380,7 @@ def test_of_several_brokers_that_cannot_list_the_first_error_counts_and_each_is_
     assert len(found.errors) == 2
     for id, error in zip((1, 2), found.errors, strict=True):
         row = error_codes.error(codes[id])
-        where = f"127.0.0.1:{cluster.nodes[id].port} (id {id})"
+        where = f"{cluster.nodes[id].host}:{cluster.nodes[id].port} (id {id})"
         assert str(error).startswith(f"{row.name}: Error listing groups on {where}: {row.text}")
     with pytest.raises(AuthorizationFailed, match="GROUP_AUTHORIZATION_FAILED"):
         found.complete()
@@ -391,7 +391,7 @@ def test_broker_that_is_down_costs_its_part_only(scripted):
     cluster, admin = scripted(2)
     cluster.handlers[ListGroupsRequest] = lambda request, version, node: groups("a")
     cluster.handlers.update(_describe_cluster(cluster))
-    cluster.nodes[2].close()
+    cluster.nodes[2].refuses = lambda: True
     found = admin.list_groups()
     assert [group.group_id for group in found] == ["a"]
     assert isinstance(found.errors[0], ConnectFailed)
@@ -402,7 +402,7 @@ def _describe_cluster(cluster):
 
     def answer(request, version, node):
         Broker = DescribeClusterResponse.Broker
-        brokers = [Broker(broker_id=id, host="127.0.0.1", port=item.port) for id, item in cluster.nodes.items()]
+        brokers = [Broker(broker_id=id, host=item.host, port=item.port) for id, item in cluster.nodes.items()]
         return DescribeClusterResponse(cluster_id="scripted", controller_id=cluster.controller, brokers=brokers)
 
     return {DescribeClusterRequest: answer}

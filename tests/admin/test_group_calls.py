@@ -135,7 +135,7 @@ def test_groups_are_sorted_out_by_protocol_type(scripted):
     Group = ListGroupsResponse.ListedGroup
     cluster.handlers[DescribeClusterRequest] = lambda request, version, node: DescribeClusterResponse(
         controller_id=1,
-        brokers=[DescribeClusterResponse.Broker(broker_id=1, host="127.0.0.1", port=cluster.nodes[1].port)],
+        brokers=[DescribeClusterResponse.Broker(broker_id=1, host=cluster.nodes[1].host, port=cluster.nodes[1].port)],
     )
     cluster.handlers[ListGroupsRequest] = lambda request, version, node: ListGroupsResponse(
         groups=[Group(group_id="a", protocol_type="consumer"), Group(group_id="b", protocol_type="connect")]

@@ -190,7 +190,7 @@ def test_group_without_an_id_fails_alone(admin):
 def test_cluster(admin):
     cluster = admin.describe_cluster()
     assert cluster.controller in cluster.nodes
-    assert list(admin.api_versions().raise_any()) == list(cluster.brokers)
+    assert list(admin.api_versions().raise_any()) == list(cluster.nodes)
 
 
 def test_broker_that_the_cluster_does_not_have(admin):

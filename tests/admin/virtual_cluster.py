@@ -1,4 +1,8 @@
-"""A cluster in virtual time that answers everything with success, until a test puts a fault in the way."""
+"""A cluster in virtual time that answers everything with success, until a test puts a fault in the way.
+
+Not the bundled broker with its faults: three nodes, every operation of the admin client (those of share groups, of
+transactions and of controllers too), and waits of minutes that take no time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A whole core over a directory, without sockets: requests in, responses out, on a clock that the test moves."""
+"""A whole core over a directory, without sockets: requests in, responses out, on a clock that the test moves.
+
+No fake: the bundled broker itself, with its faults (``faults``); what is left out is the listeners.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A broker core without sockets and files, on a clock that only the test moves.
 
 Requests go through the real dispatcher as the bytes that a client would send, in the version asked for, and the
-answers come back as bytes: what a version lacks is noticed.
+answers come back as bytes: what a version lacks is noticed. No fake: the bundled broker's own core, whose logs are left
+out so that thousands of groups cost no disk; where files matter ``disk_broker`` is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A cluster that exists only as functions: requests go in, responses come out, time moves when a test says so."""
+"""A cluster that exists only as functions: requests go in, responses come out, time moves when a test says so.
+
+Not the bundled broker with its faults: the producer's and the consumer's state is looked at between two of their steps,
+in their own virtual time, while leaders and coordinators move between two nodes.
+"""
 
 from __future__ import annotations
 

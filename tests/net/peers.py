@@ -2,6 +2,9 @@
 
 ``ScriptedNode(answer)`` accepts connections, decodes requests and calls ``answer(request, version, connection)``.
 What it returns is sent back: a response message, bytes (written as they are), HANG_UP, or SILENCE.
+
+Not the bundled broker with its faults: what is tested is bytes that no broker sends, and TLS and SASL dialogues that go
+wrong before there is a request.
 """
 
 import socket

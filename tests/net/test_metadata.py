@@ -14,7 +14,10 @@ BOOTSTRAP = Node(-1, "boot", 9)
 
 
 class FakeExchange:
-    """Answers Metadata from ``nodes``; nothing is connected unless a test says so."""
+    """Answers Metadata from ``nodes``; nothing is connected unless a test says so.
+
+    Not the bundled broker: which node is asked is what is tested, and that none is connected by it.
+    """
 
     def __init__(self, clock, **settings):
         values = {"bootstrap.servers": "boot:9", "retry.backoff.ms": "100", "metadata.max.age.ms": "60000"}

@@ -3,6 +3,8 @@
 ``VirtualNetwork.patched()`` puts itself in the place of sockets, of the selector, of the name service and of the
 machine's clock; everything above them (connections, sessions, retries, deadlines, commands) is the product. Time moves
 when somebody sleeps, or when nothing can be read or written before the next event.
+
+Not the bundled broker with its faults: it stands for the network, name service and clock included.
 """
 
 from __future__ import annotations
