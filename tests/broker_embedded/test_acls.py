@@ -16,6 +16,7 @@ from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
 from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
 from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
+from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
@@ -206,6 +207,24 @@ def test_topics_that_may_not_be_described_are_not_listed(broker: DiskBroker) -> 
     listed = broker.send(MetadataRequest(topics=None), 12, as_user("User:a")).response.topics
     assert [topic.name for topic in listed] == ["seen"]
     assert broker.send(ListGroupsRequest(), 4, as_user("User:a")).response.groups == []
+
+
+def test_topics_that_may_not_be_described_end_every_page(broker: DiskBroker) -> None:
+    connection, broker.connection = broker.connection, as_user("User:admin")
+    broker.create("seen", 2)
+    broker.connection = connection
+    broker.core.acls.create([entry("seen")])
+    Topic = DescribeTopicPartitionsRequest.TopicRequest
+    topics = [Topic(name=name) for name in ("zzz", "seen", "absent")]
+    request = DescribeTopicPartitionsRequest(topics=topics, response_partition_limit=1)
+    answer = broker.send(request, 0, as_user("User:a")).response
+    refused = codes.TOPIC_AUTHORIZATION_FAILED
+    assert [(topic.name, topic.error_code) for topic in answer.topics] == [
+        ("seen", codes.NONE),
+        ("absent", refused),
+        ("zzz", refused),
+    ]
+    assert (answer.next_cursor.topic_name, answer.next_cursor.partition_index) == ("seen", 1)
 
 
 def test_authorizers_of_others_are_refused_at_start(tmp_path: Path) -> None:

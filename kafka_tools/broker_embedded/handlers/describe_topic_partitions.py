@@ -2,7 +2,7 @@
 
 - Topics are answered in the order of their names; no names means all topics.
 - A page ends after response_partition_limit partitions, at least one and at most max.request.partition.size.limit;
-  the cursor says where the next one begins. Topics that may not be described come last.
+  the cursor says where the next one begins. Topics that may not be described come last, on every page.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def handle(call: Call) -> DescribeTopicPartitionsResponse:
     names = sorted(name for name in wanted if name >= start)
     if request.cursor is not None:
         _check_cursor(request.cursor, names, all_topics)
-    response, denied = DescribeTopicPartitionsResponse(), []
+    response = DescribeTopicPartitionsResponse()
+    allowed = {name: call.allowed_on_topic(AclOperation.DESCRIBE, name) for name in names}
+    denied = [] if all_topics else [name for name in names if not allowed[name]]
     for name in names:
-        if not call.allowed_on_topic(AclOperation.DESCRIBE, name):
-            if not all_topics:
-                denied.append(ResponseTopic(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, name=name))
+        if not allowed[name]:
             continue
         if left == 0:
             response.next_cursor = DescribeTopicPartitionsResponse.Cursor(topic_name=name, partition_index=0)
@@ -59,7 +59,8 @@ def handle(call: Call) -> DescribeTopicPartitionsResponse:
             )
             break
         left -= len(numbers)
-    response.topics += denied
+    code = error_codes.TOPIC_AUTHORIZATION_FAILED
+    response.topics += [ResponseTopic(error_code=code, name=name) for name in denied]
     return response
 
 

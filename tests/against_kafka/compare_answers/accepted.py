@@ -19,10 +19,6 @@ class Row(NamedTuple):
     reason: str
 
 
-def anything(value: object) -> bool:
-    return True
-
-
 def text(pattern: str) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and re.search(pattern, value, re.DOTALL) is not None
 
@@ -31,10 +27,36 @@ def is_one_of(*values: Any) -> Callable[[Any], bool]:
     return lambda value: value in values
 
 
+def number(value: object) -> bool:
+    return isinstance(value, int) and value >= 0
+
+
 _PLACES = (
     "listeners|advertised.listeners|log.dirs?|process.roles|controller.listener.names|controller.quorum.voters|"
     "listener.security.protocol.map"
 ).replace(".", r"\.")
+
+_THERE = ("<there>", "<missing>")
+_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
+
+
+def _logger(value: object) -> bool:
+    """A level, a count or flag, or whether there is such a logger."""
+    return number(value) or value in (*_THERE, *_LEVELS, None)
+
+
+def _place(value: object) -> bool:
+    """A port, a count, or whether there is such a listener."""
+    return number(value) or value in _THERE or re.fullmatch("<port [a-z]+>", str(value)) is not None
+
+
+def _cursor(value: object) -> bool:
+    """A topic's name or None, a partition, or whether there is a cursor."""
+    return isinstance(value, int) or value in _THERE or value is None or isinstance(value, str)
+
+
+_STATES = ("Empty", "Dead", "PreparingRebalance", "CompletingRebalance", "Stable")
+_JAVA = r"Request\(processor=|DefaultRecord\(|java\.|org\.apache|@object"
 
 ROWS: tuple[Row, ...] = (
     Row(
@@ -46,15 +68,34 @@ ROWS: tuple[Row, ...] = (
         "a request that Kafka answers by closing the connection, or not at all, is answered",
     ),
     Row(
-        ".*", r".*error_code", is_one_of(-1), anything,
+        ".*", r".*error_code", is_one_of(-1), lambda code: isinstance(code, int) and code != -1,
         "an error that Kafka's code does not foresee (-1) is told as what is wrong",
     ),
     Row(
-        ".*api_versions", r"api_keys(\.length|\[.*)", anything, anything,
-        "ours serves fewer APIs, and more old versions: clients back to Kafka 1.1 (KIP-896 dropped theirs)",
+        ".*api_versions", r"api_keys\.length", is_one_of(75), lambda count: number(count) and count < 75,
+        "ours serves fewer APIs",
+    ),
+    Row(".*api_versions", r"api_keys\[\d+\]", is_one_of("<there>"), is_one_of("<missing>"), "ours serves fewer APIs"),
+    Row(
+        ".*api_versions", r"api_keys\[\d+\]\.min_version", is_one_of(1, 2, 3, 4), is_one_of(0),
+        "old versions are served to clients back to Kafka 1.1 (KIP-896 dropped theirs)",
     ),
     Row(
-        ".*describe_configs", rf".*\[[^]]*\]\.configs\[({_PLACES})\].*", anything, anything,
+        ".*describe_configs", rf".*\.configs\[({_PLACES})\]\.config_source", is_one_of(4), is_one_of(5),
+        "places that Kafka is told in its properties and ours is not",
+    ),
+    Row(
+        ".*describe_configs", rf".*\.configs\[({_PLACES})\]\.synonyms\.length", is_one_of(1, 2), is_one_of(0, 1),
+        "places that Kafka is told in its properties and ours is not",
+    ),
+    Row(
+        ".*describe_configs", rf".*\.configs\[({_PLACES})\]\.synonyms\[[a-z.]+,4\]", text("^<there"),
+        is_one_of("<missing>"), "places that Kafka is told in its properties and ours is not",
+    ),
+    Row(
+        ".*describe_configs", rf".*\.configs\[({_PLACES})\](\.synonyms\[[a-z.]+,4\])?\.value",
+        text("127.0.0.1|CONTROLLER|^<log dir>$|^broker,controller$"),
+        lambda value: value in (None, "") or "PLAINTEXT:" in value,
         "where a broker listens and stores, and that ours has no controller listener",
     ),
     Row(
@@ -66,11 +107,15 @@ ROWS: tuple[Row, ...] = (
         "an unknown type of election is told also where all partitions are meant, which Kafka forgets",
     ),
     Row(
-        "describe_quorum", r".*high_watermark", anything, anything,
+        "describe_quorum", r".*high_watermark", number, number,
         "the metadata logs have different records",
     ),
     Row(
-        "produce", r".*(error_code|error_message|log_start_offset)", anything, is_one_of(21, -1),
+        "produce", r".*error_code", is_one_of(2, 3, 10, 29, 32, 35, 53, 76, 87, 100), is_one_of(21),
+        "of two faults of a partition either may be told: required acks, or its records",
+    ),
+    Row(
+        "produce", r".*log_start_offset", number, is_one_of(-1),
         "of two faults of a partition either may be told: required acks, or its records",
     ),
     Row(
@@ -78,20 +123,28 @@ ROWS: tuple[Row, ...] = (
         "of two features that cannot be changed either may be named",
     ),
     Row(
-        "describe_topic_partitions", r"next_cursor.*", anything, anything,
+        "describe_topic_partitions", r"next_cursor.*", _cursor, _cursor,
         "a cursor at the largest number runs over in Kafka",
     ),
     Row(
-        "list_groups", r"groups(\.length|\[join-\d+\].*)", anything, anything,
+        "list_groups", r"groups\.length", number, number,
         "members that joined in passing leave when their own time limits are over",
     ),
     Row(
-        ".*describe_configs", r"results\[8,1\]\.configs\[.*", anything, anything,
+        "list_groups", r"groups\[join-\d+\]", is_one_of("<there>", "<missing>"), is_one_of("<there>", "<missing>"),
+        "members that joined in passing leave when their own time limits are over",
+    ),
+    Row(
+        "list_groups", r"groups\[join-\d+\]\.group_state", is_one_of(*_STATES), is_one_of(*_STATES),
+        "members that joined in passing leave when their own time limits are over",
+    ),
+    Row(
+        ".*describe_configs", r"results\[8,1\]\.configs(\.length|\[[\w.$]+\](\..+)?)", _logger, _logger,
         "levels and names of loggers are those of each process",
     ),
     Row(
-        "list_groups", r"groups\[\]", text("^<there"), is_one_of("<missing>"),
-        "a group of which no commit was kept is listed by Kafka until it restarts",
+        ".*describe_configs", r".*\.documentation", text("."), is_one_of(None),
+        "Kafka's descriptions of configs are its own prose",
     ),
     Row(
         "join_group", "protocol_name", is_one_of(None), is_one_of(""),
@@ -102,11 +155,11 @@ ROWS: tuple[Row, ...] = (
         "records that cannot be read are told after it was asked who may write them, and where",
     ),
     Row(
-        "describe_quorum", r"nodes\[.*", anything, anything,
+        "describe_quorum", r"nodes\[1\]\.listeners(\.length|\[[A-Z_]+,127\.0\.0\.1\](\.port)?)", _place, _place,
         "the controller is reached at the listener of the broker, since ours has no other",
     ),
     Row(
-        ".*", r".*error_message", text(r"Request\(processor=|DefaultRecord\(|java\.|org\.apache|@object"), anything,
+        ".*", r".*error_message", text(_JAVA), lambda value: value is None or not text(_JAVA)(value),
         "names of Java classes and objects in Kafka's texts",
     ),
 )  # fmt: skip
@@ -126,10 +179,15 @@ def reason_for(stem: str, path: str, theirs: Any, ours: Any) -> str | None:
 
 
 def unforeseen(path: str, theirs: Mapping[str, Any]) -> str | None:
-    """Whether the difference stands beside an error code of -1 of Kafka's: then all of that item is about it."""
+    """Whether the difference stands beside an error code of -1 of Kafka's: then all of that item is about it.
+
+    Where every code is -1 Kafka refused the request as a whole, and lists what it was asked word for word.
+    """
+    reason = "an error that Kafka's code does not foresee (-1) is told as what is wrong"
+    codes = {code for name, code in theirs.items() if name.endswith("error_code")}
     holder = path
     while holder:
         holder = holder.rpartition(".")[0]
         if theirs.get(f"{holder}.error_code" if holder else "error_code") == -1:
-            return "an error that Kafka's code does not foresee (-1) is told as what is wrong"
-    return None
+            return reason
+    return reason if codes == {-1} else None
