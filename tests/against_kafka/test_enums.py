@@ -44,6 +44,7 @@ OF_CONSTANTS = (
     "common.internals.Topic",
     "common.resource.Resource",
     "common.record.internal.DefaultRecordBatch",
+    "security.authorizer.AclEntry",
 )
 
 Rows = dict[str, list[list[str]]]
@@ -129,6 +130,15 @@ def test_names_of_topics_and_of_the_cluster(rows: Rows) -> None:
     ) == enums.INTERNAL_TOPICS
     assert theirs["CLUSTER_METADATA_TOPIC_NAME"] == enums.CLUSTER_METADATA
     assert constants(rows, "common.resource.Resource")["CLUSTER_NAME"] == enums.CLUSTER_NAME
+
+
+def test_each_type_of_resource_has_kafkas_operations(rows: Rows) -> None:
+    told = constants(rows, "security.authorizer.AclEntry")
+    theirs = {kind: set(told[kind].split(",")) for kind in enums.AclResourceType.numbers if kind in told}
+    assert theirs == {
+        enums.AclResourceType.word(kind): {enums.AclOperation.word(operation) for operation in operations}
+        for kind, operations in enums.ACL_OPERATIONS.items()
+    }
 
 
 def test_bits_of_a_batchs_attributes(rows: Rows) -> None:
