@@ -17,8 +17,8 @@ from itertools import chain
 from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.cluster.placement import Assignment, check_assignment, place
 from kafka_tools.broker_embedded.cluster.topic_names import check_new_name, check_not_the_brokers_own
-from kafka_tools.broker_embedded.configs.alter import validate_topic
 from kafka_tools.broker_embedded.configs.describe import describe_new_topic
+from kafka_tools.broker_embedded.configs.validation import validate_topic
 from kafka_tools.broker_embedded.partitions.topic_changes import check_total
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.configs.alter import check_topic_name
 from kafka_tools.broker_embedded.configs.describe import DEFAULT, describe
 from kafka_tools.broker_embedded.configs.loggers import logger_levels
 from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from kafka_tools.broker_embedded.configs.validation import check_topic_name
 from kafka_tools.broker_embedded.refusals import refuse, refused
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.configs.alter import check_topic_name
+from kafka_tools.broker_embedded.configs.validation import check_topic_name
 from kafka_tools.broker_embedded.refusals import refused
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes

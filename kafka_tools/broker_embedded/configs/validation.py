@@ -1,0 +1,261 @@
+"""Which configs a resource may have, all of them together: what changes of configs and new topics are checked by.
+
+The rules and their texts follow Kafka 4.3.1: ``DynamicBrokerConfig`` for brokers, ``LogConfig``, ``GroupConfig`` and
+``ClientMetricsConfigs`` for the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from kafka_tools.broker_embedded.cluster.topic_names import name_problem
+from kafka_tools.broker_embedded.configs.store import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigStore
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.config_definitions import Row
+from kafka_tools.config_definitions.broker_names import broker_row, listener_base
+from kafka_tools.config_definitions.values import Value, check, default_of
+from kafka_tools.errors import ConfigError
+from kafka_tools.protocol import error_codes
+
+_FIXED_WHILE_RUNNING = ("listeners", "listener.security.protocol.map")
+_CLEANER_THREADS, _CLEANER_BUFFER = "log.cleaner.threads", "log.cleaner.dedupe.buffer.size"
+_CLEANER_LEAST_BYTES = 1 << 20
+_PER_IP = "max.connections.per.ip.overrides"
+_MATCH_PARAMETERS = (
+    "client_instance_id",
+    "client_id",
+    "client_software_name",
+    "client_software_version",
+    "client_source_address",
+    "client_source_port",
+)
+
+
+def validate(store: ConfigStore, resource_type: int, resource: str, wanted: Mapping[str, str]) -> None:
+    """Check the whole set of configs that a resource would have; BrokerError says what is wrong."""
+    if resource_type == TOPIC:
+        if not resource:
+            raise bad_request("Default topic resources are not allowed.")
+        check_topic_name(resource)
+        validate_topic(store, wanted)
+    elif resource_type == BROKER:
+        _validate_broker(store, resource, wanted)
+    elif resource_type == GROUP:
+        if not resource:
+            raise bad_request("Default group resources are not allowed.")
+        _validate_group(store, wanted)
+    elif resource_type == CLIENT_METRICS:
+        _validate_client_metrics(resource, wanted)
+    else:
+        raise bad_request(f"Unknown resource type {resource_type}")
+
+
+def validate_topic(store: ConfigStore, wanted: Mapping[str, str | None]) -> None:
+    """Check the configs of a topic, also of one that is being created; BrokerError INVALID_CONFIG otherwise."""
+    from kafka_tools.config_definitions.topic import TABLE
+
+    missing = [name for name, value in wanted.items() if value is None]
+    if missing:
+        raise bad_config(f"Null value not supported for topic configs: {','.join(missing)}")
+    values = _checked(TABLE, wanted, "Unknown topic config name: ")
+
+    def effective(name: str) -> int:
+        value = values[name] if name in values else store.topic_default(name)
+        assert isinstance(value, int)
+        return value
+
+    low, high = effective("min.compaction.lag.ms"), effective("max.compaction.lag.ms")
+    if low > high:
+        raise bad_config(
+            f"conflict topic config setting min.compaction.lag.ms ({low}) > max.compaction.lag.ms ({high})"
+        )
+    if values.get("remote.storage.enable"):
+        raise bad_config(
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage."
+        )
+
+
+def check_topic_name(name: str) -> None:
+    """BrokerError INVALID_TOPIC_EXCEPTION, with Kafka's text, for a name that no topic can have."""
+    problem = name_problem(name)
+    if problem is not None:
+        raise refuse(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+
+
+def check_node(store: ConfigStore, resource_type: int, resource: str) -> None:
+    """A broker changes its own configs, and those of all."""
+    if resource_type != BROKER or resource in ("", store.node_name):
+        return
+    if not resource.lstrip("+-").isdecimal():
+        raise bad_request(f"Node id must be an integer, but it is: {resource}")
+    raise bad_request(f"Unexpected broker id, expected {store.node_name}, but received {resource}")
+
+
+def _checked(table: Mapping[str, Row], wanted: Mapping[str, str | None], unknown: str) -> dict[str, Value]:
+    """The typed values of ``wanted``; INVALID_CONFIG for the first that is unknown or refused."""
+    for name in wanted:
+        if name not in table:
+            raise bad_config(unknown + name)
+    try:
+        return {name: check(name, table[name], text or "") for name, text in wanted.items()}
+    except ConfigError as error:
+        raise bad_config(str(error)) from error
+
+
+def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str]) -> None:
+    """Broker configs are refused as INVALID_REQUEST, not INVALID_CONFIG (KAFKA-13609)."""
+    from kafka_tools.config_definitions import broker, dynamic
+
+    check_node(store, BROKER, resource)
+    changeable = dynamic.PER_BROKER | dynamic.CLUSTER_WIDE
+    fixed = [name for name in wanted if name in broker.TABLE and name not in changeable]
+    if fixed:
+        raise bad_request(f"Cannot update these configs dynamically: {_listed(fixed)}")
+    bare = [name for name in wanted if name in dynamic.SECURITY]
+    if bare:
+        raise bad_request(
+            "These security configs can be dynamically updated only per-listener using the listener prefix: "
+            + _listed(bare)
+        )
+    values: dict[str, Value] = {}
+    try:
+        for name, text in wanted.items():
+            row = broker_row(name)
+            if row is not None:
+                values[name] = check(name, row, text)
+    except ConfigError as error:
+        raise bad_request(str(error)) from error
+    if not resource:
+        own = [name for name in wanted if name in dynamic.PER_BROKER or _is_per_broker_listener(name)]
+        if own:
+            raise bad_request(
+                f"Cannot update these configs at default cluster level, broker id must be specified: {_listed(own)}"
+            )
+    for name in _FIXED_WHILE_RUNNING:
+        if name in wanted and wanted[name] != store.static_properties().get(name):
+            raise bad_request(f"{name} cannot change while this broker runs: set it in server.properties and restart")
+    for entry in (wanted.get(_PER_IP) or "").split(","):
+        host, colon, count = entry.strip().rpartition(":")
+        if entry.strip() and not (host and colon and count.strip().isdecimal()):
+            raise bad_request(f"Error parsing configuration property '{_PER_IP}': '{entry}' is not host:connections")
+    for name in dynamic.THREAD_POOLS & values.keys():
+        _check_pool(name, values[name], store.broker.integer(name))
+    _check_cleaner(store, values)
+    if resource:
+        try:
+            store.check_running(wanted)
+        except ConfigError as error:
+            raise bad_request(str(error)) from error
+
+
+def _is_per_broker_listener(name: str) -> bool:
+    from kafka_tools.config_definitions.dynamic import CLUSTER_LEVEL_LISTENER
+
+    base = listener_base(name)
+    return base is not None and base not in CLUSTER_LEVEL_LISTENER
+
+
+def _check_pool(name: str, value: Value, current: int) -> None:
+    """A thread pool may at most double and at most halve in one step (``DynamicThreadPool``)."""
+    assert isinstance(value, int)
+    wrong = f"Dynamic thread count update validation failed for {name}={value}"
+    if value > current * 2:
+        raise bad_request(f"{wrong}, value should not be greater than double the current value {current}")
+    if value < current // 2:
+        raise bad_request(f"{wrong}, value should not be less than half the current value {current}")
+
+
+def _check_cleaner(store: ConfigStore, values: Mapping[str, Value]) -> None:
+    """The bounds of ``LogCleaner``, and those that ``KafkaConfig`` has between its own configs."""
+    current = store.broker.integer(_CLEANER_THREADS)
+    threads, buffer = values.get(_CLEANER_THREADS, current), values.get(_CLEANER_BUFFER)
+    buffer = store.broker.integer(_CLEANER_BUFFER) if buffer is None else buffer
+    assert isinstance(threads, int) and isinstance(buffer, int)
+    if (
+        threads > 0
+        and buffer // threads <= _CLEANER_LEAST_BYTES
+        and {_CLEANER_THREADS, _CLEANER_BUFFER} & values.keys()
+    ):
+        raise bad_request(f"requirement failed: {_CLEANER_BUFFER} must be at least 1MB per cleaner thread.")
+    if threads < 1:
+        raise bad_request("Log cleaner threads should be at least 1")
+    if threads < current // 2:
+        raise bad_request(f"Log cleaner threads cannot be reduced to less than half the current value {current}")
+    if threads > current * 2:
+        raise bad_request(f"Log cleaner threads cannot be increased to more than double the current value {current}")
+
+
+def _validate_group(store: ConfigStore, wanted: Mapping[str, str]) -> None:
+    """Besides type and range: each within the broker's group.<kind>.min/max, and sessions outlast heartbeats."""
+    from kafka_tools.config_definitions import broker
+    from kafka_tools.config_definitions.group import TABLE
+
+    values = _checked(TABLE, wanted, "Unknown group config name: ")
+
+    def effective(name: str) -> Value:
+        if name in values:
+            return values[name]
+        return store.broker.get(f"group.{name}") if f"group.{name}" in broker.TABLE else default_of(name, TABLE[name])
+
+    for name in TABLE:
+        kind, _, rest = name.partition(".")
+        value = effective(name)
+        for bound, words in (("min", "greater"), ("max", "less")):
+            limit_name = f"group.{kind}.{bound}.{rest.removeprefix('num.')}"
+            if limit_name not in broker.TABLE or not isinstance(value, int):
+                continue
+            limit = store.broker.integer(limit_name)
+            if value < limit if bound == "min" else value > limit:
+                raise bad_config(f"{name} must be {words} than or equal to {limit_name}")
+    for kind in ("consumer", "share", "streams"):
+        session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+        session_ms, heartbeat_ms = effective(session), effective(heartbeat)
+        assert isinstance(session_ms, int) and isinstance(heartbeat_ms, int)
+        if session_ms <= heartbeat_ms:
+            raise bad_config(f"{session} must be greater than {heartbeat}")
+
+
+def _validate_client_metrics(resource: str, wanted: Mapping[str, str]) -> None:
+    from kafka_tools.config_definitions.client_metrics import TABLE
+
+    if not resource:
+        raise bad_request("Subscription name can't be empty")
+    for name in wanted:
+        if name not in TABLE:
+            raise bad_request(f"Unknown client metrics configuration: {name}")
+    values = _checked(TABLE, wanted, "")
+    interval = values.get("interval.ms")
+    if isinstance(interval, int) and not 100 <= interval <= 3_600_000:
+        raise bad_request(
+            f"Invalid value {interval} for interval.ms, interval must be between 100 and 3600000 (1 hour)"
+        )
+    patterns = values.get("match") or []
+    assert isinstance(patterns, list)
+    for pattern in patterns:
+        parts = pattern.split("=")
+        if len(parts) != 2 or parts[0].strip() not in _MATCH_PARAMETERS or not _is_regex(parts[1].strip()):
+            raise bad_config(f"Illegal client matching pattern: {pattern}")
+
+
+def _is_regex(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"[{', '.join(names)}]"
+
+
+def bad_request(message: str) -> Exception:
+    """INVALID_REQUEST."""
+    return refuse(error_codes.INVALID_REQUEST, message)
+
+
+def bad_config(message: str) -> Exception:
+    """INVALID_CONFIG."""
+    return refuse(error_codes.INVALID_CONFIG, message)
