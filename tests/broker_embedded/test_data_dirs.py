@@ -293,16 +293,16 @@ def test_a_partition_that_is_there_twice_stops_the_start(tmp_path: Path) -> None
 def test_checkpoints_are_written_when_they_change_or_are_gone(tmp_path: Path) -> None:
     core = reopened([str(tmp_path)])
     whole(core.topics.create("t", [[1]], {}))
-    core.partitions.write_checkpoints()
+    core.partitions.upkeep.write_checkpoints()
     path = tmp_path / "recovery-point-offset-checkpoint"
     first = path.stat().st_ino
-    core.partitions.write_checkpoints()
+    core.partitions.upkeep.write_checkpoints()
     assert path.stat().st_ino == first
     whole(core.topics.create("u", [[1]], {}))
-    core.partitions.write_checkpoints()
+    core.partitions.upkeep.write_checkpoints()
     assert "u 0 0" in path.read_text()
     path.unlink()
-    core.partitions.write_checkpoints()
+    core.partitions.upkeep.write_checkpoints()
     assert "u 0 0" in path.read_text()
     core.close()
 

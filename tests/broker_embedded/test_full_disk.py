@@ -207,9 +207,9 @@ def test_what_retention_and_deletions_remove_is_not_missed(
     for _ in range(4):
         broker.produce("orders", broker.batch(b"v" * 700_000))
     broker.advance(61)
-    broker.core.partitions.enforce_retention()
+    broker.core.partitions.upkeep.enforce_retention()
     broker.restart(kill=True)
-    broker.core.partitions.enforce_retention()
+    broker.core.partitions.upkeep.enforce_retention()
     broker.advance(301)
     broker.restart(kill=True)
     assert warnings(caplog) == ""

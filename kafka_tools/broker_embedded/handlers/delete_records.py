@@ -66,5 +66,5 @@ def _delete(call: Call, topic: str, number: int, offset: int) -> int:
         raise refuse(error_codes.OFFSET_OUT_OF_RANGE)
     if wanted > partition.log.log_start_offset:
         partition.log.delete_before(wanted)
-        core.partitions.log_starts_changed(partition)
+        core.partitions.upkeep.log_starts_changed(partition)
     return partition.log.log_start_offset

@@ -1,7 +1,7 @@
 """The partitions this broker leads: each a log on disk, its leader epoch, and who is told of appends.
 
-One replica: what is in the log is committed, so the high watermark is the log end offset. Retention,
-checkpoints and the removal of deleted files run here on timers.
+One replica: what is in the log is committed, so the high watermark is the log end offset. What is done to the logs
+as time passes is ``upkeep``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs, remove_directory, retire_directory
 from kafka_tools.broker_embedded.partitions.partition import Partition, limits, log_config
+from kafka_tools.broker_embedded.partitions.upkeep import Upkeep
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
 from kafka_tools.errors import CorruptIndex, LogError
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_CHECKPOINT_MS = 60_000
-_NEVER_MS = 2**63 - 1
 _METADATA_FILE = "partition.metadata"
 
 
@@ -60,13 +59,7 @@ class Partitions:
         self._purgatory = purgatory
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._load: dict[str, int] = {}
-        self._checkpointed = {
-            path: {*dirs.recovery_points[path], *dirs.log_starts[path], *dirs.high_watermarks[path]}
-            for path in dirs.paths
-        }
-        """The partitions that the checkpoint files of each directory may name."""
-        self._behind: set[str] = set()
-        """The directories whose checkpoints could not be written the last time."""
+        self.upkeep = Upkeep(dirs, self._partitions.values(), configs, timers)
         configs.on_topic_changed.append(self.configs_changed)
         configs.on_broker_changed.append(lambda: self.configs_changed(None))
 
@@ -192,8 +185,7 @@ class Partitions:
 
     def _make(self, id: TopicPartition, topic_id: uuid.UUID, configs: View) -> Partition:
         log_dir = self.dirs.emptiest(self._load)
-        if id in self._checkpointed[log_dir]:  # of a deleted partition of the same name: its offsets are not this one's
-            self._write_checkpoints(log_dir)
+        self.upkeep.forget_checkpoints(id, log_dir)  # of a deleted partition of the same name
         path = os.path.join(log_dir, str(id))
         os.mkdir(path)
         try:
@@ -257,99 +249,9 @@ class Partitions:
                     taken[topic] = log_config(configs), limits(configs)
                 partition.log.config, partition.limits = taken[topic]
 
-    # Work on timers
-
     def start_timers(self) -> None:
-        timers, broker = self._timers, self._configs.broker
-
-        # Each is on the timers again before it begins: what fails once is tried again.
-        def retention() -> None:
-            timers.call_later(broker.integer("log.retention.check.interval.ms"), retention)
-            self.enforce_retention()
-
-        def checkpoints() -> None:
-            timers.call_later(_CHECKPOINT_MS, checkpoints)
-            self.write_checkpoints()
-
-        def syncs() -> None:
-            timers.call_later(sync_every_ms, syncs)
-            self.sync_due()
-
-        sync_every_ms = broker.integer("log.flush.scheduler.interval.ms")
-        if sync_every_ms < _NEVER_MS:
-            timers.call_later(sync_every_ms, syncs)
-        timers.call_later(min(30_000, broker.integer("log.retention.check.interval.ms")), retention)
-        timers.call_later(_CHECKPOINT_MS, checkpoints)
-
-    def sync_due(self) -> None:
-        """Force the logs to the disk whose flush.ms has passed (on log.flush.scheduler.interval.ms, as in Kafka)."""
-        for partition in self._partitions.values():
-            try:
-                partition.log.sync_if_due()
-            except OSError as error:
-                log.error("syncing %s failed, it is offline now: %s", partition.id, error)
-
-    def enforce_retention(self) -> None:
-        """Delete what every topic's retention has given up, and forget producers that fell silent."""
-        broker = self._configs.broker
-        expired_ms = self._timers.clock.now_ms() - broker.integer("producer.id.expiration.ms")
-        delay_ms = broker.integer("log.segment.delete.delay.ms")
-        shortened: dict[str, Partition] = {}
-        for partition in list(self._partitions.values()):
-            try:
-                partition.log.producers.expire(expired_ms)
-                if partition.log.enforce_retention():
-                    shortened[partition.log_dir] = partition
-                    log.info("%s: retention moved the log start to %d", partition.id, partition.log.log_start_offset)
-            except (LogError, OSError) as error:
-                log.error("retention of %s failed: %s", partition.id, error)
-            if partition.log.has_retired:
-                self._timers.call_later(delay_ms, partition.log.remove_retired)
-        for log_dir, partition in shortened.items():
-            try:
-                self.log_starts_changed(partition)
-            except OSError as error:  # the next checkpoint has it
-                log.warning("where the logs of %s start cannot be written: %s", log_dir, error)
-
-    def write_checkpoints(self) -> set[str]:
-        """Write where each log starts and what is known to be on the disk; flush buffered index entries.
-
-        Returns the directories in which that failed: they keep their old files, and it is tried again.
-        """
-        failed = set()
-        for path in self.dirs.paths:
-            try:
-                for partition in self._in(path):
-                    partition.log.flush()
-                self._write_checkpoints(path)
-            except OSError as error:
-                failed.add(path)
-                if path not in self._behind:
-                    log.error("the checkpoints of %s cannot be written, it is tried again: %s", path, error)
-            else:
-                if path in self._behind:
-                    log.info("the checkpoints of %s are written again", path)
-        self._behind = failed
-        return failed
-
-    def _in(self, path: str) -> list[Partition]:
-        return [partition for partition in self._partitions.values() if partition.log_dir == path]
-
-    def _write_checkpoints(self, path: str) -> None:
-        here = self._in(path)
-        self.dirs.write_checkpoints(
-            path,
-            {partition.id: partition.log.recovery_point for partition in here},
-            {partition.id: partition.log.log_start_offset for partition in here},
-            {partition.id: partition.high_watermark for partition in here},
-        )
-        self._checkpointed[path] = {partition.id for partition in here}
-
-    def log_starts_changed(self, partition: Partition) -> None:
-        """Keep a moved log start offset before it is acknowledged."""
-        here = self._in(partition.log_dir)
-        self.dirs.write_log_starts(partition.log_dir, {other.id: other.log.log_start_offset for other in here})
-        self._checkpointed[partition.log_dir].update(other.id for other in here)
+        """Let retention, checkpoints and syncs happen as time passes."""
+        self.upkeep.start_timers()
 
     def close(self, *, clean: bool) -> set[str]:
         """Close every log; ``clean`` also completes them and writes the checkpoints.
@@ -360,7 +262,7 @@ class Partitions:
         for partition in self._partitions.values():
             if not partition.log.close(clean=clean):
                 unfinished.add(partition.log_dir)
-        return unfinished | self.write_checkpoints() if clean else unfinished
+        return unfinished | self.upkeep.write_checkpoints() if clean else unfinished
 
 
 def _remove(paths: list[str]) -> Work[None]:

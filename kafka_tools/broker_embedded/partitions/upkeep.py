@@ -1,0 +1,136 @@
+"""What is done to the partitions of a broker as time passes: syncs, retention, checkpoints."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from kafka_tools.errors import LogError
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
+    from kafka_tools.broker_embedded.partitions.partition import Partition
+    from kafka_tools.broker_embedded.timers import Timers
+    from kafka_tools.values import TopicPartition
+
+log = logging.getLogger(__name__)
+
+_CHECKPOINT_MS = 60_000
+_NEVER_MS = 2**63 - 1
+
+
+class Upkeep:
+    """The regular work; each kind is on the timers again before it begins, so that what fails is tried again."""
+
+    def __init__(self, dirs: DataDirs, partitions: Collection[Partition], configs: ConfigStore, timers: Timers) -> None:
+        """``partitions``: those that are served, which change."""
+        self._dirs = dirs
+        self._partitions = partitions
+        self._configs = configs
+        self._timers = timers
+        self._checkpointed = {
+            path: {*dirs.recovery_points[path], *dirs.log_starts[path], *dirs.high_watermarks[path]}
+            for path in dirs.paths
+        }
+        """The partitions that the checkpoint files of each directory may name."""
+        self._behind: set[str] = set()
+        """The directories whose checkpoints could not be written the last time."""
+
+    def forget_checkpoints(self, id: TopicPartition, log_dir: str) -> None:
+        """See that no checkpoint of a directory tells offsets of a partition that is not there (any more)."""
+        if id in self._checkpointed[log_dir]:
+            self._write_checkpoints(log_dir)
+
+    def start_timers(self) -> None:
+        timers, broker = self._timers, self._configs.broker
+
+        # Each is on the timers again before it begins: what fails once is tried again.
+        def retention() -> None:
+            timers.call_later(broker.integer("log.retention.check.interval.ms"), retention)
+            self.enforce_retention()
+
+        def checkpoints() -> None:
+            timers.call_later(_CHECKPOINT_MS, checkpoints)
+            self.write_checkpoints()
+
+        def syncs() -> None:
+            timers.call_later(sync_every_ms, syncs)
+            self.sync_due()
+
+        sync_every_ms = broker.integer("log.flush.scheduler.interval.ms")
+        if sync_every_ms < _NEVER_MS:
+            timers.call_later(sync_every_ms, syncs)
+        timers.call_later(min(30_000, broker.integer("log.retention.check.interval.ms")), retention)
+        timers.call_later(_CHECKPOINT_MS, checkpoints)
+
+    def sync_due(self) -> None:
+        """Force the logs to the disk whose flush.ms has passed (on log.flush.scheduler.interval.ms, as in Kafka)."""
+        for partition in self._partitions:
+            try:
+                partition.log.sync_if_due()
+            except OSError as error:
+                log.error("syncing %s failed, it is offline now: %s", partition.id, error)
+
+    def enforce_retention(self) -> None:
+        """Delete what every topic's retention has given up, and forget producers that fell silent."""
+        broker = self._configs.broker
+        expired_ms = self._timers.clock.now_ms() - broker.integer("producer.id.expiration.ms")
+        delay_ms = broker.integer("log.segment.delete.delay.ms")
+        shortened: dict[str, Partition] = {}
+        for partition in list(self._partitions):
+            try:
+                partition.log.producers.expire(expired_ms)
+                if partition.log.enforce_retention():
+                    shortened[partition.log_dir] = partition
+                    log.info("%s: retention moved the log start to %d", partition.id, partition.log.log_start_offset)
+            except (LogError, OSError) as error:
+                log.error("retention of %s failed: %s", partition.id, error)
+            if partition.log.has_retired:
+                self._timers.call_later(delay_ms, partition.log.remove_retired)
+        for log_dir, partition in shortened.items():
+            try:
+                self.log_starts_changed(partition)
+            except OSError as error:  # the next checkpoint has it
+                log.warning("where the logs of %s start cannot be written: %s", log_dir, error)
+
+    def write_checkpoints(self) -> set[str]:
+        """Write where each log starts and what is known to be on the disk; flush buffered index entries.
+
+        Returns the directories in which that failed: they keep their old files, and it is tried again.
+        """
+        failed = set()
+        for path in self._dirs.paths:
+            try:
+                for partition in self._in(path):
+                    partition.log.flush()
+                self._write_checkpoints(path)
+            except OSError as error:
+                failed.add(path)
+                if path not in self._behind:
+                    log.error("the checkpoints of %s cannot be written, it is tried again: %s", path, error)
+            else:
+                if path in self._behind:
+                    log.info("the checkpoints of %s are written again", path)
+        self._behind = failed
+        return failed
+
+    def _in(self, path: str) -> list[Partition]:
+        return [partition for partition in self._partitions if partition.log_dir == path]
+
+    def _write_checkpoints(self, path: str) -> None:
+        here = self._in(path)
+        self._dirs.write_checkpoints(
+            path,
+            {partition.id: partition.log.recovery_point for partition in here},
+            {partition.id: partition.log.log_start_offset for partition in here},
+            {partition.id: partition.high_watermark for partition in here},
+        )
+        self._checkpointed[path] = {partition.id for partition in here}
+
+    def log_starts_changed(self, partition: Partition) -> None:
+        """Keep a moved log start offset before it is acknowledged."""
+        here = self._in(partition.log_dir)
+        self._dirs.write_log_starts(partition.log_dir, {other.id: other.log.log_start_offset for other in here})
+        self._checkpointed[partition.log_dir].update(other.id for other in here)
