@@ -200,6 +200,18 @@ def test_a_class_has_a_name_of_its_own() -> None:
     assert {name for name, found in places.items() if len(found) > 1} == NAMES_TWICE
 
 
+def test_tests_replace_the_network_at_its_seam_alone() -> None:
+    """``net.network.using`` is there for a network in memory; nothing else of ``net`` or of sockets is replaced."""
+    replaced = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("setattr", "patch", "patch.object")):
+                target = ast.unparse(node.args[0]) if node.args else ""
+                if target.strip("'").startswith((f"{PACKAGE}.net.", "socket", "selectors")):
+                    replaced.append(f"{path.relative_to(ROOT)}:{node.lineno}: {target}")
+    assert replaced == []
+
+
 def test_the_connection_options_stand_once() -> None:
     spelled = ("--bootstrap-server", "--bootstrap-controller", "--command-config", "--command-property", "--trace")
     places: dict[str, set[str]] = {each: set() for each in spelled}

@@ -7,7 +7,6 @@ exception that says the stage, the cause and, where one is known, what to do.
 
 from __future__ import annotations
 
-import socket
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,14 +16,15 @@ from kafka_tools.errors import ConnectFailed, Disconnected, KafkaToolsError, Uns
 from kafka_tools.net import session as stages
 from kafka_tools.net.session import AnsweredRequest, ClientSession, InFlight, VersionRange, pick_version
 from kafka_tools.net.throttle import client_must_wait_ms
-from kafka_tools.net.transport import SocketTransport
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.schema import Request, Response
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
+    from kafka_tools.net.network import Network
     from kafka_tools.net.tls import TlsSettings
     from kafka_tools.net.trace import Trace
+    from kafka_tools.net.transport import SocketTransport
 
 CONNECT, TLS = "connect", "TLS"
 MAX_READS_PER_TURN = 16
@@ -159,8 +159,10 @@ class NodeConnection:
         setup_timeout_s: float,
         buffers: tuple[int, int],
         trace: Trace | None,
+        network: Network,
     ) -> None:
         self.node = node
+        self._network = network
         self.session = session
         self.queue: deque[Pending] = deque()
         self.transport: SocketTransport | None = None
@@ -226,7 +228,7 @@ class NodeConnection:
         """Resolve the name and start to connect. Raises ConnectFailed."""
         self._event("connection.opening")
         try:
-            found = socket.getaddrinfo(_host(self.node.host), self.node.port, type=socket.SOCK_STREAM)
+            found = self._network.resolve(_host(self.node.host), self.node.port)
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or "not a valid host name"
             raise ConnectFailed(
@@ -310,7 +312,7 @@ class NodeConnection:
             family, address = self._addresses.popleft()
             self._setup_ends_s = self._clock.monotonic_s() + self._setup_timeout_s
             try:
-                self.transport = SocketTransport.connect(address, family, *self._buffers)
+                self.transport = self._network.connect(address, family, *self._buffers)
             except ConnectFailed as error:
                 self._failures.append(str(error))
                 continue

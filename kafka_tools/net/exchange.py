@@ -7,7 +7,6 @@ knows nothing of topics, leaders or retries: a request that fails is an error fo
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from kafka_tools.errors import (
     DeadlineExceeded,
     KafkaToolsError,
 )
+from kafka_tools.net import network
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.connection import Build, NodeConnection, NodeVersions, Pending
 from kafka_tools.net.pool import MAX_WAIT_S, ConnectionPool
@@ -241,11 +241,12 @@ def _all_failed(failures: dict[Node, KafkaToolsError]) -> KafkaToolsError:
 
 def _canonical(nodes: list[Node]) -> list[Node]:
     """Each address of each bootstrap server under its canonical name, as Kerberos wants them (KIP-235)."""
+    system = network.current()
     names: dict[tuple[str, int], None] = {}
     for node in nodes:
         try:
-            for *_, address in socket.getaddrinfo(node.host, node.port, type=socket.SOCK_STREAM):
-                names[socket.getnameinfo(address, 0)[0], node.port] = None
+            for *_, address in system.resolve(node.host, node.port):
+                names[system.canonical_name(address), node.port] = None
         except OSError as error:
             raise ConnectFailed(f"cannot resolve {node}: {error.strerror or error}") from error
     return [Node(-1 - number, host, port) for number, (host, port) in enumerate(names)]

@@ -7,7 +7,7 @@ nothing of bootstrap servers or of what requests mean.
 
 from __future__ import annotations
 
-import selectors
+from selectors import EVENT_READ, EVENT_WRITE
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools import __version__
@@ -21,6 +21,7 @@ from kafka_tools.errors import (
     LoginWanted,
     NetworkError,
 )
+from kafka_tools.net import network
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.connection import ClosedAtFirstRequest, NodeConnection, Pending
 from kafka_tools.net.session import ClientSession, SaslExchange
@@ -56,7 +57,8 @@ class ConnectionPool:
         """The bootstrap server that answered: what an unreachable advertised address is held against."""
         self._trace = trace
         self._rng = rng
-        self._selector = selectors.DefaultSelector()
+        self._network = network.current()
+        self._selector = self._network.selector()
         self._connections: dict[Key, NodeConnection] = {}
         self._registered: dict[NodeConnection, int] = {}
         self._backoffs: dict[Key, _Backoff] = {}
@@ -126,6 +128,7 @@ class ConnectionPool:
             setup_timeout_s=self._setup_timeout_s(key),
             buffers=(self.config.number("send.buffer.bytes"), self.config.number("receive.buffer.bytes")),
             trace=self._trace,
+            network=self._network,
         )
         self._connections[key] = connection
         backoff = self._backoffs.get(key)
@@ -271,7 +274,7 @@ class ConnectionPool:
             ready = []
             self.clock.sleep(timeout_s)
         for key, mask in ready:
-            self._advance(key.data, bool(mask & selectors.EVENT_READ), bool(mask & selectors.EVENT_WRITE))
+            self._advance(key.data, bool(mask & EVENT_READ), bool(mask & EVENT_WRITE))
         self._run_timers()
 
     def _advance(self, connection: NodeConnection, readable: bool, writable: bool) -> None:
@@ -339,7 +342,7 @@ class ConnectionPool:
         """Keep the selector's interest in step with what the connection waits for."""
         if connection.transport is None:
             return
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if connection.wants_write else 0)
+        events = EVENT_READ | (EVENT_WRITE if connection.wants_write else 0)
         known = self._registered.get(connection)
         if known is None:
             self._selector.register(connection.transport, events, connection)

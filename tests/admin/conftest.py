@@ -85,7 +85,7 @@ def scripted():
 
         def make(size=1, versions=None, timeout_s=30.0, warn=None, **settings):
             cluster = ScriptedCluster(size, versions)
-            stack.enter_context(cluster.network.patched())
+            stack.enter_context(cluster.network.in_use())
             values = {"bootstrap.servers": cluster.bootstrap, "retry.backoff.ms": "10", "retry.backoff.max.ms": "20"}
             values |= {"reconnect.backoff.ms": "5", "reconnect.backoff.max.ms": "10"}
             values |= {key.replace("_", "."): str(value) for key, value in settings.items()}

@@ -156,7 +156,7 @@ def test_a_listing_whose_brokers_are_not_told_is_one_error(cluster):
 @pytest.mark.req("AM-9")
 def test_connections_ask_for_no_metadata_of_their_own(cluster):
     cluster.fault = lambda request, version, node: HANG_UP
-    with cluster.network.patched(), cluster.admin() as admin:
+    with cluster.network.in_use(), cluster.admin() as admin:
         exchange = admin.cluster.exchange
         deadline = Deadline(cluster.network.clock, 30.0)
         node = exchange.bootstrap(deadline)
@@ -246,7 +246,7 @@ def test_with_bootstrap_controllers_the_active_one_is_asked(name):
     cluster = VirtualCluster()
     cluster.owner = 2
     config = ClientConfig({"bootstrap.controllers": cluster.bootstrap})
-    with cluster.network.patched(), AdminClient(config, timeout_s=30.0) as admin:
+    with cluster.network.in_use(), AdminClient(config, timeout_s=30.0) as admin:
         assert run(name, admin) is None
     asked = [request for _, _, request, _ in cluster.log if isinstance(request, DescribeClusterRequest)]
     assert asked and all(request.endpoint_type == 2 for request in asked)

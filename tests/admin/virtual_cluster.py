@@ -75,7 +75,7 @@ class VirtualCluster:
         """An admin client, in virtual time and without chance: the same in every run."""
         values = {"bootstrap.servers": self.bootstrap}
         values |= {key.replace("_", "."): str(value) for key, value in settings.items()}
-        with self.network.patched(), without_chance(), AdminClient(ClientConfig(values), timeout_s=timeout_s) as client:
+        with self.network.in_use(), without_chance(), AdminClient(ClientConfig(values), timeout_s=timeout_s) as client:
             yield client
 
     @property

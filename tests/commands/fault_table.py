@@ -168,7 +168,7 @@ def run(line: str, fault: Fault) -> Printed:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         (Path(folder) / "offsets.json").write_text(json.dumps(OFFSETS), encoding="utf-8")
         stack.enter_context(contextlib.chdir(folder))
-        stack.enter_context(cluster.network.patched())
+        stack.enter_context(cluster.network.in_use())
         stack.enter_context(without_chance())
         stack.enter_context(contextlib.redirect_stdout(out))
         stack.enter_context(contextlib.redirect_stderr(err))

@@ -18,6 +18,7 @@ from kafka_tools.errors import (
 )
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
+from kafka_tools.net.network import Network, using
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.frames import framed
 from kafka_tools.protocol.headers import encode_response
@@ -46,7 +47,7 @@ def deadline(seconds=LONG_S):
 @contextlib.contextmanager
 def in_virtual_time(node, **settings):
     """(client, the node's address): what is about time limits, whatever else the machine does."""
-    with VirtualNetwork([node]).patched(), exchange(f"{node.host}:{node.port}", **settings) as client:
+    with VirtualNetwork([node]).in_use(), exchange(f"{node.host}:{node.port}", **settings) as client:
         yield client, Node(node.id, node.host, node.port)
 
 
@@ -249,15 +250,15 @@ def test_all_bootstrap_servers_dead_names_each(free_port):
         assert all(str(port) in str(caught.value) for port in ports)
 
 
-def test_all_addresses_of_a_name_are_tried(monkeypatch, free_port):
+def test_all_addresses_of_a_name_are_tried(free_port):
     with ScriptedNode(metadata) as node:
         dead = free_port()
 
-        def resolve(host, port, *, type):
-            return [(socket.AF_INET, type, 6, "", ("127.0.0.1", each)) for each in (dead, node.port)]
+        class TwoAddresses(Network):
+            def resolve(self, host, port):
+                return [(socket.AF_INET, 0, 6, "", ("127.0.0.1", each)) for each in (dead, node.port)]
 
-        monkeypatch.setattr(socket, "getaddrinfo", resolve)
-        with exchange("kafka.example:1") as client:
+        with using(TwoAddresses()), exchange("kafka.example:1") as client:
             assert client.call(client.bootstrap(deadline()), MetadataRequest(), deadline()).cluster_id == "c"
 
 

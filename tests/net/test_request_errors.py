@@ -116,7 +116,7 @@ def test_a_broker_that_was_taken_for_a_controller_is_told_so():
     cluster = VirtualCluster()
     cluster.fault = lambda request, version, node: error_reply(request, version, error_codes.MISMATCHED_ENDPOINT_TYPE)
     config = ClientConfig({"bootstrap.controllers": cluster.bootstrap})
-    with cluster.network.patched(), AdminClient(config, timeout_s=5) as admin:
+    with cluster.network.in_use(), AdminClient(config, timeout_s=5) as admin:
         with pytest.raises(BrokerError, match="MISMATCHED_ENDPOINT_TYPE") as caught:
             admin.describe_quorum()
     assert "--bootstrap-server takes addresses of brokers" in caught.value.hint

@@ -1,8 +1,8 @@
 """A network in memory and in virtual time: nodes that a test scripts, and no second of waiting.
 
-``VirtualNetwork.patched()`` puts itself in the place of sockets, of the selector, of the name service and of the
-machine's clock; everything above them (connections, sessions, retries, deadlines, commands) is the product. Time moves
-when somebody sleeps, or when nothing can be read or written before the next event.
+``VirtualNetwork.in_use()`` puts itself in the place of the system's network (``net.network``), and its time in the
+place of the machine's clock; everything above them (connections, sessions, retries, deadlines, commands) is the
+product. Time moves when somebody sleeps, or when nothing can be read or written before the next event.
 
 Not the bundled broker with its faults: it stands for the network, name service and clock included.
 """
@@ -18,6 +18,7 @@ from unittest import mock
 
 from kafka_tools.clock import ManualClock, SystemClock
 from kafka_tools.errors import ConnectFailed, Disconnected
+from kafka_tools.net.network import Network, using
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode_prefix
 from kafka_tools.protocol.frames import FrameReader, framed
@@ -187,7 +188,7 @@ class VirtualSelector:
         return ready
 
 
-class VirtualNetwork:
+class VirtualNetwork(Network):
     """Nodes by host name, and the clock they share with the client."""
 
     def __init__(self, nodes: list[VirtualNode]) -> None:
@@ -195,28 +196,23 @@ class VirtualNetwork:
         self.nodes = {node.host: node for node in nodes}
 
     def connect(self, address: tuple[str, int], family: int, send: int, receive: int) -> VirtualTransport:
-        """In the place of ``SocketTransport.connect``."""
         return VirtualTransport(self, self.nodes[address[0]])
 
-    def resolve(self, host: bytes, port: int, **_: Any) -> list[Any]:
-        """In the place of ``socket.getaddrinfo``."""
+    def resolve(self, host: bytes, port: int) -> list[Any]:
         name = host.decode()
         if name not in self.nodes:
             raise OSError(-2, "Name or service not known")
         return [(0, 0, 0, "", (name, port))]
 
+    def selector(self) -> Any:
+        return VirtualSelector(self)
+
     @contextlib.contextmanager
-    def patched(self) -> Iterator[VirtualNetwork]:
+    def in_use(self) -> Iterator[VirtualNetwork]:
         """Everything that goes out from here goes to the nodes, in virtual time."""
-        selectors = SimpleNamespace(DefaultSelector=lambda: VirtualSelector(self), EVENT_READ=READ, EVENT_WRITE=WRITE)
         clock = self.clock
         with contextlib.ExitStack() as stack:
-            for target, value in (
-                ("kafka_tools.net.connection.SocketTransport", self),
-                ("kafka_tools.net.connection.socket", SimpleNamespace(getaddrinfo=self.resolve, SOCK_STREAM=1)),
-                ("kafka_tools.net.pool.selectors", selectors),
-            ):
-                stack.enter_context(mock.patch(target, value))
+            stack.enter_context(using(self))
             for name in ("now_ms", "monotonic_s", "sleep"):
                 method = getattr(clock, name)
                 stack.enter_context(

@@ -1,0 +1,57 @@
+"""The way out of the machine: names to addresses, connections, and the selector that watches them.
+
+One object stands between ``net`` and the system, so that tests put a network in memory in its place (``using``)
+instead of replacing parts of this package.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import socket
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kafka_tools.net.transport import SocketTransport
+
+Found = tuple[int, int, int, str, tuple[Any, ...]]
+"""An address as ``socket.getaddrinfo`` tells it: family, type, protocol, canonical name, address."""
+
+
+class Network:
+    """The system's own: its name service and TCP. What its methods raise is the system's (OSError, UnicodeError)."""
+
+    def resolve(self, host: str | bytes, port: int) -> Sequence[Found]:
+        """The addresses of a name. Raises OSError, UnicodeError for a name that none can be asked for."""
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+
+    def canonical_name(self, address: tuple[Any, ...]) -> str:
+        """The name of an address, as Kerberos wants it. Raises OSError."""
+        return socket.getnameinfo(address, 0)[0]
+
+    def connect(self, address: tuple[Any, ...], family: int, send_bytes: int, receive_bytes: int) -> SocketTransport:
+        """Begin to connect, as ``SocketTransport.connect``. Raises ConnectFailed."""
+        return SocketTransport.connect(address, family, send_bytes, receive_bytes)
+
+    def selector(self) -> selectors.BaseSelector:
+        """What watches the transports of ``connect``."""
+        return selectors.DefaultSelector()
+
+
+_current = Network()
+
+
+def current() -> Network:
+    """The network that new connection pools use."""
+    return _current
+
+
+@contextlib.contextmanager
+def using(network: Network) -> Iterator[None]:
+    """Make pools that are made in the ``with`` block, in any thread, use another network."""
+    global _current
+    before, _current = _current, network
+    try:
+        yield
+    finally:
+        _current = before
