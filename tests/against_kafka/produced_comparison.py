@@ -133,7 +133,10 @@ class Comparison:
             if verdict is None:
                 self.differences.append(f"{case.name} to {case.topic}: theirs {theirs}, ours {mine}")
             elif theirs.code == 0 and mine.code == 0:
-                kept.append((case, theirs.base_offset, mine.base_offset))
+                if theirs.base_offset >= 0 and mine.base_offset >= 0:
+                    kept.append((case, theirs.base_offset, mine.base_offset))
+                elif theirs.base_offset != mine.base_offset:  # without a message nothing is stored
+                    self.differences.append(f"{case.name} to {case.topic}: theirs {theirs}, ours {mine}")
         for name in TOPICS:
             real, ours = self.real.stored(name), self.ours.stored(name)
             for case, their_offset, my_offset in kept:
