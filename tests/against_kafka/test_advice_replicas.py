@@ -5,6 +5,7 @@ Each partition of a topic with three replicas has one kind of damage on one node
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from kafka_tools.clients.producer import Producer
 from kafka_tools.records.crc32c import crc32c
 from kafka_tools.storage import findings, names
-from kafka_tools.storage.check import check_partition
+from kafka_tools.storage.check import check_log_dir, check_partition
 from kafka_tools.storage.findings import FILE_KINDS, KINDS
 from tests.against_kafka.harness import RealKafka, eventually
 
@@ -167,3 +168,42 @@ def test_a_replica_mended_as_advised_has_what_its_leader_has(kafka_43_three: Rea
         assert [each for each in check_partition(kafka.partition_dir(TOPIC, number, damaged)) if each.is_damage] == []
     # What the advice warns of: nobody else had the records of a replica that was alone.
     assert segment(kafka.partition_dir(ALONE, 0, damaged)).stat().st_size == 0
+
+
+QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
+
+
+def quorum_leader(kafka: RealKafka) -> int:
+    """The node that leads the controllers; AssertionError while there is none."""
+    done = kafka.tool(QUORUM, "describe", "--status")
+    found = re.search(r"^LeaderId:\s+(\d+)$", done.stdout, re.MULTILINE)
+    assert found, done
+    return int(found[1])
+
+
+def test_a_quorum_state_that_cannot_be_read_is_moved_away_while_the_others_have_a_leader(
+    kafka_43_three: RealKafka, tmp_path: Path
+) -> None:
+    kafka = kafka_43_three
+    leader = quorum_leader(kafka)
+    node = next(each for each in kafka.node_ids if each != leader)
+    log_dir = kafka.log_dirs[kafka.node_ids.index(node)]
+    state = log_dir / "__cluster_metadata-0" / names.QUORUM_STATE
+    kafka.stop_node(node)
+    state.write_text('{"leaderId":')
+    assert [found.path for found in check_log_dir(log_dir) if found.kind == "quorum-state"] == [str(state)]
+    assert "move the file away" in KINDS["quorum-state"].advice
+    assert quorum_leader(kafka) != node  # as advised: the others have one
+    state.rename(tmp_path / "moved away")
+    kafka.start_node(node)
+    topic = "advice-quorum"
+    done = kafka.tool(TOPICS, "--create", "--topic", topic, "--partitions", 1, "--replication-factor", 3)
+    assert done.returncode == 0, done
+
+    def follows() -> None:
+        shown = kafka.tool(QUORUM, "describe", "--replication").stdout
+        lines = {fields[0]: fields for fields in map(str.split, shown.splitlines()[1:])}
+        assert int(lines[str(node)][3]) == 0, shown  # it lacks nothing of the metadata log
+        assert not [found for found in check_log_dir(log_dir) if found.kind == "quorum-state"]
+
+    eventually(follows)
