@@ -18,11 +18,10 @@ from kafka_tools.admin.calls.configs import (
     ConfigEntry,
     ConfigResource,
     ConfigSynonym,
-    append_what_is_missing,
-    merge_changes,
 )
 from kafka_tools.admin.calls.groups import decode_assignment
 from kafka_tools.admin.calls.members import REASON, MemberIdentity
+from kafka_tools.admin.calls.merged_configs import append_what_is_missing, merge_changes
 from kafka_tools.admin.calls.offsets import EARLIEST_LOCAL, LATEST, MAX_TIMESTAMP
 from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.calls.quotas import SOURCES, effective, quota_entity

@@ -101,7 +101,7 @@ class ConfigOperations(Connected):
         self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], deadline: Deadline
     ) -> dict[ConfigResource, list[ConfigChange]]:
         """The changes as brokers from 2.3 to 3.2 need them; what cannot be described is left for them to refuse."""
-        from kafka_tools.admin.calls.configs import append_what_is_missing
+        from kafka_tools.admin.calls.merged_configs import append_what_is_missing
         from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
         from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
@@ -116,7 +116,8 @@ class ConfigOperations(Connected):
     def _merge_configs(
         self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], validate_only: bool, deadline: Deadline
     ) -> dict[ConfigResource, Outcome[None]]:
-        from kafka_tools.admin.calls.configs import ReplaceConfigs, merge_changes, owner_lookup
+        from kafka_tools.admin.calls.configs import ReplaceConfigs, owner_lookup
+        from kafka_tools.admin.calls.merged_configs import merge_changes
 
         done: dict[ConfigResource, Outcome[None]] = {}
         whole: dict[ConfigResource, dict[str, str | None]] = {}

@@ -43,7 +43,7 @@ def resource_row(target: Target, change: ConfigChange, held: Held, own_source: s
         new, found = held.beneath
         source = found or ""
     elif change.operation in LIST_OPERATIONS:
-        from kafka_tools.admin.calls.configs import changed_list
+        from kafka_tools.admin.calls.merged_configs import changed_list
 
         new = changed_list(held.list_base, change)
     row = _row({entity.type: entity.name or None for entity in target}, change, held.sensitive)

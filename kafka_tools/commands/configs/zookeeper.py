@@ -154,7 +154,7 @@ def _new_text(judge: Judge, target: Target, change: ConfigChange, now: str | Non
     """What a change makes of a value; ``now`` is None where none is set. Raises InputError."""
     if change.operation not in LIST_OPERATIONS:
         return (change.value or "").strip()
-    from kafka_tools.admin.calls.configs import changed_list
+    from kafka_tools.admin.calls.merged_configs import changed_list
 
     row = _row(target, change.name, judge.releases[-1])
     if row is None or row[0] != "LIST":
