@@ -1,7 +1,7 @@
 """Where the state of the cluster lives: topics, configs, quotas, SCRAM users, producer-id blocks.
 
 The state is a sequence of Kafka's own metadata records (``metadata/src/main/resources/common/metadata``),
-one atomic batch per change. ``Core.commit`` appends a change here first and then applies it, and a start
+one atomic batch per change. ``Journal.commit`` appends a change here first and then applies it, and a start
 replays every change through the same appliers: live state and replayed state agree by construction.
 """
 
