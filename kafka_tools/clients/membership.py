@@ -18,6 +18,7 @@ from kafka_tools.errors import BrokerError, DecodeError, KafkaToolsError
 from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode_prefix, encode_versioned
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE
 from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
@@ -29,7 +30,6 @@ from kafka_tools.values import TopicPartition
 GroupRequest: TypeAlias = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest
 GroupResponse: TypeAlias = JoinGroupResponse | SyncGroupResponse | HeartbeatResponse
 
-PROTOCOL_TYPE = "consumer"
 NO_GENERATION = -1
 
 
@@ -194,7 +194,7 @@ class ConsumerMembership:
             rebalance_timeout_ms=self.settings.max_poll_interval_ms,
             member_id=self.member_id,
             group_instance_id=self.settings.group_instance_id,
-            protocol_type=PROTOCOL_TYPE,
+            protocol_type=CONSUMER_PROTOCOL_TYPE,
             protocols=[
                 JoinGroupRequest.RequestProtocol(name=name, metadata=metadata) for name in self.settings.assignors
             ],
@@ -217,7 +217,7 @@ class ConsumerMembership:
             generation_id=self.generation_id,
             member_id=self.member_id,
             group_instance_id=self.settings.group_instance_id,
-            protocol_type=PROTOCOL_TYPE,
+            protocol_type=CONSUMER_PROTOCOL_TYPE,
             protocol_name=self._protocol,
             assignments=assignments,
         )

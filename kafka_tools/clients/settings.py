@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from kafka_tools.errors import ConfigError
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.protocol.enums import CODECS, IsolationLevel
+from kafka_tools.protocol.enums import CODECS, CoordinatorGroupType, IsolationLevel
 
 T = TypeVar("T")
 
@@ -120,8 +120,8 @@ class ConsumerSettings(NamedTuple):
     def load(cls, config: ClientConfig) -> ConsumerSettings:
         """The settings of ``config``; ConfigError names one that cannot be used or contradicts another."""
         read = _Reader(config.values)
-        protocol = read.text("group.protocol", "classic").lower()
-        if protocol != "classic":
+        protocol = read.text("group.protocol", CoordinatorGroupType.CLASSIC).lower()
+        if protocol != CoordinatorGroupType.CLASSIC:
             raise ConfigError(f"group.protocol: '{protocol}' is not supported by this consumer; 'classic' is")
         reset, reset_duration_ms = _reset_policy(read)
         group_id = read.text("group.id", "") or None

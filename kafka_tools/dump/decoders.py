@@ -17,7 +17,7 @@ from kafka_tools.dump.java_json import java_json
 from kafka_tools.errors import CorruptBatch, LogError, UsageError, WireError
 from kafka_tools.protocol.as_json import to_json
 from kafka_tools.protocol.codec import decode_prefix
-from kafka_tools.protocol.enums import ControlRecordType
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, ControlRecordType
 from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.records.control import NAMES, control_type, control_value
@@ -229,7 +229,7 @@ def _coordinator_value(value: bytes, cls: type[Stored] | None, key: bytes) -> st
     except WireError as error:
         raise _unreadable("value", version, error) from error
     data = to_json(message, version)
-    if cls.__name__ == "GroupMetadataValue" and data.get("protocolType") == "consumer":
+    if cls.__name__ == "GroupMetadataValue" and data.get("protocolType") == CONSUMER_PROTOCOL_TYPE:
         _open_members(data, message)
     return java_json({"version": str(version), "data": data})
 

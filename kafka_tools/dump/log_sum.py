@@ -11,7 +11,7 @@ from typing import Any
 
 from kafka_tools.dump.json.ending import opened
 from kafka_tools.errors import CorruptBatch, LogError
-from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES, ControlRecordType
+from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES, ControlRecordType, TimestampType
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES, LEGACY_BYTES
 from kafka_tools.records.control import control_type
@@ -110,7 +110,11 @@ class LogSum:
 
     def _times(self, view: BatchView) -> None:
         last = view.max_timestamp
-        first = last if view.delete_horizon_ms is not None or view.timestamp_type == 1 else view.base_timestamp
+        first = (
+            last
+            if view.delete_horizon_ms is not None or view.timestamp_type == TimestampType.LOG_APPEND_TIME
+            else view.base_timestamp
+        )
         if first >= 0 and (self.first_timestamp_ms is None or first < self.first_timestamp_ms):
             self.first_timestamp_ms = first
         if last >= 0 and (self.last_timestamp_ms is None or last > self.last_timestamp_ms):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kafka_tools.dump.decoders import Decoder
 from kafka_tools.errors import LogError
+from kafka_tools.protocol.enums import TimestampType
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record
 from kafka_tools.records.text import java_text
@@ -43,7 +44,7 @@ class DumpSelection(NamedTuple):
             return OUT
         if self.from_ms is not None and view.max_timestamp < self.from_ms:
             return OUT
-        append_time = view.timestamp_type == 1
+        append_time = view.timestamp_type == TimestampType.LOG_APPEND_TIME
         if self.to_ms is not None and append_time and view.max_timestamp >= self.to_ms:
             return OUT
         inside = (

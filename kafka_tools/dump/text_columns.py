@@ -21,7 +21,7 @@ from kafka_tools.dump.byte_rows import ByteRows
 from kafka_tools.dump.decoders import Decoder, OffsetsDecoder, control, is_plain_text
 from kafka_tools.dump.offset_columns import OffsetCommits
 from kafka_tools.errors import LogError
-from kafka_tools.protocol.enums import TIMESTAMP_TYPES
+from kafka_tools.protocol.enums import TIMESTAMP_TYPES, TimestampType
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.columns import RecordColumns, decode, new_arena
 from kafka_tools.records.columns import headers as header_columns
@@ -103,7 +103,7 @@ def window(
         contents = partial(_decoded_contents, decoder, prefix="| " if skip_record_metadata else " ")
 
     in_control = flags(views, lambda view: view.is_control)
-    append_time = flags(views, lambda view: view.timestamp_type == 1)
+    append_time = flags(views, lambda view: view.timestamp_type == TimestampType.LOG_APPEND_TIME)
 
     def lines(part: RecordColumns) -> ByteRows:
         rows = ByteRows(part.record_count)

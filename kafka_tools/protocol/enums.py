@@ -208,6 +208,19 @@ class GroupType(Texts):
     STREAMS = "Streams"
 
 
+class CoordinatorGroupType(Texts):
+    """The same as coordinators say and compare it, and in names of configs (``coordinator.group.Group.GroupType``)."""
+
+    CONSUMER = "consumer"
+    CLASSIC = "classic"
+    SHARE = "share"
+    STREAMS = "streams"
+
+
+CONSUMER_PROTOCOL_TYPE = "consumer"
+"""What the members of a classic group say if they are consumers (``ConsumerProtocol.PROTOCOL_TYPE``)."""
+
+
 class GroupState(Texts):
     """States of groups of all types (``common.GroupState``)."""
 

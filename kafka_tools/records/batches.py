@@ -18,6 +18,7 @@ from kafka_tools.protocol.enums import (
     DELETE_HORIZON_BIT,
     LOG_APPEND_TIME_BIT,
     TRANSACTIONAL_BIT,
+    TimestampType,
 )
 from kafka_tools.records import v2
 from kafka_tools.records.chain import (
@@ -138,8 +139,8 @@ class BatchView:
     def timestamp_type(self) -> int:
         """0: the producer's time (CreateTime); 1: the broker's (LogAppendTime); -1: none (magic 0)."""
         if self.magic == 0:
-            return -1
-        return 1 if self.attributes & LOG_APPEND_TIME_BIT else 0
+            return TimestampType.NO_TIMESTAMP_TYPE
+        return TimestampType.LOG_APPEND_TIME if self.attributes & LOG_APPEND_TIME_BIT else TimestampType.CREATE_TIME
 
     @property
     def is_transactional(self) -> bool:

@@ -17,7 +17,7 @@ from kafka_tools.errors import BrokerError, WireError
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import GroupState
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType, GroupState
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from kafka_tools.protocol.messages.delete_groups import DeleteGroupsResponse
     from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse
     from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
-
-CLASSIC, CONSUMER = "classic", "consumer"
-CONSUMER_PROTOCOL = "consumer"
 
 
 class GroupListing(NamedTuple):
@@ -102,7 +99,7 @@ class ListGroups(AdminCall[Node, list[GroupListing], "ListGroupsResponse"]):
         types = list(self._types)
         if types and not versions.has(ListGroupsRequest, 5):
             # Before 3.8 every group is a classic one.
-            if not any(name.lower() == CLASSIC for name in types):
+            if not any(name.lower() == CoordinatorGroupType.CLASSIC for name in types):
                 raise versions.too_old(ListGroupsRequest, 5, f"listing groups of type {', '.join(types)}")
             types = []
         return ListGroupsRequest(states_filter=list(self._states), types_filter=types)
@@ -175,7 +172,7 @@ class DescribeClassicGroups(AdminCall[str, GroupDescription, "DescribeGroupsResp
     def _take(
         item: DescribeGroupsResponse.DescribedGroup, node: Node, progress: Progress[str, GroupDescription]
     ) -> None:
-        is_consumer = item.protocol_type in (CONSUMER_PROTOCOL, "")
+        is_consumer = item.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
         try:
             members = tuple(_classic_member(member, is_consumer) for member in item.members)
         except WireError as error:
@@ -183,7 +180,7 @@ class DescribeClassicGroups(AdminCall[str, GroupDescription, "DescribeGroupsResp
             return
         progress.completed[item.group_id] = GroupDescription(
             item.group_id,
-            CLASSIC,
+            CoordinatorGroupType.CLASSIC,
             item.protocol_type,
             item.protocol_data,
             item.group_state,
@@ -249,8 +246,8 @@ class DescribeConsumerGroups(AdminCall[str, GroupDescription, "ConsumerGroupDesc
             members = tuple(_new_member(member) for member in item.members)
             progress.completed[item.group_id] = GroupDescription(
                 item.group_id,
-                CONSUMER,
-                CONSUMER_PROTOCOL,
+                CoordinatorGroupType.CONSUMER,
+                CONSUMER_PROTOCOL_TYPE,
                 item.assignor_name,
                 item.group_state,
                 node,

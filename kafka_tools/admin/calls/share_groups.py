@@ -15,6 +15,7 @@ from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.connection import NodeVersions
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CoordinatorGroupType
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from kafka_tools.protocol.messages.delete_share_group_offsets import DeleteShareGroupOffsetsResponse
     from kafka_tools.protocol.messages.describe_share_group_offsets import DescribeShareGroupOffsetsResponse
     from kafka_tools.protocol.messages.share_group_describe import ShareGroupDescribeResponse
-
-SHARE = "share"
 
 
 class ShareOffset(NamedTuple):
@@ -81,8 +80,8 @@ class DescribeShareGroups(AdminCall[str, GroupDescription, "ShareGroupDescribeRe
             )
             progress.completed[item.group_id] = GroupDescription(
                 item.group_id,
-                SHARE,
-                SHARE,
+                CoordinatorGroupType.SHARE,
+                CoordinatorGroupType.SHARE,
                 item.assignor_name,
                 item.group_state,
                 node,

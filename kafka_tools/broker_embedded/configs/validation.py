@@ -17,6 +17,7 @@ from kafka_tools.config_definitions.broker_names import broker_row, listener_bas
 from kafka_tools.config_definitions.values import Value, check, default_of
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CoordinatorGroupType
 
 _FIXED_WHILE_RUNNING = ("listeners", "listener.security.protocol.map")
 _CLEANER_THREADS, _CLEANER_BUFFER = "log.cleaner.threads", "log.cleaner.dedupe.buffer.size"
@@ -209,7 +210,7 @@ def _validate_group(store: ConfigStore, wanted: Mapping[str, str]) -> None:
             limit = store.broker.integer(limit_name)
             if value < limit if bound == "min" else value > limit:
                 raise bad_config(f"{name} must be {words} than or equal to {limit_name}")
-    for kind in ("consumer", "share", "streams"):
+    for kind in (CoordinatorGroupType.CONSUMER, CoordinatorGroupType.SHARE, CoordinatorGroupType.STREAMS):
         session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
         session_ms, heartbeat_ms = effective(session), effective(heartbeat)
         assert isinstance(session_ms, int) and isinstance(heartbeat_ms, int)

@@ -29,6 +29,7 @@ from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CoordinatorGroupType
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import RemoveTopicRecord, TopicRecord
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CLASSIC = "classic"
 DescribedGroup = DescribeGroupsResponse.DescribedGroup
 
 
@@ -72,7 +72,7 @@ class GroupCoordinator:
     def list(self, states: Collection[str], types: Collection[str]) -> list[ClassicGroup]:
         """Groups by id, narrowed to states and types; both are compared without case, none means all."""
         wanted = {state.strip().lower() for state in states}
-        if types and CLASSIC not in {name.strip().lower() for name in types}:
+        if types and CoordinatorGroupType.CLASSIC not in {name.strip().lower() for name in types}:
             return []
         return [
             self.store.groups[group_id]

@@ -19,6 +19,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Offsets:
         group = self._groups.classic(group_id)
         if group is None:
             raise refuse(error_codes.GROUP_ID_NOT_FOUND)
-        if group.state != EMPTY and group.protocol_type != "consumer":
+        if group.state != EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
             raise refuse(error_codes.NON_EMPTY_GROUP)
         codes = {
             partition: error_codes.GROUP_SUBSCRIBED_TO_TOPIC

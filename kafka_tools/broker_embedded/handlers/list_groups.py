@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.groups import CLASSIC
-from kafka_tools.protocol.enums import AclOperation
+from kafka_tools.protocol.enums import AclOperation, CoordinatorGroupType
 from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
 
 VERSIONS = (0, 5)
@@ -22,7 +21,7 @@ def handle(call: Call) -> ListGroupsResponse:
                     group_id=group.id,
                     protocol_type=group.protocol_type or "",
                     group_state=group.state,
-                    group_type=CLASSIC,
+                    group_type=CoordinatorGroupType.CLASSIC,
                 )
             )
     return response

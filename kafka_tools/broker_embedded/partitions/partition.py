@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.partitions.produced_batches import Limits
+from kafka_tools.protocol.enums import TIMESTAMP_TYPES, TimestampType
 from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 from kafka_tools.values import TopicPartition
 
@@ -76,7 +77,7 @@ def limits(configs: View) -> Limits:
         max_batch_bytes=configs.integer("max.message.bytes"),
         segment_bytes=configs.integer("segment.bytes"),
         codec=str(configs.get("compression.type")),
-        log_append_time=configs.get("message.timestamp.type") == "LogAppendTime",
+        log_append_time=configs.get("message.timestamp.type") == TIMESTAMP_TYPES[TimestampType.LOG_APPEND_TIME],
         before_max_ms=configs.integer("message.timestamp.before.max.ms"),
         after_max_ms=configs.integer("message.timestamp.after.max.ms"),
         needs_keys="compact" in policy,

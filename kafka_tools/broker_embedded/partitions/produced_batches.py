@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCodec
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CODECS, Codec
+from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES, Codec, TimestampType
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch, set_times
@@ -186,7 +186,8 @@ def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicP
         newest, oldest, null_key, wrong = _unusual(view, body)
     else:
         newest, oldest, null_key = base + found.most, base + found.least, found.null_key
-    by_broker = view.timestamp_type == 1  # a time that only a broker may give: to Kafka it is every record's
+    # A time that only a broker may give: to Kafka it is every record's.
+    by_broker = view.timestamp_type == TimestampType.LOG_APPEND_TIME
     seen_newest, seen_oldest = (view.max_timestamp, view.max_timestamp) if by_broker else (newest, oldest)
     if (
         (limits.needs_keys and null_key)
@@ -271,7 +272,7 @@ def _written_anew(view: BatchView, codec: str, limits: Limits, partition: TopicP
 
 
 def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, partition: TopicPartition) -> bytearray:
-    by_broker = views[0].timestamp_type == 1
+    by_broker = views[0].timestamp_type == TimestampType.LOG_APPEND_TIME
     records: list[Record] = []
     try:
         for view in views:
@@ -312,7 +313,7 @@ def _check_records(
             timely = False
             text = (
                 f"Invalid timestamp type in message with offset {record.offset}. Producer should not set timestamp "
-                "type to LogAppendTime."
+                f"type to {TIMESTAMP_TYPES[TimestampType.LOG_APPEND_TIME]}."
             )
         else:
             continue

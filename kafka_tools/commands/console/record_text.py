@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kafka_tools.errors import InputError, UsageError
+from kafka_tools.protocol.enums import TIMESTAMP_TYPES, TimestampType
 
 if TYPE_CHECKING:
     from kafka_tools.clients.fetcher import ConsumedRecord
@@ -25,7 +26,10 @@ DEFAULT = "org.apache.kafka.tools.consumer.DefaultMessageFormatter"
 _COLUMNS = ("timestamp", "partition", "offset", "delivery", "epoch", "headers", "key", "value")
 _TEXT_PROPERTIES = ("key.separator", "line.separator", "headers.separator", "null.literal")
 _DESERIALIZERS_OF = ("key.deserializer", "value.deserializer", "headers.deserializer", "header.deserializer")
-_TIMESTAMP_TYPES = {0: b"CreateTime:", 1: b"LogAppendTime:"}
+_TIMESTAMP_TYPES = {
+    number: b"%s:" % TIMESTAMP_TYPES[number].encode()
+    for number in (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
+}
 
 
 def make_formatter(name: str, properties: Mapping[str, str]) -> Formatter:

@@ -13,7 +13,7 @@ from kafka_tools.commands import running
 from kafka_tools.errors import NotFound, UsageError
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
-from kafka_tools.protocol.enums import GroupState, GroupType
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType, GroupState, GroupType
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def list_groups(admin: AdminClient, states: list[str], types: list[str]) -> Rows
     rows: list[Row] = [
         {"group": each.group_id, "type": _capital(each.type), "state": _state(each.state)}
         for each in listings
-        if each.type == "consumer" or (each.type in (None, "classic") and each.protocol_type in ("consumer", ""))
+        if each.type == CoordinatorGroupType.CONSUMER
+        or (each.type in (None, CoordinatorGroupType.CLASSIC) and each.protocol_type in (CONSUMER_PROTOCOL_TYPE, ""))
     ]
     errors = [ItemError.of(getattr(error, "node", None) or "a broker", error) for error in listings.errors]
     return Rows("groups", rows, errors)

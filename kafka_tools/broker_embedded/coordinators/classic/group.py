@@ -13,7 +13,7 @@ from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode_prefix
-from kafka_tools.protocol.enums import GroupState
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, GroupState
 from kafka_tools.protocol.messages.join_group import JoinGroupResponse
 from kafka_tools.protocol.messages.sync_group import SyncGroupResponse
 from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
@@ -28,7 +28,6 @@ EMPTY, STABLE, DEAD = GroupState.EMPTY, GroupState.STABLE, GroupState.DEAD
 PREPARING_REBALANCE, COMPLETING_REBALANCE = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
 """States, in the words of DescribeGroups."""
 
-CONSUMER_PROTOCOL_TYPE = "consumer"
 
 _FROM = {
     EMPTY: (PREPARING_REBALANCE,),
