@@ -13,6 +13,7 @@ import numpy as np
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS
 from kafka_tools.records.chain import HEADER_BYTES, PREFIX_BYTES
 from kafka_tools.storage.findings import ERROR, WARNING
+from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,10 +24,13 @@ HEADER_FAULTS = (
     ("crc-mismatch", "the CRC of the batch does not match its contents"),
     ("unknown-codec", "the batch names a compression codec that no Kafka knows"),
     ("bad-count", "the batch claims a number of records that does not fit its offsets or its bytes"),
-    ("offset-order", "the offsets do not ascend from the batch before to the one after"),
     ("offset-below-segment", "the first offset is below the one in the segment's name"),
+    ("offset-beyond-segment", "the last offset is further from the one in the segment's name than an index can say"),
+    ("offset-order", "the offsets do not ascend from the batch before to the one after"),
 )
 """(kind, sentence) of what a header shows. Only the first that applies is told; all are errors."""
+
+WRONG_CRC, UNKNOWN_CODEC, _, BELOW, BEYOND, _ = range(len(HEADER_FAULTS))
 
 SOUND = -1
 """The code of a batch in which nothing is wrong; others are indexes into HEADER_FAULTS."""
@@ -51,8 +55,9 @@ def judge(headers: Headers, last_offset: int | None, segment_base_offset: int) -
         np.zeros(len(base), np.bool_) if headers.crc_ok is None else ~headers.crc_ok,
         (headers.fields["attributes"] & CODEC_BITS) >= len(CODECS),
         (delta < 0) | (count < 0) | (count > delta + 1) | ((count == 0) & (length > HEADER_BYTES)),
-        _out_of_order(base, before, count, segment_base_offset - 1 if at_start else last_offset),
         base < segment_base_offset,
+        base - segment_base_offset > MAX_RELATIVE_OFFSET - delta,
+        _out_of_order(base, before, count, segment_base_offset - 1 if at_start else last_offset),
     )
     codes = np.full(len(base), SOUND, np.int8)
     for code in reversed(range(len(tests))):

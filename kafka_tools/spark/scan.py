@@ -17,12 +17,12 @@ from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.spark import headers
-from kafka_tools.spark.damage import HEADER_FAULTS, judge, severity
+from kafka_tools.spark.damage import BELOW, BEYOND, HEADER_FAULTS, UNKNOWN_CODEC, WRONG_CRC, judge, severity
 from kafka_tools.spark.files import File, is_remote, open_file
 from kafka_tools.spark.rows import spark_time
 from kafka_tools.storage.findings import ERROR, INFO, WARNING, Finding
 from kafka_tools.storage.live import stays
-from kafka_tools.storage.segment import SegmentReader
+from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, SegmentReader
 from kafka_tools.storage.segment_check import tail_severity
 
 if TYPE_CHECKING:
@@ -264,14 +264,19 @@ class _Scan:
         if not 0 <= view.magic <= 1:
             return "unknown-magic", f"no Kafka writes batches of magic {view.magic}"
         if row["crc_ok"] is False:
-            return HEADER_FAULTS[0]
+            return HEADER_FAULTS[WRONG_CRC]
         if view.codec >= len(CODECS):
-            return HEADER_FAULTS[1]
+            return HEADER_FAULTS[UNKNOWN_CODEC]
         if self.count_legacy and view.is_compressed:
             try:
                 row |= {"base_offset": view.base_offset, "record_count": view.record_count}
             except CorruptBatch as error:
                 return "unreadable-records", str(error)
+        first = row.get("base_offset", view.last_offset)
+        if first < self.range.base_offset:
+            return HEADER_FAULTS[BELOW]
+        if view.last_offset - self.range.base_offset > MAX_RELATIVE_OFFSET:
+            return HEADER_FAULTS[BEYOND]
         if self.last_offset is not None and view.last_offset <= self.last_offset:
             return "offset-order", "the offset does not follow the last offset of the batch before"
         return None

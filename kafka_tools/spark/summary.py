@@ -16,9 +16,10 @@ import numpy as np
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS, CONTROL_BIT, DELETE_HORIZON_BIT, LOG_APPEND_TIME_BIT
 from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.spark.damage import HEADER_FAULTS, SOUND
-from kafka_tools.spark.index_check import Batches, Indexes, check_indexes, read_indexes
-from kafka_tools.spark.scan import HeaderRun, Row, scan_range
+from kafka_tools.spark.index_check import Indexes, check_indexes, read_indexes
+from kafka_tools.spark.scan import HeaderRun, Row
 from kafka_tools.storage.findings import ERROR, INFO, Finding
+from kafka_tools.storage.index_columns import SoundBatches
 
 if TYPE_CHECKING:
     from kafka_tools.spark.plan import Range
@@ -179,23 +180,6 @@ class Summary:
         self.last_timestamp_ms = _most(self.last_timestamp_ms, last)
 
 
-def summarise(range_: Range) -> Summary:
-    """Read one range and count what is in it; every CRC is checked, and every index entry about it."""
-    summary = Summary(range_.log_dir, range_.topic, range_.partition)
-    seen = Seen()
-    indexes = indexes_before(range_, summary)
-    for part in scan_range(range_, check_crc=True, count_legacy=True):
-        if isinstance(part, HeaderRun):
-            summary.add_run(part, range_.file)
-            seen.add_run(part)
-        else:
-            for row in part:
-                summary.add_row(row)
-                seen.add_row(row)
-    check_range(range_, indexes, seen, summary)
-    return summary
-
-
 def indexes_before(range_: Range, summary: Summary) -> Indexes | None:
     """The indexes of a range that is going to be read; None, and a finding, if they cannot be."""
     try:
@@ -210,7 +194,7 @@ def check_range(range_: Range, indexes: Indexes | None, seen: Seen, summary: Sum
     if indexes is not None and not seen.lost:
         # A log that is removed meanwhile contradicts nothing.
         with suppress(FileNotFoundError):
-            for wrong in check_indexes(range_, indexes, seen.batches(), seen.sound_to):
+            for wrong in check_indexes(range_, indexes, seen.batches()):
                 summary.find(wrong)
     if summary.first_offset is not None and summary.last_offset is not None:
         summary.edges.append(Edge(range_.file, range_.start, summary.first_offset, summary.last_offset))
@@ -221,37 +205,35 @@ LOST = ("vanished", "shrunk", "unreadable")
 
 
 class Seen:
-    """Where the batches of a range are, for the check of the indexes."""
+    """Where the sound batches of a range are, for the check of the indexes."""
 
     def __init__(self) -> None:
-        self._parts: list[Batches] = []
-        self.sound_to: int = 2**63 - 1
-        """Where the first stretch that is not a batch begins."""
+        self._parts: list[SoundBatches] = []
         self.lost = False
         """Whether a broker took the file away, or a part of it, before all was read."""
 
     def add_run(self, run: HeaderRun) -> None:
-        fields = run.headers.fields
+        sound = run.codes == SOUND
+        positions, fields = run.headers.positions[sound], run.headers.fields[sound]
+        sizes = fields["length"].astype(np.int64) + PREFIX_BYTES
         first = fields["base_offset"].astype(np.int64)
         last = first + fields["last_offset_delta"]
-        self._parts.append(Batches(run.headers.positions, first, last, fields["max_timestamp"].astype(np.int64)))
+        self._parts.append(SoundBatches(positions, sizes, first, last, fields["max_timestamp"].astype(np.int64)))
 
     def add_row(self, row: Row) -> None:
         if row.get("magic") is None:
             self.lost = self.lost or row["damage"] in LOST
-            if row["position"] is not None:
-                self.sound_to = min(self.sound_to, row["position"])
-            return
-        first = row.get("base_offset")
-        time_ms = row.get("max_timestamp_ms")
-        values = row["position"], row["last_offset"] if first is None else first, row["last_offset"]
-        columns = [np.array([value], np.int64) for value in (*values, -1 if time_ms is None else time_ms)]
-        self._parts.append(Batches(*columns))
+        elif row.get("damage") is None:
+            first, last = row.get("base_offset"), row["last_offset"]
+            time_ms = row.get("max_timestamp_ms")
+            times = -1 if time_ms is None else time_ms
+            values = row["position"], row["size_bytes"], last if first is None else first, last, times
+            self._parts.append(SoundBatches(*(np.array([value], np.int64) for value in values)))
 
-    def batches(self) -> Batches:
+    def batches(self) -> SoundBatches:
         if not self._parts:
-            return Batches(*(np.empty(0, np.int64) for _ in Batches._fields))
-        return Batches(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
+            return SoundBatches(*(np.empty(0, np.int64) for _ in SoundBatches._fields))
+        return SoundBatches(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
 
 
 def compare_edges(summary: Summary) -> None:

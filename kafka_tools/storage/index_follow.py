@@ -1,17 +1,18 @@
 """Offset, time and transaction indexes, compared with the log that is being walked: each entry once, none kept.
 
-Observers of ``segment_check.SegmentCheck``. The entries of a sound index come in the order of the log, so that both are
-read once, side by side, and nothing is held in memory. Made before the log is opened, so that a broker that goes on
-writing adds nothing to an index which the log as it is walked does not have (``storage.live``).
-Sources: ``OffsetIndex``, ``TimeIndex``, ``TransactionIndex``.
+The one place that says what is wrong with an index: for the checks as observers of ``segment_check.SegmentCheck``, for
+the audit where its columns (``index_columns``) do not find every entry right. The entries of a sound index come in the
+order of the log, so that both are read once, side by side, and nothing is held in memory. Made before the log is
+opened, so that a broker that goes on writing adds nothing to an index which the log as it is walked does not have
+(``storage.live``). Sources: ``OffsetIndex``, ``TimeIndex``, ``TransactionIndex``.
 """
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.records.batches import BatchView
@@ -20,12 +21,46 @@ from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY, TXN_VERSION, IndexFile
 from kafka_tools.storage.live import stays
 from kafka_tools.storage.producer_state import OpenTransactions
-from kafka_tools.storage.segment import Segment
 
 _MOST_PENDING = 1000
 _NO_TIME = -1
+_ENDLESS = 1 << 62
 
 E = TypeVar("E")
+
+
+class PlacedBatch(Protocol):
+    """What an index is compared with."""
+
+    @property
+    def file_position(self) -> int: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def base_offset(self) -> int: ...
+    @property
+    def last_offset(self) -> int: ...
+    @property
+    def max_timestamp(self) -> int: ...
+
+
+class Part(NamedTuple):
+    """The part of a log that is compared: all of it, unless an audit cuts it into ranges of bytes.
+
+    Entries of an offset index belong to the range that they point into, those of a time index to the one with their
+    offsets. What is wrong with an index as a file belongs to the first range.
+    """
+
+    start: int = 0
+    end: int = _ENDLESS
+    first_offset: int = -_ENDLESS
+    last_offset: int = _ENDLESS
+    is_last: bool = True
+    """Whether nothing follows that entries could be about."""
+
+    @property
+    def is_first(self) -> bool:
+        return self.start == 0
 
 
 class _Position(NamedTuple):
@@ -86,42 +121,45 @@ class _Follower(Generic[E]):
 class OffsetIndexCheck(_Follower[_Position]):
     """An .index: entries ascend, point at batches, and name the last offset of what they point at."""
 
-    def __init__(self, path: str, base_offset: int) -> None:
-        """Raises OSError if the index is not there."""
-        file = IndexFile(path, OFFSET_ENTRY)
+    def __init__(self, path: str, base_offset: int, file: IndexFile | None = None, part: Part | None = None) -> None:
+        """``file``: the index, where it is not to be opened. Raises OSError if it is not there."""
+        file = IndexFile(path, OFFSET_ENTRY) if file is None else file
         super().__init__(path, file, self._in_order(file, base_offset))
-        self._log: Segment | None = None
+        self._part = part or Part()
+        self._log_bytes = 0
+        self._last_offset_at: Callable[[int], int | None] = lambda position: None
         self._pending: deque[_Position] = deque()
         self._walked = 0
 
-    def begin(self, segment: Segment) -> None:
-        """The log that is going to be walked."""
-        self._log = segment
+    def begin(self, log_bytes: int, last_offset_at: Callable[[int], int | None]) -> None:
+        """The log that is going to be walked: its size, and the last offset of the batch that starts at a position."""
+        self._log_bytes, self._last_offset_at = log_bytes, last_offset_at
 
     def _in_order(self, file: IndexFile, base_offset: int) -> Iterator[_Position | Finding]:
         """The entries that ascend, findings for the others."""
-        assert self._log is not None
-        log_bytes = self._log.size_bytes
+        part, tell = self._part, self._part.is_first
         last_offset = last_position = -1
         at = -OFFSET_ENTRY.size
         for at, (relative, position) in file.entries():
             offset = base_offset + relative
+            kind, text = "index-order", f"offset {offset} at {position} follows {last_offset} at {last_position}"
             if relative < 0 or position < 0:
-                yield self._finding("index-order", f"the entry is negative: {relative}, {position}", at, offset)
-            elif position >= log_bytes:
-                text = f"points to {position}, beyond the {log_bytes} bytes of the log"
-                yield self._finding("index-nowhere", text, at, offset)
+                text = f"the entry is negative: {relative}, {position}"
+            elif position >= self._log_bytes:
+                kind, text = "index-nowhere", f"points to {position}, beyond the {self._log_bytes} bytes of the log"
             else:
                 ascends = offset > last_offset and position > last_position
-                if ascends:
-                    yield _Position(at, offset, position)
-                else:
-                    text = f"offset {offset} at {position} follows {last_offset} at {last_position}"
-                    yield self._finding("index-order", text, at, offset)
                 last_offset, last_position = offset, position
-        yield from _end_of_index(file, "index", OFFSET_ENTRY.size, at + OFFSET_ENTRY.size)
+                if ascends:
+                    if part.start <= position < part.end:
+                        yield _Position(at, offset, position)
+                    continue
+            if tell:
+                yield self._finding(kind, text, at, offset)
+        if tell:
+            yield from _end_of_index(file, "index", OFFSET_ENTRY.size, at + OFFSET_ENTRY.size)
 
-    def batch(self, view: BatchView) -> Iterator[Finding]:
+    def batch(self, view: PlacedBatch) -> Iterator[Finding]:
         yield from self._start()
         while self._pending and self._pending[0].offset <= view.last_offset:
             entry = self._pending.popleft()
@@ -156,7 +194,7 @@ class OffsetIndexCheck(_Follower[_Position]):
 
     def end(self, size_bytes: int) -> Iterator[Finding]:
         yield from self._start()
-        for entry in self._pending:
+        for entry in self._pending if self._part.is_last else ():
             yield self._mismatch(entry, "which the log does not reach")
         while self._next is not None:
             if self._next.position < self._walked:
@@ -168,13 +206,7 @@ class OffsetIndexCheck(_Follower[_Position]):
 
     def _late(self, entry: _Position) -> Iterator[Finding]:
         """An entry that the walk has passed: after one that was wrong, the batch there is looked at by itself."""
-        assert self._log is not None
-        try:
-            view = next(self._log.walk(entry.position, window_bytes=64), None)
-            right = view is not None and view.last_offset == entry.offset
-        except CorruptBatch:
-            right = False
-        if not right:
+        if self._last_offset_at(entry.position) != entry.offset:
             text = f"points to {entry.position}, where no batch starts"
             yield self._finding("index-nowhere", text, entry.at, entry.offset)
 
@@ -182,41 +214,49 @@ class OffsetIndexCheck(_Follower[_Position]):
 class TimeIndexCheck(_Follower[_Time]):
     """A .timeindex: entries ascend, name offsets of the log, and the newest timestamp up to there."""
 
-    def __init__(self, path: str, base_offset: int) -> None:
-        """Raises OSError if the index is not there."""
-        file = IndexFile(path, TIME_ENTRY)
+    def __init__(self, path: str, base_offset: int, file: IndexFile | None = None, part: Part | None = None) -> None:
+        """``file``: the index, where it is not to be opened. Raises OSError if it is not there."""
+        file = IndexFile(path, TIME_ENTRY) if file is None else file
         super().__init__(path, file, self._in_order(file, base_offset))
+        self._part = part or Part()
         self._newest = _NO_TIME
         self._walked_to = -1
         """The last offset that the walk has passed."""
-        self._sure = True
+        self._sure = self._part.is_first
+        """Whether all that stands before was seen, so that the newest timestamp is known."""
         self._hole = False
 
     def _in_order(self, file: IndexFile, base_offset: int) -> Iterator[_Time | Finding]:
+        part, tell = self._part, self._part.is_first
         last: _Time | None = None
         at = -TIME_ENTRY.size
         for at, (timestamp, relative) in file.entries():
             entry = _Time(at, base_offset + relative, timestamp)
             if relative < 0:
-                yield self._finding("timeindex-order", f"the entry is negative: {relative}", at, entry.offset)
-                continue
-            if last is not None and (timestamp <= last.timestamp or entry.offset < last.offset):
+                text = f"the entry is negative: {relative}"
+            elif last is not None and (timestamp <= last.timestamp or entry.offset < last.offset):
                 text = f"{timestamp} at offset {entry.offset} follows {last.timestamp} at {last.offset}"
-                yield self._finding("timeindex-order", text, at, entry.offset)
+                last = entry
             else:
-                yield entry
-            last = entry
-        yield from _end_of_index(file, "timeindex", TIME_ENTRY.size, at + TIME_ENTRY.size)
+                last = entry
+                if part.first_offset <= entry.offset <= part.last_offset:
+                    yield entry
+                continue
+            if tell:
+                yield self._finding("timeindex-order", text, at, entry.offset)
+        if tell:
+            yield from _end_of_index(file, "timeindex", TIME_ENTRY.size, at + TIME_ENTRY.size)
 
-    def batch(self, view: BatchView) -> Iterator[Finding]:
+    def batch(self, view: PlacedBatch) -> Iterator[Finding]:
         yield from self._start()
         self._newest = max(self._newest, view.max_timestamp)
         while self._next is not None and self._next.offset <= view.last_offset:
             entry = self._next
             if entry.offset < view.base_offset:
                 yield from self._nowhere(entry)
-            elif entry.timestamp != self._newest and (self._sure or entry.timestamp < view.max_timestamp):
-                text = f"names timestamp {entry.timestamp} where the newest one is {self._newest}"
+            elif entry.timestamp != view.max_timestamp or (self._sure and entry.timestamp != self._newest):
+                newest = self._newest if self._sure else view.max_timestamp
+                text = f"names timestamp {entry.timestamp} where the newest one is {newest}"
                 yield self._finding("timeindex-mismatch", text, entry.at, entry.offset)
             yield from self._advance()
         self._walked_to = view.last_offset

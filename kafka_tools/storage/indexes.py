@@ -77,6 +77,9 @@ class IndexFile:
         self.size_bytes = os.fstat(self._fd).st_size
         self.written_bytes = self._written_bytes()
 
+    def _read(self, size_bytes: int, position: int) -> bytes:
+        return os.pread(self._fd, size_bytes, position)
+
     def __enter__(self) -> Self:
         return self
 
@@ -107,7 +110,7 @@ class IndexFile:
         end = self.written_bytes - self.written_bytes % size
         position = start
         while position < end:
-            data = os.pread(self._fd, min(piece_bytes, end - position), position)
+            data = self._read(min(piece_bytes, end - position), position)
             if len(data) < size:
                 return  # the broker cut the file
             for at, entry in enumerate(self._layout.iter_unpack(data[: len(data) - len(data) % size])):
@@ -120,7 +123,7 @@ class IndexFile:
     def nonzero_from(self, position: int) -> int | None:
         """Where the first written byte other than zero lies from ``position`` on, None if there is none."""
         while position < self.written_bytes:
-            data = os.pread(self._fd, min(_READ_BYTES, self.written_bytes - position), position)
+            data = self._read(min(_READ_BYTES, self.written_bytes - position), position)
             rest = data.lstrip(b"\x00")
             if rest or not data:
                 return position + len(data) - len(rest) if rest else None
@@ -134,7 +137,7 @@ class IndexFile:
         end, want = self.size_bytes, _TAIL_BYTES
         while end:
             start = max(0, end - want)
-            data = os.pread(self._fd, end - start, start).rstrip(b"\x00")
+            data = self._read(end - start, start).rstrip(b"\x00")
             if data:
                 end = start + len(data)
                 break
@@ -143,10 +146,33 @@ class IndexFile:
         end = min(end + -end % size, self.size_bytes)
         last = end - size
         if last >= 0 and end % size == 0 and self.size_bytes - end >= size:
-            entry = os.pread(self._fd, size, last)
+            entry = self._read(size, last)
             if len(entry) == size and not self._layout.unpack(entry)[-1]:
                 return last
         return end
+
+
+class IndexBytes(IndexFile):
+    """An index in memory, of a file that may lie anywhere: ``data`` is what its file had. It does not grow."""
+
+    def __init__(self, path: str, layout: Struct, data: bytes) -> None:
+        self.path = path
+        self._layout = layout
+        self._padded = True
+        self._fd = -1
+        self._data = data
+        self.size_bytes = len(data)
+        self.written_bytes = self._written_bytes()
+        # What is cut off is kept small: an index that is being written has its full size, nearly all of it zeros.
+        self._data = data[: self.written_bytes]
+
+    @property
+    def data(self) -> bytes:
+        """What was written, the first entry of zeros included."""
+        return self._data
+
+    def _read(self, size_bytes: int, position: int) -> bytes:
+        return self._data[position : position + size_bytes]
 
 
 def read_packed(path: str, layout: Struct) -> bytes:

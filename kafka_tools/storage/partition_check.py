@@ -10,8 +10,9 @@ import contextlib
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
-from kafka_tools.errors import CorruptIndex
+from kafka_tools.errors import CorruptBatch, CorruptIndex
 from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import read_offset_checkpoint, read_quorum_state
 from kafka_tools.storage.findings import ERROR, Finding
@@ -167,10 +168,19 @@ def walk_segment(
             yield from missing
             for observer in beside:
                 if isinstance(observer, OffsetIndexCheck):
-                    observer.begin(segment)
+                    observer.begin(segment.size_bytes, partial(_last_offset_at, segment))
             yield from check.findings([*beside, *across], segment)
             return
     yield Finding(check.path, "vanished", "was replaced each time that it was looked at: compaction is at work")
+
+
+def _last_offset_at(segment: Segment, position: int) -> int | None:
+    """The last offset of the batch that starts at a position of a log, None if none does."""
+    try:
+        view = next(segment.walk(position, window_bytes=64), None)
+    except CorruptBatch:
+        return None
+    return None if view is None else view.last_offset
 
 
 def _beside(

@@ -14,8 +14,9 @@ pytest.importorskip("numpy")
 
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.spark.measures.partition import Depth, measure
 from kafka_tools.spark.plan import cut, segments
-from kafka_tools.spark.summary import FINDINGS_KEPT, Summary, compare_edges, summarise
+from kafka_tools.spark.summary import FINDINGS_KEPT, Summary, compare_edges
 from tests.corpus.golden import golden_root
 from tests.spark.kafka_says import dumped
 
@@ -26,7 +27,7 @@ def summaries(log_dir: Path, range_bytes: int = 64 << 20) -> dict[tuple[str, int
     found: dict[tuple[str, int], Summary] = {}
     for segment in segments(str(log_dir), ()):
         for part in cut(segment, range_bytes):
-            summary = summarise(part)
+            summary = measure(part, Depth(0, records=False)).summary
             key = (part.topic, part.partition)
             found[key] = found[key].add(summary) if key in found else summary
     for summary in found.values():
