@@ -91,6 +91,10 @@ class Call:
         """Whether the principal may do this with a group."""
         return self.allowed(operation, AclResourceType.GROUP, group_id)
 
+    def allowed_on_transactional_id(self, operation: int, transactional_id: str) -> bool:
+        """Whether the principal may do this with a transactional id."""
+        return self.allowed(operation, AclResourceType.TRANSACTIONAL_ID, transactional_id)
+
     def allowed_somewhere(self, operation: int, resource_type: int) -> bool:
         """Whether the principal may do this with at least one resource of a type."""
         # The name is the one Kafka asks with: super users, and who may do so everywhere, are let through.

@@ -19,6 +19,9 @@ from kafka_tools.broker_embedded.configs.store import ConfigStore, check_propert
 from kafka_tools.broker_embedded.coordinators.groups import GroupCoordinator
 from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
 from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
+from kafka_tools.broker_embedded.coordinators.transactions.coordinator import TransactionCoordinator
+from kafka_tools.broker_embedded.coordinators.transactions.markers import Markers
+from kafka_tools.broker_embedded.coordinators.transactions.verification import Verification
 from kafka_tools.broker_embedded.directories.state_checks import check_topics
 from kafka_tools.broker_embedded.partitions.fetch_sessions import FetchSessions
 from kafka_tools.broker_embedded.partitions.hosted import Partitions
@@ -90,6 +93,18 @@ class Core:
         self.topics = TopicChanges(self.cluster, self.journal, self.configs, self.partitions, self.timers, self.slices)
         self.state_topics = StateTopics(self.cluster, self.topics, self.partitions, self.purgatory)
         self.groups = GroupCoordinator(self.journal, self.state_topics, self.cluster, self.configs, self.timers)
+        self.markers = Markers(self.partitions, self.groups.offsets, self.purgatory, clock)
+        self.transactions = TransactionCoordinator(
+            self.journal,
+            self.state_topics,
+            self.configs,
+            self.features,
+            self.producer_ids,
+            self.markers,
+            self.timers,
+            self.slices,
+        )
+        self.verification = Verification(self.partitions, self.transactions, self.configs)
 
     def start(self) -> None:
         """Replay the store, open every log, begin a leader epoch, load the coordinators. Raises LogError or OSError."""
@@ -101,6 +116,7 @@ class Core:
         self.partitions.start_timers()
         self.tokens.start_timers()
         self.groups.load()
+        self.transactions.load()
 
     def _begin_leader_epochs(self) -> None:
         """A broker that starts leads anew (KIP-320): clients that knew the old epoch check for truncation."""

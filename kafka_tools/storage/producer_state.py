@@ -19,6 +19,7 @@ BATCHES_TO_RETAIN = 5
 
 MOST_OPEN = 100_000
 _SEQUENCE_MAX = 2**31 - 1
+_EPOCH_MAX = 2**15 - 1
 
 
 class OutOfOrderSequence(LogError):
@@ -27,6 +28,14 @@ class OutOfOrderSequence(LogError):
 
 class StaleProducerEpoch(LogError):
     """A batch carries an older epoch than one its producer used before."""
+
+
+class NotTransactional(LogError):
+    """A plain batch of a producer whose transaction is open in the partition."""
+
+
+class FencedCoordinator(LogError):
+    """A marker of a transaction coordinator that has been replaced."""
 
 
 class KnownBatch(NamedTuple):
@@ -139,6 +148,45 @@ class ProducerStates:
                 f"sequence {batch.base_sequence} of producer {batch.producer_id} at {where} "
                 f"does not follow {entry.last_sequence}"
             )
+        if entry.transaction_start >= 0 and not batch.is_transactional:
+            raise NotTransactional(
+                f"Expected transactional write from producer {batch.producer_id} in partition {where}"
+            )
+
+    def check_epoch(self, producer_id: int, epoch: int, where: object) -> None:
+        """StaleProducerEpoch unless the epoch is at least the newest of the producer; ``where`` as in ``check``."""
+        entry = self.entries.get(producer_id)
+        if entry is not None and epoch < entry.epoch:
+            raise StaleProducerEpoch(
+                f"Epoch of producer {producer_id} is {epoch}, which is smaller than the last seen epoch {entry.epoch}"
+            )
+
+    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, version: int, where: object) -> None:
+        """Whether a marker may end the producer's transaction. ``version``: the transaction version (KIP-1228).
+
+        From 2 on the marker has a newer epoch than what the transaction wrote; once it has ended, its marker may come
+        again. Raises StaleProducerEpoch or FencedCoordinator.
+        """
+        entry = self.entries.get(producer_id)
+        if entry is None:
+            return
+        stale = epoch <= entry.epoch if version >= 2 else epoch < entry.epoch
+        again = version >= 2 and epoch == entry.epoch and (entry.transaction_start < 0 or epoch == _EPOCH_MAX)
+        if stale and not again:
+            raise StaleProducerEpoch(
+                f"Epoch of producer {producer_id} in {where} is {epoch}, which is {'<=' if version >= 2 else '<'} the "
+                f"last seen epoch {entry.epoch} (TV{version})"
+            )
+        if coordinator_epoch < entry.coordinator_epoch:
+            raise FencedCoordinator(
+                f"Invalid coordinator epoch for producerId {producer_id} in {where}: {coordinator_epoch} (zombie), "
+                f"{entry.coordinator_epoch} (current)"
+            )
+
+    def has_open(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer's transaction of this epoch has written something, and no marker has ended it."""
+        entry = self.entries.get(producer_id)
+        return entry is not None and entry.transaction_start >= 0 and entry.epoch == epoch
 
     def update(self, batch: BatchView, first_offset: int, last_offset: int, timestamp: int) -> None:
         """Remember an appended data batch; its offsets are those it was given."""

@@ -19,6 +19,8 @@ from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.add_partitions_to_txn import Topic as AddedTopic
+from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_tools.records.build import build_batch
 from tests.broker_embedded.disk_broker import DiskBroker
 
@@ -87,6 +89,16 @@ def commit_fields(request: Any, _: DiskBroker) -> dict[str, Any]:
 
 def commit_in_transaction(request: Any, broker: DiskBroker) -> dict[str, Any]:
     return {**commit_fields(request, broker), "transactional_id": "x", "producer_id": 1}
+
+
+def with_a_transaction(_: Any, broker: DiskBroker) -> dict[str, Any]:
+    """There is something to list."""
+    if isinstance(broker, DiskBroker):  # on a real one nothing is listed, nor refused
+        allow, broker.core.authorizer = broker.core.authorizer, None
+        broker.call(FindCoordinatorRequest(key="x", key_type=1), 1)
+        broker.call(InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=1000), 4)
+        broker.core.authorizer = allow
+    return {}
 
 
 def produce_fields(request: Any, _: DiskBroker) -> dict[str, Any]:
@@ -182,6 +194,7 @@ ROWS = [
     row("txn_offset_commit", _WRITE_X, _READ_G, need("READ TOPIC t", code=TOPIC), version=3,
         fields=commit_in_transaction),
     row("describe_transactions", need("DESCRIBE TRANSACTIONAL_ID x", code=TXN), transactional_ids=["x"]),
+    row("list_transactions", need("DESCRIBE TRANSACTIONAL_ID x", code=None), fields=with_a_transaction),
     # Configs and quotas
     row("describe_configs", need("DESCRIBE_CONFIGS TOPIC t", code=TOPIC), fields=resource(2, "t")),
     row("describe_configs", _SHOW, fields=resource(4, "1")),
@@ -238,6 +251,7 @@ class Asked:
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "delegation.token.secret.key": "secret",
             "offsets.topic.num.partitions": "1",
+            "transaction.state.log.num.partitions": "1",
         }
         self.broker = DiskBroker(path, properties)
         self.broker.core.authorizer = None

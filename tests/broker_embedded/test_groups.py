@@ -609,11 +609,8 @@ def test_the_coordinator_of_a_group_is_this_broker_and_its_topic_appears(broker:
     assert (old.node_id, old.host, old.port, old.error_message) == (1, "localhost", 9092, "NONE")
 
 
-def test_transactions_and_share_groups_have_no_coordinator(broker: MemoryBroker) -> None:
-    for key_type, code in (
-        (1, codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
-        *((key, codes.INVALID_REQUEST) for key in (2, 9)),
-    ):
+def test_share_groups_have_no_coordinator(broker: MemoryBroker) -> None:
+    for key_type, code in ((2, codes.INVALID_REQUEST), (9, codes.INVALID_REQUEST)):
         response = broker.call(FindCoordinatorRequest(coordinator_keys=["x"], key_type=key_type))
         assert response.coordinators[0].error_code == code
         old = broker.call(FindCoordinatorRequest(key="x", key_type=key_type), 2)

@@ -11,6 +11,7 @@ from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest
+from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_tools.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest
@@ -238,7 +239,10 @@ def test_a_batch_of_a_transaction_that_was_not_begun_is_refused(broker: DiskBrok
     topics = [Data(name="t", partition_data=[Data.PartitionProduceData(index=0, records=batch)])]
     request = ProduceRequest(transactional_id="x", acks=-1, timeout_ms=1000, topic_data=topics)
     (topic,) = broker.call(request, 9).responses
-    assert topic.partition_responses[0].error_code == codes.INVALID_TXN_STATE
+    assert topic.partition_responses[0].error_code == codes.NOT_ENOUGH_REPLICAS, "nobody coordinates it yet"
+    broker.call(FindCoordinatorRequest(key="x", key_type=1), 1)
+    (topic,) = broker.call(request, 9).responses
+    assert topic.partition_responses[0].error_code == codes.INVALID_PRODUCER_ID_MAPPING
 
 
 def test_a_batch_of_a_transaction_without_an_id_is_refused_with_all_that_came_with_it(broker: DiskBroker) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 METADATA_VERSION, KRAFT_VERSION = "metadata.version", "kraft.version"
 ELIGIBLE_LEADER_REPLICAS = "eligible.leader.replicas.version"
+TRANSACTION_VERSION = "transaction.version"
 
 SUPPORTED = {
     ELIGIBLE_LEADER_REPLICAS: (0, 1),
@@ -32,7 +33,7 @@ SUPPORTED = {
     METADATA_VERSION: (7, 30),
     "share.version": (0, 1),
     "streams.version": (0, 1),
-    "transaction.version": (0, 2),
+    TRANSACTION_VERSION: (0, 2),
 }
 """Feature -> lowest and highest level, those of Kafka 4.3.1 (metadata.version 30 is 4.3-IV0)."""
 
@@ -61,6 +62,11 @@ class FinalizedFeatures:
     def elr_enabled(self) -> bool:
         """Whether eligible leader replicas are on (KIP-966), for which min.insync.replicas is the cluster's alone."""
         return ELIGIBLE_LEADER_REPLICAS in self.finalized
+
+    @property
+    def transaction_version(self) -> int:
+        """Of transactions: 1 writes their log in the newer format, 2 raises epochs with each end (KIP-890)."""
+        return self.finalized.get(TRANSACTION_VERSION, 0)
 
     def begin(self, with_elr: Sequence[Stored]) -> None:
         """Finalize Kafka 4.3.1's levels in a cluster that has none: a new one, or one of an older broker.

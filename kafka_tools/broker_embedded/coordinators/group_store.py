@@ -67,8 +67,13 @@ class GroupStore:
         """The partition of ``__consumer_offsets`` that holds the group."""
         return partition_for(group_id, self.log.partitions)
 
-    def write(self, group_id: str, records: Sequence[CoordinatorRecord]) -> None:
-        """Append records of one group. BrokerError with the code of the failed append."""
+    def write(
+        self, group_id: str, records: Sequence[CoordinatorRecord], *, producer: tuple[int, int] | None = None
+    ) -> None:
+        """Append records of one group, as part of the transaction of ``producer`` (id, epoch) if one is given.
+
+        BrokerError with the code of the failed append.
+        """
         if not self.log.partitions:
             self.log.ensure()
-        self.log.append(self.partition(group_id), records)
+        self.log.append(self.partition(group_id), records, producer=producer)

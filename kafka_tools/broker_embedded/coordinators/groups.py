@@ -122,7 +122,7 @@ class GroupCoordinator:
             raise refuse(error_codes.GROUP_ID_NOT_FOUND)
         if group.state != EMPTY:
             raise refuse(error_codes.NON_EMPTY_GROUP)
-        self._delete(group, list(self.offsets.of(group_id)))
+        self._delete(group, [*{*self.offsets.of(group_id), *self.offsets.open.of(group_id)}])
 
     def _delete(self, group: ClassicGroup, partitions: Sequence[TopicPartition]) -> None:
         records = [offset_tombstone(group.id, partition) for partition in partitions]
@@ -145,7 +145,8 @@ class GroupCoordinator:
 
     def _expire_group(self, group: ClassicGroup, now_ms: int) -> None:
         gone = self.offsets.expired(group, now_ms)
-        if group.state == EMPTY and not group.pending_join and len(gone) == len(self.offsets.of(group.id)):
+        idle = group.state == EMPTY and not group.pending_join and not self.offsets.open.is_open(group.id)
+        if idle and len(gone) == len(self.offsets.of(group.id)):
             self._delete(group, gone)
         elif gone:
             self.store.write(group.id, [offset_tombstone(group.id, partition) for partition in gone])
@@ -166,7 +167,7 @@ class GroupCoordinator:
         """
         for partition in range(self._log.partitions):
             try:
-                self._log.replay(partition, KEYS, VALUES, self._replay)
+                self._log.replay(partition, KEYS, VALUES, self._replay, self)
             except LogError as error:
                 self.store.unread.add(partition)
                 log.error(
@@ -184,6 +185,18 @@ class GroupCoordinator:
             self._rebalances.loaded(group)
         self._loaded = True
         self._schedule_expiry()
+
+    def pending(self, partition: int, producer_id: int, key: Stored, value: Stored | None) -> None:
+        """What a transaction committed, as the log is read."""
+        if isinstance(key, (OffsetCommitKey, LegacyOffsetCommitKey)) and isinstance(value, OffsetCommitValue):
+            at = TopicPartition(key.topic, key.partition)
+            self.offsets.open.add(partition, producer_id, key.group, at, committed_of_value(value))
+        else:
+            self._replay(key, value)
+
+    def ended(self, partition: int, producer_id: int, committed: bool) -> None:
+        """How it ended."""
+        self.offsets.transaction_ended(partition, producer_id, committed)
 
     def _replay(self, key: Stored, value: Stored | None) -> None:
         if isinstance(key, GroupMetadataKey):

@@ -1,4 +1,4 @@
-"""Committed offsets of groups: who may commit, what is kept, when it expires (KIP-211).
+"""Committed offsets of groups: who may commit, also in transactions, what is kept, when it expires (KIP-211).
 
 Follows Kafka 4's ``OffsetMetadataManager``. Reading the request's shapes is the handlers' work.
 """
@@ -16,6 +16,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
     offset_tombstone,
     response_code_of_offset_append,
 )
+from kafka_tools.broker_embedded.coordinators.pending_offsets import PendingOffsets
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -43,6 +44,8 @@ class Offsets:
         self._cluster = cluster
         self._configs = configs
         self._by_group: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+        self.open = PendingOffsets()
+        """What transactions have committed that are not over."""
 
     def of(self, group_id: str) -> Mapping[TopicPartition, CommittedOffset]:
         """Everything a group has committed."""
@@ -54,7 +57,12 @@ class Offsets:
         return self.of(group_id)
 
     def groups_with_offsets(self) -> list[str]:
-        return list(self._by_group)
+        """Groups that have committed something, be it in a transaction that is open."""
+        return list({**self._by_group, **dict.fromkeys(self.open.groups())})
+
+    def is_unstable(self, group_id: str, at: TopicPartition) -> bool:
+        """Whether a transaction that is open may change what the group has committed for a partition."""
+        return self.open.is_open(group_id, at)
 
     def commit(
         self,
@@ -80,12 +88,7 @@ class Offsets:
         else:
             _check_commit(group, generation, member_id, instance_id)
             self._rebalances.keep_alive(group, member_id)
-        longest = self._configs.broker.integer("offset.metadata.max.bytes")
-        codes = [
-            error_codes.OFFSET_METADATA_TOO_LARGE if _utf16_length(committed.metadata) > longest else error_codes.NONE
-            for _, committed in offsets
-        ]
-        accepted = [each for each, code in zip(offsets, codes, strict=True) if not code]
+        codes, accepted = self._accepted(offsets)
         if accepted:
             try:
                 self._groups.write(group_id, [offset_record(group_id, *each) for each in accepted])
@@ -93,11 +96,66 @@ class Offsets:
                 failed = response_code_of_offset_append(error)
                 codes = [code or failed for code in codes]
             else:
-                self._by_group.setdefault(group_id, {}).update(accepted)
+                for each in accepted:
+                    self.replay(group_id, *each)
         if is_new and not self.of(group_id):
             # Kafka keeps such a group in memory only, where some of its requests see it until the broker restarts
             self._groups.forget(group)
         return codes
+
+    def commit_in_transaction(
+        self,
+        group_id: str,
+        generation: int,
+        member_id: str,
+        instance_id: str | None,
+        offsets: Sequence[tuple[TopicPartition, CommittedOffset]],
+        producer: tuple[int, int],
+    ) -> list[int]:
+        """Commit as part of the transaction of ``producer`` (id, epoch): it holds once that is committed (KIP-447).
+
+        As ``commit``; a generation of -1 without a member is a producer that knows no members, and may always.
+        """
+        group = self._groups.classic(group_id)
+        is_new = group is None
+        if group is None:
+            if generation >= 0:
+                raise refuse(error_codes.ILLEGAL_GENERATION)
+            group = self._groups.create_simple(group_id)
+        else:
+            _check_member(group, generation, member_id, instance_id)
+        codes, accepted = self._accepted(offsets)
+        if accepted:
+            try:
+                records = [offset_record(group_id, *each) for each in accepted]
+                self._groups.write(group_id, records, producer=producer)
+            except BrokerError as error:
+                failed = response_code_of_offset_append(error)
+                codes = [code or failed for code in codes]
+            else:
+                partition = self._groups.partition(group_id)
+                for at, committed in accepted:
+                    self.open.add(partition, producer[0], group_id, at, committed)
+        if is_new and not self.open.is_open(group_id):
+            self._groups.forget(group)
+        return codes
+
+    def transaction_ended(self, partition: int, producer_id: int, committed: bool) -> None:
+        """A marker was written, or read, in a partition of the log: what was pending there holds now, or never will."""
+        for group_id, at, offset in self.open.end(partition, producer_id):
+            if committed:
+                self._by_group.setdefault(group_id, {})[at] = offset
+
+    def _accepted(
+        self, offsets: Sequence[tuple[TopicPartition, CommittedOffset]]
+    ) -> tuple[list[int], list[tuple[TopicPartition, CommittedOffset]]]:
+        """A code for each, and those that can be written."""
+        longest = self._configs.broker.integer("offset.metadata.max.bytes")
+        codes = [
+            error_codes.OFFSET_METADATA_TOO_LARGE if _utf16_length(committed.metadata) > longest else error_codes.NONE
+            for _, committed in offsets
+        ]
+        return codes, [each for each, code in zip(offsets, codes, strict=True) if not code]
 
     def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """Forget offsets that no member of the group reads; returns the error code per partition."""
@@ -113,15 +171,15 @@ class Offsets:
             for partition in partitions
         }
         known = self.of(group_id)
-        gone = [partition for partition, code in codes.items() if not code and partition in known]
+        gone = [at for at, code in codes.items() if not code and (at in known or self.open.is_open(group_id, at))]
         if gone:
             self._write_tombstones(group_id, gone)
         return codes
 
     def forget_topic(self, topic: str) -> None:
         """A topic was deleted: so are the offsets committed for it."""
-        for group_id in list(self._by_group):
-            gone = [partition for partition in self._by_group[group_id] if partition.topic == topic]
+        for group_id in self.groups_with_offsets():
+            gone = [at for at in {*self.of(group_id), *self.open.of(group_id)} if at.topic == topic]
             if gone:
                 try:
                     self._write_tombstones(group_id, gone)
@@ -137,6 +195,7 @@ class Offsets:
         return [
             partition
             for partition, committed in self.of(group.id).items()
+            if not self.open.is_open(group.id, partition)
             if self._cluster.topic(partition.topic) is None or self._is_expired(group, partition, committed, now_ms)
         ]
 
@@ -157,8 +216,10 @@ class Offsets:
     def replay(self, group_id: str, partition: TopicPartition, committed: CommittedOffset | None) -> None:
         """One record of the log; None removes."""
         if committed is not None:
+            self.open.supersede(group_id, partition)
             self._by_group.setdefault(group_id, {})[partition] = committed
             return
+        self.open.forget(group_id, partition)
         known = self._by_group.get(group_id)
         if known is not None:
             known.pop(partition, None)
@@ -168,10 +229,12 @@ class Offsets:
     def drop(self, group_id: str) -> None:
         """The group is gone, and its tombstones are written."""
         self._by_group.pop(group_id, None)
+        self.open.forget_group(group_id)
 
     def drop_all(self) -> None:
         """The log is gone."""
         self._by_group.clear()
+        self.open.clear()
 
     def _write_tombstones(self, group_id: str, partitions: Sequence[TopicPartition]) -> None:
         self._groups.write(group_id, [offset_tombstone(group_id, partition) for partition in partitions])
@@ -182,14 +245,20 @@ class Offsets:
 def _check_commit(group: ClassicGroup, generation: int, member_id: str, instance_id: str | None) -> None:
     if generation < 0 and group.state == EMPTY:
         return
-    if generation >= 0 or member_id or instance_id is not None:
-        group.check_member(member_id, instance_id)
-        if generation != group.generation:
-            raise refuse(error_codes.ILLEGAL_GENERATION)
-    elif group.state != EMPTY:
+    if not _check_member(group, generation, member_id, instance_id) and group.state != EMPTY:
         raise refuse(error_codes.UNKNOWN_MEMBER_ID)
     if group.state == COMPLETING_REBALANCE:
         raise refuse(error_codes.REBALANCE_IN_PROGRESS)
+
+
+def _check_member(group: ClassicGroup, generation: int, member_id: str, instance_id: str | None) -> bool:
+    """Whether it is a member that commits; BrokerError if it is not one of this generation."""
+    if generation < 0 and (group.state == EMPTY or not (member_id or instance_id is not None)):
+        return False
+    group.check_member(member_id, instance_id)
+    if generation != group.generation:
+        raise refuse(error_codes.ILLEGAL_GENERATION)
+    return True
 
 
 def _utf16_length(text: str) -> int:

@@ -2,21 +2,24 @@
 
 A change is appended first and holds only then; a start replays the log. Keys are an int16 record type and
 the key struct, values an int16 version and the value struct, as in Kafka's ``CoordinatorRecordSerde``.
-Knows no groups and no transactions.
+Knows no groups and no transactional ids. What a producer's transaction wrote is replayed apart from the rest, with
+its end (KIP-98).
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from struct import Struct as Layout
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import CorruptBatch, DecodeError, LogError, UnsupportedVersion
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode, encode, encode_versioned
 from kafka_tools.protocol.schema import Stored
+from kafka_tools.records.control import read_marker
+from kafka_tools.storage.producer_state import StaleProducerEpoch
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
@@ -26,8 +29,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _INT16 = Layout(">h")
-_CONTROL_KEY = Layout(">hh")
-_COMMIT = 1
 
 KeyTypes = Mapping[int, type[Stored]]
 """Record type -> key struct, or -> value struct."""
@@ -39,6 +40,16 @@ class CoordinatorRecord(NamedTuple):
     key: Stored
     value: Stored | None
     version: int = 0
+
+
+class Transactional(Protocol):
+    """Who keeps what transactions wrote until they end."""
+
+    def pending(self, partition: int, producer_id: int, key: Stored, value: Stored | None) -> None:
+        """A record of an open transaction, in a partition of the log."""
+
+    def ended(self, partition: int, producer_id: int, committed: bool) -> None:
+        """The end of a producer's transaction in a partition."""
 
 
 def partition_for(key: str, partitions: int) -> int:
@@ -56,10 +67,12 @@ def partition_for(key: str, partitions: int) -> int:
 class CoordinatorLog:
     """Appends to, and replays, one internal topic that this broker leads.
 
-    ``codec_config`` names the broker config that holds the codec's id.
+    ``codec_config`` names the broker config that holds the codec's id; None: nothing is compressed.
     """
 
-    def __init__(self, topics: StateTopics, configs: ConfigStore, clock: Clock, topic: str, codec_config: str) -> None:
+    def __init__(
+        self, topics: StateTopics, configs: ConfigStore, clock: Clock, topic: str, codec_config: str | None
+    ) -> None:
         self._topics = topics
         self._configs = configs
         self._clock = clock
@@ -75,82 +88,79 @@ class CoordinatorLog:
         """Make the topic if it is missing. BrokerError if it cannot be made."""
         self._topics.ensure(self.topic)
 
-    def append(self, partition: int, records: Sequence[CoordinatorRecord]) -> None:
+    def append(
+        self, partition: int, records: Sequence[CoordinatorRecord], *, producer: tuple[int, int] | None = None
+    ) -> None:
         """Append all records as one batch, which makes them atomic. Kept when this returns.
 
-        Raises BrokerError with the code a produce request would get.
+        ``producer``: the id and epoch of a producer to whose transaction they belong. Raises BrokerError with the code
+        a produce request would get.
         """
         from kafka_tools.records.build import build_batch
 
         now_ms = self._clock.now_ms()
         rows = [(now_ms, encode_key(record.key), _encode_value(record), ()) for record in records]
-        batch = build_batch(rows, codec=self._configs.broker.integer(self._codec_config))
+        codec = 0 if self._codec_config is None else self._configs.broker.integer(self._codec_config)
+        producer_id, epoch = producer or (-1, -1)
+        batch = build_batch(
+            rows, codec=codec, producer_id=producer_id, producer_epoch=epoch, transactional=producer is not None
+        )
         limit = self._configs.topic(self.topic).integer("max.message.bytes")
         if len(batch) > limit:
             raise refuse(error_codes.MESSAGE_TOO_LARGE, f"a change of {len(batch)} bytes is above {limit}")
         try:
-            self._topics.append(self.topic, partition, batch)
+            self._topics.append(self.topic, partition, batch, producer=producer)
         except KeyError as error:
             raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"{self.topic}-{partition} does not exist") from error
+        except StaleProducerEpoch as error:
+            raise refuse(error_codes.INVALID_PRODUCER_EPOCH, str(error)) from error
         except (LogError, OSError) as error:  # the log has told it
             log.debug("append to %s-%d failed: %s", self.topic, partition, error)
             raise refuse(error_codes.KAFKA_STORAGE_ERROR, str(error)) from error
 
     def replay(
-        self, partition: int, keys: KeyTypes, values: KeyTypes, apply: Callable[[Stored, Stored | None], None]
-    ) -> int:
-        """Give every record of a partition to ``apply``, oldest first; returns how many.
+        self,
+        partition: int,
+        keys: KeyTypes,
+        values: KeyTypes,
+        apply: Callable[[Stored, Stored | None], None],
+        transactions: Transactional | None = None,
+    ) -> None:
+        """Give every record of a partition to ``apply``, oldest first.
 
-        Record types that are not in ``keys`` are skipped: a newer Kafka may have written them. Raises CorruptBatch
-        where bytes have changed since they were written: what comes before was applied by then.
+        What transactions wrote, and how they ended, goes to ``transactions``. Record types that are not in ``keys`` are
+        skipped: a newer Kafka may have written them. Raises CorruptBatch where bytes have changed since they were
+        written: what comes before was applied by then.
         """
-        applied = 0
-        for key, value in self._settled_records(partition):
-            try:
-                decoded = _decode_record(keys, values, key, value)
-            except (DecodeError, UnsupportedVersion) as error:
-                log.error("a record of %s-%d is skipped: %s", self.topic, partition, error)
-                continue
-            if decoded is not None:
-                apply(*decoded)
-                applied += 1
-        return applied
-
-    def _settled_records(self, partition: int) -> Iterator[tuple[bytes, bytes | None]]:
-        """Keys and values in the order in which they came to hold.
-
-        What a transaction wrote holds from its commit marker on, unless a plain record of the same key came
-        in between; what was aborted or left open never does (KIP-98).
-        """
-        pending: dict[int, dict[bytes, bytes | None]] = {}
         for batch in self._topics.batches(self.topic, partition):
             try:
+                if batch.is_control:
+                    marker = read_marker(batch)
+                    if marker is not None and transactions is not None:
+                        transactions.ended(partition, batch.producer_id, marker.committed)
+                    continue
                 records = [(record.key, record.value) for record in batch.records() if record.key is not None]
             except CorruptBatch as error:
                 log.error("a batch of %s-%d is skipped: %s", self.topic, partition, error)
                 continue
-            if batch.is_control:
-                held = pending.pop(batch.producer_id, {})
-                if records and _is_commit_marker(records[0][0]):
-                    yield from held.items()
-            elif batch.is_transactional:
-                pending.setdefault(batch.producer_id, {}).update(records)
-            else:
-                for key, value in records:
-                    for held in pending.values():
-                        held.pop(key, None)
-                    yield key, value
+            for key, value in records:
+                try:
+                    decoded = _decode_record(keys, values, key, value)
+                except (DecodeError, UnsupportedVersion) as error:
+                    log.error("a record of %s-%d is skipped: %s", self.topic, partition, error)
+                    continue
+                if decoded is None:
+                    continue
+                if not batch.is_transactional:
+                    apply(*decoded)
+                elif transactions is not None:
+                    transactions.pending(partition, batch.producer_id, *decoded)
 
 
 def encode_key(key: Stored) -> bytes:
     """The record type, then the key (always in version 0)."""
     assert key.ID is not None
     return _INT16.pack(key.ID) + encode(key, 0)
-
-
-def _is_commit_marker(key: bytes) -> bool:
-    """Whether a control record's key (int16 version, int16 type) says commit."""
-    return len(key) >= _CONTROL_KEY.size and _CONTROL_KEY.unpack_from(key)[1] == _COMMIT
 
 
 def _encode_value(record: CoordinatorRecord) -> bytes | None:

@@ -35,14 +35,24 @@ class StateTopics:
             self._topics.check_settled(topic)
             whole(self._topics.auto_create(topic))
 
-    def append(self, topic: str, partition: int, batch: bytes | bytearray) -> int:
+    def leader_epoch(self, topic: str, partition: int) -> int:
+        """The leader epoch of a partition, which is its coordinator's epoch; -1 if it does not exist."""
+        found = self._partitions.get(topic, partition)
+        return -1 if found is None else found.leader_epoch
+
+    def append(
+        self, topic: str, partition: int, batch: bytes | bytearray, *, producer: tuple[int, int] | None = None
+    ) -> int:
         """Append a batch of the broker's own; returns its base offset.
 
-        Kept when this returns. Raises KeyError if the partition does not exist, LogError or OSError.
+        ``producer``: the id and epoch of the transactional producer for whom it is. Kept when this returns. Raises
+        KeyError if the partition does not exist, StaleProducerEpoch, another LogError or OSError.
         """
         found = self._partitions.get(topic, partition)
         if found is None:
             raise KeyError(f"{topic}-{partition}")
+        if producer is not None:
+            found.log.producers.check_epoch(*producer, found.id)
         appended = found.log.append(bytearray(batch), leader_epoch=found.leader_epoch, from_client=False)
         found.appended_bytes += len(batch)
         self._purgatory.wake(found.id)

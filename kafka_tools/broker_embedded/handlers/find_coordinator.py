@@ -1,7 +1,7 @@
-"""FindCoordinator (10): who coordinates a group. There is one broker, so it is this one.
+"""FindCoordinator (10): who coordinates a group or a transactional id. There is one broker, so it is this one.
 
-The first question makes ``__consumer_offsets``. v1: key types; transactions and share groups have no
-coordinator here: TRANSACTIONAL_ID_AUTHORIZATION_FAILED and INVALID_REQUEST, with a sentence. v4: several keys.
+The first question makes ``__consumer_offsets`` or ``__transaction_state``. v1: key types; share groups have no
+coordinator here: INVALID_REQUEST, with a sentence. v4: several keys.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kafka_tools.broker_embedded.refusals import refuse, refused, text_of
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import AclOperation, CoordinatorType
+from kafka_tools.protocol.enums import TRANSACTION_STATE, AclOperation, CoordinatorType
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorResponse
 
 VERSIONS = (0, 6)
@@ -51,16 +51,18 @@ def handle(call: Call) -> Work[FindCoordinatorResponse]:
 
 
 def _find(call: Call, key_type: int, key: str) -> Found:
-    if key_type == CoordinatorType.TRANSACTION:
-        # The one code that ends every client's wait: to librdkafka, INVALID_REQUEST is a reason to ask for ever.
-        raise refuse(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker does not serve transactions")
     if key_type == CoordinatorType.SHARE:
         raise refuse(error_codes.INVALID_REQUEST, "this broker does not serve share groups")
-    if not call.allowed_on_group(AclOperation.DESCRIBE, key):
+    if key_type == CoordinatorType.TRANSACTION:
+        allowed = call.allowed_on_transactional_id(AclOperation.DESCRIBE, key)
+        code = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    else:
+        allowed = call.allowed_on_group(AclOperation.DESCRIBE, key)
         code = error_codes.GROUP_AUTHORIZATION_FAILED
+    if not allowed:
         raise refuse(code, text_of(code) if call.version < 4 else "")
     try:
-        call.broker.state_topics.ensure(GROUPS_TOPIC)
+        call.broker.state_topics.ensure(TRANSACTION_STATE if key_type == CoordinatorType.TRANSACTION else GROUPS_TOPIC)
     except BrokerError as error:  # as where Kafka's has not been made yet: clients ask again
         raise refuse(error_codes.COORDINATOR_NOT_AVAILABLE, error.broker_message) from error
     node = call.node(call.broker.node_id)

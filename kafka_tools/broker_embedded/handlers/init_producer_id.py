@@ -1,29 +1,51 @@
-"""InitProducerId (22): a producer id for idempotent producing; transactional ids are refused.
+"""InitProducerId (22): a producer id for idempotent producing, or the next epoch of a transactional id's producer.
 
-v3: a producer that lost its sequence asks with its former id and epoch, and gets a new id as well.
-v6 is Kafka's unstable version and is not served.
+v3: a producer that goes on after an error asks with its id and epoch (KIP-360); without a transactional id it gets a
+new id. v4: PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before. v6, with two-phase commit (KIP-939), is Kafka's
+unstable version and is not served.
 """
 
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.coordinators.transactions.transaction import TxnProducer
+from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdResponse
 
 VERSIONS = (0, 5)
-AUTHORIZE = ()  # IDEMPOTENT_WRITE on the cluster, or WRITE on any topic (KIP-679)
+AUTHORIZE = ()  # WRITE on the transactional id, or as in _may_produce
+
+_GOES_ON_FROM = 3
+_FENCED_FROM = 4
+_NEW = TxnProducer(-1, -1)
 
 
-def handle(call: Call) -> InitProducerIdResponse:
+def handle(call: Call) -> Work[InitProducerIdResponse]:
     request = call.request
-    if request.transactional_id is not None:  # no transactions here
+    transactional_id = request.transactional_id
+    if transactional_id is None:
+        if not _may_produce(call):
+            return _refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+    elif not call.allowed_on_transactional_id(AclOperation.WRITE, transactional_id):
+        return _refused(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    expected = TxnProducer(request.producer_id, request.producer_epoch) if call.version >= _GOES_ON_FROM else _NEW
+    if expected != _NEW and -1 in expected:
         return _refused(error_codes.INVALID_REQUEST)
-    if not _may_produce(call):
-        return _refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)
-    if (request.producer_id == -1) != (request.producer_epoch == -1):
-        return _refused(error_codes.INVALID_REQUEST)
-    return InitProducerIdResponse(producer_id=call.broker.producer_ids.next_id(), producer_epoch=0)
+    if transactional_id is None:
+        return InitProducerIdResponse(producer_id=call.broker.producer_ids.next_id(), producer_epoch=0)
+    try:
+        producer = yield from call.broker.transactions.init_producer_id(
+            transactional_id, request.transaction_timeout_ms, None if expected == _NEW else expected
+        )
+    except BrokerError as error:
+        code = error.code.code
+        if code == error_codes.PRODUCER_FENCED and call.version < _FENCED_FROM:
+            code = error_codes.INVALID_PRODUCER_EPOCH
+        return _refused(code)
+    return InitProducerIdResponse(producer_id=producer.id, producer_epoch=producer.epoch)
 
 
 def _refused(code: int) -> InitProducerIdResponse:

@@ -2,7 +2,7 @@
 
 - v0: a partition without a commit is UNKNOWN_TOPIC_OR_PARTITION, as in ZooKeeper's days.
 - v2: null topics mean all. v8: several groups. v10: topics by id.
-- require_stable (v7) changes nothing here: without transactions no commit is ever pending.
+- require_stable (v7): what an open transaction may change is UNSTABLE_OFFSET_COMMIT, and asked for again (KIP-447).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from kafka_tools.values import TopicPartition
 VERSIONS = (0, 10)
 AUTHORIZE = ()
 
+_STABLE_FROM = 7
 _NOTHING = CommittedOffset(offset=-1, leader_epoch=-1, metadata="", commit_ms=-1)
 ResponseGroup = OffsetFetchResponse.ResponseGroup
 
@@ -54,7 +55,7 @@ def handle(call: Call) -> Work[OffsetFetchResponse]:
         wanted = [(topic.name, topic.partition_indexes, _code(call, topic.name)) for topic in request.topics]
     for name, numbers, code in wanted:
         topic = response.ResponseTopic(name=name)
-        for found in (yield from _partitions(committed, name, numbers, code)):
+        for found in (yield from _partitions(call, request.group_id, committed, name, numbers, code)):
             yield
             missing = call.version == 0 and found.committed_offset == -1 and not found.error_code
             if missing:
@@ -83,7 +84,8 @@ def _group(call: Call, wanted: Any) -> Work[OffsetFetchResponse.ResponseGroup]:
                 topic = ResponseGroup.ResponseTopics(name=name)
                 if known is not None:
                     topic.topic_id = known.id
-                yield from _fill(topic, (yield from _partitions(committed, name, numbers, error_codes.NONE)))
+                found = yield from _partitions(call, wanted.group_id, committed, name, numbers, error_codes.NONE)
+                yield from _fill(topic, found)
                 response.topics.append(topic)
         return response
     for entry in wanted.topics:
@@ -92,7 +94,8 @@ def _group(call: Call, wanted: Any) -> Work[OffsetFetchResponse.ResponseGroup]:
             by_id = cluster.topics_by_id.get(entry.topic_id)
             name, code = (by_id.name, code) if by_id else ("", error_codes.UNKNOWN_TOPIC_ID)
         topic = ResponseGroup.ResponseTopics(name=name, topic_id=entry.topic_id)
-        found = yield from _partitions(committed, name, entry.partition_indexes, code or _code(call, name))
+        code = code or _code(call, name)
+        found = yield from _partitions(call, wanted.group_id, committed, name, entry.partition_indexes, code)
         yield from _fill(topic, found)
         response.topics.append(topic)
     return response
@@ -122,11 +125,22 @@ def _all_topics(call: Call, committed: Mapping[TopicPartition, CommittedOffset])
 
 
 def _partitions(
-    committed: Mapping[TopicPartition, CommittedOffset], topic: str, numbers: list[int], code: int
+    call: Call,
+    group_id: str,
+    committed: Mapping[TopicPartition, CommittedOffset],
+    topic: str,
+    numbers: list[int],
+    code: int,
 ) -> Work[list[_Partition]]:
+    offsets = call.broker.groups.offsets
+    stable_only = call.version >= _STABLE_FROM and call.request.require_stable
     found = []
     for number in numbers:
         yield
-        offset = _NOTHING if code else committed.get(TopicPartition(topic, number), _NOTHING)
-        found.append(_Partition(number, offset.offset, offset.leader_epoch, offset.metadata, code))
+        at = TopicPartition(topic, number)
+        code_here = code
+        if stable_only and not code and offsets.is_unstable(group_id, at):
+            code_here = error_codes.UNSTABLE_OFFSET_COMMIT
+        offset = _NOTHING if code_here else committed.get(at, _NOTHING)
+        found.append(_Partition(number, offset.offset, offset.leader_epoch, offset.metadata, code_here))
     return found

@@ -3,6 +3,7 @@
 - acks 0: no answer; an error closes the connection, as Kafka does, since there is no other way to tell.
 - acks 1 and -1 are the same with one replica; min.insync.replicas counts at most as many as there are (KIP-966).
 - A repeated batch of an idempotent producer is answered with the offset it got the first time.
+- A batch of a transaction is appended once its partition is known to be in it; v12 adds it (KIP-890).
 - v8: the records at fault are listed. v10: an error about the leader carries the current one. v13: topic ids.
 """
 
@@ -14,6 +15,7 @@ from uuid import UUID
 
 from kafka_tools.broker_embedded.call import NO_REPLY, Call, CloseConnection, NoReply
 from kafka_tools.broker_embedded.cluster.metadata import Topic
+from kafka_tools.broker_embedded.coordinators.transactions.transaction import TxnProducer
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.partitions.produced_batches import Refused, TooLong, is_long, take
 from kafka_tools.broker_embedded.refusals import text_of
@@ -23,9 +25,10 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import TRANSACTIONAL_BIT, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_tools.protocol.primitives import Buffer
-from kafka_tools.records.chain import FLAGS_POSITION, MAGIC_POSITION
+from kafka_tools.records.batches import batches
+from kafka_tools.records.chain import FLAGS_POSITION, HEADER_BYTES, MAGIC_POSITION
 from kafka_tools.storage.log.partition_log import LogOffline
-from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
+from kafka_tools.storage.producer_state import NotTransactional, OutOfOrderSequence, StaleProducerEpoch
 
 VERSIONS = (0, 13)
 AUTHORIZE = ()
@@ -34,6 +37,8 @@ _WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
 
 log = logging.getLogger(__name__)
 
+_ABORTABLE_FROM = 11
+_ADDS_FROM = 12
 _MAY_WRITE_INTERNAL = "__admin_client"  # the one client id that Kafka lets append to internal topics
 
 TopicResponse = ProduceResponse.TopicProduceResponse
@@ -42,9 +47,12 @@ PartitionResponse = TopicResponse.PartitionProduceResponse
 
 def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     request = call.request
-    refused = _seen_at_once(request)
+    refused = _seen_at_once(call)
     if refused is not None:
         return _all_refused(call, *refused)
+    if request.transactional_id is not None and len(_transactional_producers(request)) > 1:
+        text = "Transactional records contained more than one producer ID"
+        return _all_refused(call, error_codes.INVALID_PRODUCER_ID_MAPPING, text)
     response = ProduceResponse()
     failed = False
     cluster = call.broker.cluster
@@ -90,9 +98,10 @@ def _each_once(topic_data: Sequence[ProduceRequest.TopicProduceData]) -> Sequenc
     ]
 
 
-def _seen_at_once(request: ProduceRequest) -> tuple[int, str] | None:
+def _seen_at_once(call: Call) -> tuple[int, str] | None:
     """What refuses all of the request: Kafka looks at the first batch of each partition until one is transactional."""
-    for topic in request.topic_data:
+    owner = call.request.transactional_id
+    for topic in call.request.topic_data:
         for data in topic.partition_data:
             records = data.records or b""
             if len(records) <= MAGIC_POSITION:
@@ -102,9 +111,32 @@ def _seen_at_once(request: ProduceRequest) -> tuple[int, str] | None:
                 said = magic if magic < 128 else magic - 256
                 return error_codes.CORRUPT_MESSAGE, f"Invalid magic found in record: {said}"
             if magic == 2 and len(records) > FLAGS_POSITION and records[FLAGS_POSITION] & TRANSACTIONAL_BIT:
+                if owner is not None and call.allowed_on_transactional_id(AclOperation.WRITE, owner):
+                    return None
                 code = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-                return None if request.transactional_id is not None else (code, text_of(code))
+                return code, text_of(code)
     return None
+
+
+def _transactional_producers(request: ProduceRequest) -> set[TxnProducer]:
+    """The producers whose batches, the first of each partition, say that they belong to a transaction."""
+    found = set()
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            if _is_transactional(data.records):
+                view = next(batches(data.records or b""), None)
+                if view is not None:
+                    found.add(TxnProducer(view.producer_id, view.producer_epoch))
+    return found
+
+
+def _is_transactional(records: Buffer | None) -> bool:
+    return bool(
+        records
+        and len(records) >= HEADER_BYTES
+        and records[FLAGS_POSITION] & TRANSACTIONAL_BIT
+        and records[MAGIC_POSITION] == 2
+    )
 
 
 def _all_refused(call: Call, code: int, message: str) -> ProduceResponse | NoReply:
@@ -137,6 +169,8 @@ def _append(
             return _error(data.index, error_codes.INVALID_TOPIC_EXCEPTION, f"{topic.name} is an internal topic.")
         partition = core.partitions.led(topic.name, data.index)
         log_start_offset = partition.log.log_start_offset
+        if call.request.transactional_id is not None and _is_transactional(data.records):
+            _check_in_transaction(call, partition, data.records)
         now_ms = core.clock.now_ms()
         buffer = _taken_at_once(data.records, call.version, partition, now_ms)
         if buffer is None:
@@ -156,6 +190,8 @@ def _append(
     except OutOfOrderSequence as error:
         code = error_codes.OUT_OF_ORDER_SEQUENCE_NUMBER
         return _error(data.index, code, str(error), log_start_offset=log_start_offset)
+    except NotTransactional as error:
+        return _error(data.index, error_codes.INVALID_TXN_STATE, str(error), log_start_offset=log_start_offset)
     except StaleProducerEpoch as error:
         code = error_codes.INVALID_PRODUCER_EPOCH
         return _error(data.index, code, str(error), log_start_offset=log_start_offset)
@@ -176,6 +212,24 @@ def _append(
         log_append_time_ms=appended.append_time_ms,
         log_start_offset=partition.log.log_start_offset,
     )
+
+
+def _check_in_transaction(call: Call, partition: Partition, records: Buffer | None) -> None:
+    """BrokerError, or OutOfOrderSequence, unless the batch may be part of its producer's transaction."""
+    view = next(batches(records or b""), None)
+    if view is None or view.producer_id < 0:
+        return  # which taking it apart will tell
+    adds = call.version >= _ADDS_FROM
+    producer = TxnProducer(view.producer_id, view.producer_epoch)
+    tells_abortable = call.version >= _ABORTABLE_FROM
+    call.broker.verification.check_produced(
+        call.request.transactional_id, producer, partition.id, adds=adds, tells_abortable=tells_abortable
+    )
+    if adds and view.base_sequence != 0 and view.producer_id not in partition.log.producers.entries:
+        raise OutOfOrderSequence(
+            f"sequence {view.base_sequence} of producer {view.producer_id} at {partition.id}: it has written nothing "
+            "there, so 0 is expected"
+        )
 
 
 def _taken_at_once(records: Buffer | None, version: int, partition: Partition, now_ms: int) -> bytearray | None:

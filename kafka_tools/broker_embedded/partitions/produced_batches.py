@@ -226,8 +226,6 @@ def _check_header(view: BatchView) -> None:
             error_codes.INVALID_RECORD,
             f"Invalid sequence number {view.base_sequence} in a record batch with producer id {view.producer_id}.",
         )
-    if view.is_transactional:
-        raise Refused(error_codes.INVALID_TXN_STATE, "The record batch is not part of an ongoing transaction.")
 
 
 def _unusual(view: BatchView, body: bytes) -> tuple[int, int, bool, list[tuple[int, str]]]:

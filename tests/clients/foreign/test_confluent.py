@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -171,15 +172,44 @@ def test_offsets_by_time_and_watermarks(servers: str, new_topic: Callable[..., s
     consumer.close()
 
 
-def test_transactions_are_refused_at_once(servers: str) -> None:
-    """What the broker does not serve must not keep librdkafka waiting, which it does after most error codes."""
-    producer = Producer({"bootstrap.servers": servers, "transactional.id": "orders", "log_level": 0})
-    with pytest.raises(KafkaException) as refused:
-        producer.init_transactions(READ_TIMEOUT_S)
-    error = refused.value.args[0]
-    assert error.fatal()
-    assert error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    assert "this broker does not serve transactions" in error.str()
+def test_transactions_with_offsets_and_a_fenced_producer(servers: str, new_topic: Callable[..., str]) -> None:
+    source, sink = new_topic(), new_topic()
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": sink, "log_level": 0})
+    producer.init_transactions(READ_TIMEOUT_S)
+    consumer = Consumer(
+        {"bootstrap.servers": servers, "group.id": sink, "auto.offset.reset": "earliest", "enable.auto.commit": False,
+         "isolation.level": "read_committed"}
+    )  # fmt: skip
+    consumer.subscribe([source])
+    for commit in (True, False, True):
+        producer.begin_transaction()
+        for number in range(3):
+            producer.produce(source, b"%d-%d" % (commit, number))
+        producer.flush(READ_TIMEOUT_S)
+        (producer.commit_transaction if commit else producer.abort_transaction)(READ_TIMEOUT_S)
+    values: list[bytes] = []
+    deadline = time.monotonic() + READ_TIMEOUT_S
+    while len(values) < 6 and time.monotonic() < deadline:
+        message = consumer.poll(1)
+        if message is not None and message.error() is None:
+            values.append(message.value())
+    assert values == [b"1-0", b"1-1", b"1-2"] * 2
+    producer.begin_transaction()
+    producer.produce(sink, b"sum")
+    positions = consumer.position(consumer.assignment())
+    producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), READ_TIMEOUT_S)
+    producer.commit_transaction(READ_TIMEOUT_S)
+    (committed,) = consumer.committed(consumer.assignment(), READ_TIMEOUT_S)
+    assert committed.offset == positions[0].offset
+    consumer.close()
+    successor = Producer({"bootstrap.servers": servers, "transactional.id": sink, "log_level": 0})
+    successor.init_transactions(READ_TIMEOUT_S)
+    with pytest.raises(KafkaException) as fenced:
+        producer.begin_transaction()
+        producer.produce(source, b"late")
+        producer.flush(READ_TIMEOUT_S)
+        producer.commit_transaction(READ_TIMEOUT_S)
+    assert fenced.value.args[0].fatal()
 
 
 def test_the_new_group_protocol_is_refused_at_once(servers: str, new_topic: Callable[..., str]) -> None:

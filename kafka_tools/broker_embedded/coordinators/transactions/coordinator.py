@@ -1,0 +1,335 @@
+"""The transaction coordinator: all transactional ids of this broker, kept in ``__transaction_state``.
+
+``transaction`` decides, this module writes the decision and carries it out. What is written holds: a client gets its
+answer when the decision is in the log, and the markers follow, again and again until each is written; a start goes on
+with what was decided before. One broker leads every partition, so the partition of an id only says where its records
+go. Follows ``TransactionCoordinator``, ``TransactionStateManager`` and ``TransactionMarkerChannelManager`` (Kafka
+4.3.1).
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
+from kafka_tools.broker_embedded.coordinators.transactions.markers import Marker, Markers
+from kafka_tools.broker_embedded.coordinators.transactions.transaction import (
+    IDLE,
+    NO_EPOCH,
+    NO_ID,
+    PREPARED,
+    Transaction,
+    TxnProducer,
+    check_may_go_on,
+    check_producer,
+    completed,
+    ended,
+    extended,
+    fenced,
+    initialized,
+)
+from kafka_tools.broker_embedded.coordinators.transactions.transaction_records import (
+    transaction_of_value,
+    transaction_record,
+    transaction_tombstone,
+)
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import UNBROKEN, Work
+from kafka_tools.errors import BrokerError, LogError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import TRANSACTION_STATE, TransactionState
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import RemoveTopicRecord, TopicRecord
+from kafka_tools.protocol.stored.transaction_log import KEYS, VALUES, TransactionLogKey, TransactionLogValue
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
+    from kafka_tools.broker_embedded.cluster.journal import Journal
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
+    from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
+    from kafka_tools.broker_embedded.slices import Slices
+    from kafka_tools.broker_embedded.timers import Timers
+
+log = logging.getLogger(__name__)
+
+RETRY_MS = 100
+"""After which time markers that could not be written are tried again."""
+_TOMBSTONES = 500
+"""So many ids are forgotten in one batch."""
+
+_CODE_OF_APPEND = {
+    error_codes.UNKNOWN_TOPIC_OR_PARTITION: error_codes.COORDINATOR_NOT_AVAILABLE,
+    error_codes.KAFKA_STORAGE_ERROR: error_codes.NOT_COORDINATOR,
+    error_codes.MESSAGE_TOO_LARGE: error_codes.UNKNOWN_SERVER_ERROR,
+}
+
+
+class TransactionCoordinator:
+    """Transactions by id. Every change is in the log before it holds."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        topics: StateTopics,
+        configs: ConfigStore,
+        features: FinalizedFeatures,
+        producer_ids: ProducerIds,
+        markers: Markers,
+        timers: Timers,
+        slices: Slices,
+    ) -> None:
+        self._topics = topics
+        self._configs = configs
+        self._features = features
+        self._producer_ids = producer_ids
+        self._markers = markers
+        self._timers = timers
+        self._slices = slices
+        self._log = CoordinatorLog(topics, configs, timers.clock, TRANSACTION_STATE, None)
+        self._transactions: dict[str, Transaction] = {}
+        self._completing: set[str] = set()
+        """The ids whose markers are being written, by somebody who goes on until they are."""
+        self._unread: set[int] = set()
+        """The partitions of the log that are damaged: no id in them is served."""
+        self._topic_id: uuid.UUID | None = None
+        journal.on_record(TopicRecord, self._apply_topic)
+        journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
+
+    # What producers ask
+
+    def init_producer_id(
+        self, transactional_id: str, timeout_ms: int, expected: TxnProducer | None
+    ) -> Work[TxnProducer]:
+        """The id's producer with its next epoch. BrokerError; CONCURRENT_TRANSACTIONS once an open one is aborted."""
+        if not transactional_id:
+            raise refuse(error_codes.INVALID_REQUEST)
+        if not 0 < timeout_ms <= self._configs.broker.integer("transaction.max.timeout.ms"):
+            raise refuse(error_codes.INVALID_TRANSACTION_TIMEOUT)
+        current = self._find(transactional_id)
+        if current is None:
+            current = Transaction(transactional_id, self._producer_ids.next_id(), timeout_ms=timeout_ms)
+        check_may_go_on(current, expected)
+        if current.state == TransactionState.ONGOING:
+            yield from self._abort(current)
+            raise refuse(error_codes.CONCURRENT_TRANSACTIONS)
+        begun = initialized(current, expected, timeout_ms, self._now_ms(), self._producer_ids.next_id)
+        self._write(begun)
+        return TxnProducer(begun.producer_id, begun.epoch)
+
+    def add_partitions(
+        self, transactional_id: str, producer: TxnProducer, added: Iterable[TopicPartition], client_version: int
+    ) -> None:
+        """Make partitions part of the transaction, which begins with the first. BrokerError."""
+        current = self._known(transactional_id)
+        grown = extended(current, producer, frozenset(added), self._now_ms(), client_version)
+        if grown is not None:
+            self._write(grown)
+
+    def check_partitions(
+        self, transactional_id: str, producer: TxnProducer, wanted: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        """Whether partitions are part of the transaction, as an error code for each. BrokerError for all of them."""
+        current = self._known(transactional_id)
+        check_producer(current, producer)
+        missing = error_codes.TRANSACTION_ABORTABLE
+        return {at: error_codes.NONE if at in current.partitions else missing for at in wanted}
+
+    def end(self, transactional_id: str, producer: TxnProducer, commit: bool, client_version: int) -> Work[TxnProducer]:
+        """Commit or abort; returns the producer as it goes on (which only clients of version 2 are told). BrokerError.
+
+        Written when this returns: a marker that a disk refuses follows later.
+        """
+        current = self._known(transactional_id)
+        decided = ended(current, producer, commit, self._now_ms(), client_version, self._producer_ids.next_id)
+        if decided is not None:
+            self._write(decided)
+            yield from self._complete(decided)
+            current = completed(decided, self._now_ms())
+        return TxnProducer(current.producer_id, current.epoch)
+
+    # What tools ask
+
+    def describe(self, transactional_id: str) -> Transaction:
+        """The transaction. BrokerError for an id that is not known."""
+        if not transactional_id:
+            raise refuse(error_codes.INVALID_REQUEST)
+        found = self._find(transactional_id)
+        if found is None:
+            raise refuse(error_codes.TRANSACTIONAL_ID_NOT_FOUND)
+        return found
+
+    def matching(self, states: Collection[str], producer_ids: Collection[int], open_for_ms: int) -> list[Transaction]:
+        """Transactions by id; no states and no ids mean all, ``open_for_ms`` below 0 any age."""
+        now_ms = self._now_ms()
+        return [
+            found
+            for _, found in sorted(self._transactions.items())
+            if (not states or found.state in states)
+            and (not producer_ids or found.producer_id in producer_ids)
+            and (open_for_ms < 0 or now_ms - found.started_ms > open_for_ms)
+        ]
+
+    # Decisions carried out
+
+    def _abort(self, current: Transaction) -> Work[None]:
+        decided = fenced(current, self._now_ms(), self._features.transaction_version, self._producer_ids.next_id)
+        self._write(decided)
+        yield from self._complete(decided)
+
+    def _complete(self, decided: Transaction) -> Work[None]:
+        """Write the markers, then that they are. What cannot be written now is tried again later."""
+        if decided.id in self._completing:
+            return
+        self._completing.add(decided.id)
+        epoch = self._topics.leader_epoch(TRANSACTION_STATE, self._partition(decided.id))
+        marker = Marker(decided.producer_id, decided.epoch, decided.commits, epoch, decided.client_version)
+        try:
+            for at in decided.partitions:
+                yield UNBROKEN
+                code = self._markers.write(marker, at)
+                if code in (error_codes.KAFKA_STORAGE_ERROR, error_codes.NOT_LEADER_OR_FOLLOWER):
+                    self._later(decided)
+                    return
+                if code:
+                    # The partition is gone, or a newer coordinator or producer has ended the transaction in it.
+                    log.info("%s: %s takes no marker: %s", decided.id, at, error_codes.error(code).name)
+            if self._transactions.get(decided.id) is not decided:
+                return  # its topic was deleted meanwhile
+            try:
+                self._write(completed(decided, self._now_ms()))
+            except BrokerError as error:
+                log.warning("%s is complete, which cannot be written yet: %s", decided.id, error)
+                self._later(decided)
+        finally:
+            self._completing.discard(decided.id)
+
+    def _later(self, decided: Transaction) -> None:
+        def again() -> None:
+            if self._transactions.get(decided.id) is decided:
+                self._begin(self._complete(decided))
+
+        self._timers.call_later(RETRY_MS, again)
+
+    def _begin(self, work: Work[None]) -> None:
+        """Work that no request waits for."""
+
+        def done(_: None, error: BaseException | None) -> None:
+            if isinstance(error, BrokerError):
+                log.warning("a transaction stays as it is for now: %s", error)
+            elif error is not None:
+                log.error("a transaction could not be ended: %s", error, exc_info=error)
+
+        self._slices.begin(work, done)
+
+    def _abort_late(self) -> None:
+        """Abort what has been open for longer than its timeout."""
+        self._schedule("transaction.abort.timed.out.transaction.cleanup.interval.ms", self._abort_late)
+        now_ms = self._now_ms()
+        for found in list(self._transactions.values()):
+            if found.state == TransactionState.ONGOING and found.started_ms + found.timeout_ms < now_ms:
+                log.info("%s is aborted: it was open for longer than its timeout of %d ms", found.id, found.timeout_ms)
+                self._begin(self._abort(found))
+
+    def _expire(self) -> None:
+        """Forget ids that nobody has used for transactional.id.expiration.ms."""
+        self._schedule("transaction.remove.expired.transaction.cleanup.interval.ms", self._expire)
+        before_ms = self._now_ms() - self._configs.broker.integer("transactional.id.expiration.ms")
+        by_partition: dict[int, list[str]] = {}
+        for found in self._transactions.values():
+            if found.state in IDLE and found.updated_ms <= before_ms:
+                by_partition.setdefault(self._partition(found.id), []).append(found.id)
+        for partition, ids in by_partition.items():
+            for first in range(0, len(ids), _TOMBSTONES):
+                gone = ids[first : first + _TOMBSTONES]
+                try:
+                    self._append(partition, [transaction_tombstone(each) for each in gone])
+                except BrokerError as error:  # the next sweep tries again
+                    log.warning("%d expired transactional ids stay for now: %s", len(gone), error)
+                    break
+                for each in gone:
+                    del self._transactions[each]
+
+    def _schedule(self, interval: str, run: Callable[[], None]) -> None:
+        self._timers.call_later(self._configs.broker.integer(interval), run)
+
+    # The log
+
+    def load(self) -> None:
+        """Read the log and go on with what was decided before the start. Ids in a damaged partition are not served."""
+        for partition in range(self._log.partitions):
+            try:
+                self._log.replay(partition, KEYS, VALUES, self._replay)
+            except LogError as error:
+                self._unread.add(partition)
+                log.error("%s. The transactional ids in %s-%d are not served", error, TRANSACTION_STATE, partition)
+        for transactional_id in list(self._transactions) if self._unread else ():
+            if self._partition(transactional_id) in self._unread:
+                del self._transactions[transactional_id]
+        for found in list(self._transactions.values()):
+            if found.state in PREPARED:
+                self._begin(self._complete(found))
+        self._schedule("transaction.abort.timed.out.transaction.cleanup.interval.ms", self._abort_late)
+        self._schedule("transaction.remove.expired.transaction.cleanup.interval.ms", self._expire)
+
+    def _replay(self, key: Stored, value: Stored | None) -> None:
+        assert isinstance(key, TransactionLogKey)
+        assert value is None or isinstance(value, TransactionLogValue)
+        found = None if value is None else transaction_of_value(key.transactional_id, value)
+        if found is not None:
+            self._transactions[key.transactional_id] = found
+        elif value is None:
+            self._transactions.pop(key.transactional_id, None)
+        else:
+            log.error("%s: a record of the unknown state %d is skipped", key.transactional_id, value.transaction_status)
+
+    def _write(self, changed: Transaction) -> None:
+        """Keep a state; then it holds. BrokerError with the code that a client gets, and nothing has changed."""
+        record = transaction_record(changed, self._features.transaction_version)
+        self._append(self._partition(changed.id), [record])
+        self._transactions[changed.id] = changed
+
+    def _append(self, partition: int, records: Sequence[CoordinatorRecord]) -> None:
+        try:
+            self._log.append(partition, records)
+        except BrokerError as error:
+            raise refuse(_CODE_OF_APPEND.get(error.code.code, error.code.code), error.broker_message) from error
+
+    def _partition(self, transactional_id: str) -> int:
+        return partition_for(transactional_id, self._log.partitions)
+
+    def _find(self, transactional_id: str) -> Transaction | None:
+        """The transaction, if the id is known. BrokerError NOT_COORDINATOR where its part of the log is not there."""
+        if not self._log.partitions or self._partition(transactional_id) in self._unread:
+            raise refuse(error_codes.NOT_COORDINATOR)
+        return self._transactions.get(transactional_id)
+
+    def _known(self, transactional_id: str) -> Transaction:
+        if not transactional_id:
+            raise refuse(error_codes.INVALID_REQUEST)
+        found = self._find(transactional_id)
+        if found is None:
+            raise refuse(error_codes.INVALID_PRODUCER_ID_MAPPING)
+        return found
+
+    def _now_ms(self) -> int:
+        return self._timers.clock.now_ms()
+
+    def _apply_topic(self, record: TopicRecord) -> None:
+        if record.name == TRANSACTION_STATE:
+            self._topic_id = record.topic_id
+
+    def _apply_remove_topic(self, record: RemoveTopicRecord) -> None:
+        if record.topic_id == self._topic_id:
+            log.info("unloading %d transactional ids: their log was deleted", len(self._transactions))
+            self._topic_id = None
+            self._transactions.clear()
+            self._unread.clear()
+
+
+NOBODY = TxnProducer(NO_ID, NO_EPOCH)
+"""What an answer with an error names."""

@@ -1,0 +1,77 @@
+"""Markers: the control batches that end a producer's transaction in the partitions that it wrote to.
+
+Asked for by the transaction coordinator, by other brokers' and by tools that end a hanging transaction
+(WriteTxnMarkers). The rules are those of ``ProducerAppendInfo`` (Kafka 4.3.1; KIP-98, KIP-890, KIP-1228).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.errors import LogError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS
+from kafka_tools.records.control import build_marker
+from kafka_tools.storage.producer_state import FencedCoordinator, StaleProducerEpoch
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.coordinators.offsets import Offsets
+    from kafka_tools.broker_embedded.partitions.hosted import Partitions
+    from kafka_tools.broker_embedded.purgatory import Purgatory
+    from kafka_tools.clock import Clock
+    from kafka_tools.values import TopicPartition
+
+log = logging.getLogger(__name__)
+
+
+class Marker(NamedTuple):
+    """The end of a producer's transaction. ``version``: the transaction version by which its epoch is judged."""
+
+    producer_id: int
+    epoch: int
+    committed: bool
+    coordinator_epoch: int
+    version: int
+
+
+class Markers:
+    """Writes markers into the partitions that this broker leads."""
+
+    def __init__(self, partitions: Partitions, offsets: Offsets, purgatory: Purgatory, clock: Clock) -> None:
+        self._partitions = partitions
+        self._offsets = offsets
+        self._purgatory = purgatory
+        self._clock = clock
+
+    def write(self, marker: Marker, at: TopicPartition) -> int:
+        """End the transaction in one partition; returns an error code. It is kept when this returns 0."""
+        partition = self._partitions.get(at.topic, at.partition)
+        if partition is None:
+            return error_codes.UNKNOWN_TOPIC_OR_PARTITION
+        batch = build_marker(
+            marker.producer_id,
+            marker.epoch,
+            committed=marker.committed,
+            coordinator_epoch=marker.coordinator_epoch,
+            timestamp=self._clock.now_ms(),
+        )
+        try:
+            partition.log.producers.check_marker(
+                marker.producer_id, marker.epoch, marker.coordinator_epoch, marker.version, at
+            )
+            partition.log.append(bytearray(batch), leader_epoch=partition.leader_epoch, from_client=False)
+        except StaleProducerEpoch as error:
+            log.info("%s", error)
+            return error_codes.INVALID_PRODUCER_EPOCH
+        except FencedCoordinator as error:
+            log.info("%s", error)
+            return error_codes.TRANSACTION_COORDINATOR_FENCED
+        except (LogError, OSError) as error:  # the log has told it
+            log.debug("a marker in %s is not written: %s", at, error)
+            return error_codes.KAFKA_STORAGE_ERROR
+        partition.appended_bytes += len(batch)
+        if at.topic == CONSUMER_OFFSETS:
+            self._offsets.transaction_ended(at.partition, marker.producer_id, marker.committed)
+        self._purgatory.wake(partition.id)
+        return error_codes.NONE

@@ -1,0 +1,98 @@
+"""AddPartitionsToTxn (24): make partitions part of a transaction, which begins with the first of them.
+
+- All of a transaction's partitions are added, or none: what is refused alone leaves the others OPERATION_NOT_ATTEMPTED.
+- v0 to v3: one transaction, of a producer. v2: PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before.
+- v4: several transactions, from brokers (KIP-890); ``verify_only`` asks whether partitions are in it, and adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.coordinators.transactions.transaction import EPOCH_BUMPING, TxnProducer
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import INTERNAL_TOPICS, AclOperation
+from kafka_tools.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    PartitionResult,
+    TopicResult,
+)
+from kafka_tools.values import TopicPartition
+
+VERSIONS = (0, 5)
+AUTHORIZE = ()
+
+_FROM_BROKERS = 4
+_FENCED_FROM = 2
+Transaction = AddPartitionsToTxnRequest.Transaction
+Codes = dict[TopicPartition, int]
+
+
+def handle(call: Call) -> Work[AddPartitionsToTxnResponse]:
+    request = call.request
+    if call.version >= _FROM_BROKERS:
+        if not call.allowed_on_cluster(AclOperation.CLUSTER_ACTION):
+            raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+        response = AddPartitionsToTxnResponse()
+        for transaction in request.transactions:
+            results = _results((yield from _transaction(call, transaction)))
+            response.results_by_transaction.append(
+                response.Result(transactional_id=transaction.transactional_id, topic_results=results)
+            )
+        return response
+    transaction = Transaction(
+        transactional_id=request.v3_and_below_transactional_id,
+        producer_id=request.v3_and_below_producer_id,
+        producer_epoch=request.v3_and_below_producer_epoch,
+        topics=request.v3_and_below_topics,
+    )
+    codes = yield from _transaction(call, transaction)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_results(codes))
+
+
+def _transaction(call: Call, asked: Any) -> Work[Codes]:
+    wanted: Codes = {}
+    for topic in asked.topics:
+        yield
+        wanted.update((TopicPartition(topic.name, number), error_codes.NONE) for number in topic.partitions)
+    from_producer = call.version < _FROM_BROKERS
+    if from_producer and not call.allowed_on_transactional_id(AclOperation.WRITE, asked.transactional_id):
+        return dict.fromkeys(wanted, error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    allowed: dict[str, bool] = {}
+    for at in wanted:
+        yield
+        if from_producer and at.topic not in allowed:
+            allowed[at.topic] = at.topic not in INTERNAL_TOPICS and call.allowed_on_topic(AclOperation.WRITE, at.topic)
+        if not allowed.get(at.topic, True):
+            wanted[at] = error_codes.TOPIC_AUTHORIZATION_FAILED
+        elif call.broker.cluster.partition(*at) is None:
+            wanted[at] = error_codes.UNKNOWN_TOPIC_OR_PARTITION
+    if any(wanted.values()):
+        return {at: code or error_codes.OPERATION_NOT_ATTEMPTED for at, code in wanted.items()}
+    producer = TxnProducer(asked.producer_id, asked.producer_epoch)
+    transactions = call.broker.transactions
+    try:
+        if not from_producer and asked.verify_only:
+            return transactions.check_partitions(asked.transactional_id, producer, wanted)
+        version = 0 if from_producer else EPOCH_BUMPING
+        transactions.add_partitions(asked.transactional_id, producer, wanted, version)
+    except BrokerError as error:
+        code = error.code.code
+        if code == error_codes.PRODUCER_FENCED and call.version < _FENCED_FROM:
+            code = error_codes.INVALID_PRODUCER_EPOCH
+        return dict.fromkeys(wanted, code)
+    return wanted
+
+
+def _results(codes: Codes) -> Sequence[TopicResult]:
+    topics: dict[str, TopicResult] = {}
+    for at, code in codes.items():
+        topic = topics.setdefault(at.topic, TopicResult(name=at.topic))
+        topic.results_by_partition.append(PartitionResult(partition_index=at.partition, partition_error_code=code))
+    return list(topics.values())

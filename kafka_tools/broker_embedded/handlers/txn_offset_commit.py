@@ -1,0 +1,111 @@
+"""TxnOffsetCommit (28): commit a group's offsets as part of a transaction; they hold once it is committed.
+
+- Up to v4 the group's partition must have been added to the transaction (AddOffsetsToTxn). v5 adds it (KIP-890).
+- v3: members and generations, so that those left behind cannot commit (KIP-447). v4: TRANSACTION_ABORTABLE.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
+from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
+from kafka_tools.broker_embedded.coordinators.transactions.transaction import TxnProducer
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS, AclOperation
+from kafka_tools.protocol.messages.txn_offset_commit import TxnOffsetCommitResponse
+from kafka_tools.values import TopicPartition
+
+VERSIONS = (0, 5)
+AUTHORIZE = ()
+
+ResponseTopic = TxnOffsetCommitResponse.ResponseTopic
+ResponsePartition = ResponseTopic.ResponsePartition
+
+_ABORTABLE_FROM = 4
+_ADDS_FROM = 5
+
+
+def handle(call: Call) -> Work[TxnOffsetCommitResponse]:
+    request = call.request
+    if not call.allowed_on_transactional_id(AclOperation.WRITE, request.transactional_id):
+        raise refuse(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if not call.allowed_on_group(AclOperation.READ, request.group_id):
+        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+    now_ms = call.broker.clock.now_ms()
+    refused: list[tuple[object, ResponseTopic]] = []
+    asked: list[tuple[object, ResponseTopic]] = []
+    wanted: list[tuple[TopicPartition, CommittedOffset]] = []
+    for topic in request.topics:
+        code = _code(call, topic.name)
+        out, to_group = ResponseTopic(name=topic.name), ResponseTopic(name=topic.name)
+        for partition in topic.partitions:
+            yield
+            index = partition.partition_index
+            if code or call.broker.cluster.partition(topic.name, index) is None:
+                wrong = code or error_codes.UNKNOWN_TOPIC_OR_PARTITION
+                out.partitions.append(ResponsePartition(partition_index=index, error_code=wrong))
+            else:
+                to_group.partitions.append(ResponsePartition(partition_index=index))
+                topic_id = call.broker.cluster.topics[topic.name].id
+                wanted.append((TopicPartition(topic.name, index), _committed(partition, now_ms, topic_id)))
+        if code or out.partitions:
+            refused.append((topic.name, out))
+        if to_group.partitions:
+            asked.append((topic.name, to_group))
+    codes = iter(_commit(call, wanted) if wanted else ())
+    for _, answered in asked:
+        for each in answered.partitions:
+            yield
+            each.error_code = next(codes)
+    return TxnOffsetCommitResponse(topics=put_together(refused, asked))
+
+
+def _code(call: Call, topic: str) -> int:
+    if not call.allowed_on_topic(AclOperation.READ, topic):
+        return error_codes.TOPIC_AUTHORIZATION_FAILED
+    return error_codes.NONE if call.broker.cluster.topic(topic) else error_codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _committed(partition: Any, now_ms: int, topic_id: Any) -> CommittedOffset:
+    return CommittedOffset(
+        offset=partition.committed_offset,
+        leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.committed_metadata or "",
+        commit_ms=now_ms,
+        topic_id=topic_id,
+    )
+
+
+def _commit(call: Call, wanted: list[tuple[TopicPartition, CommittedOffset]]) -> list[int]:
+    """The code of each; what refuses the group, the member or the producer refuses every partition."""
+    request, broker = call.request, call.broker
+    producer = TxnProducer(request.producer_id, request.producer_epoch)
+    try:
+        if not request.group_id:
+            raise refuse(error_codes.INVALID_GROUP_ID)
+        broker.groups.store.check_served(request.group_id)
+        if not broker.state_topics.partitions(CONSUMER_OFFSETS):
+            raise refuse(error_codes.NOT_COORDINATOR)
+        at = TopicPartition(CONSUMER_OFFSETS, broker.groups.store.partition(request.group_id))
+        broker.verification.check(
+            request.transactional_id,
+            producer,
+            at,
+            adds=call.version >= _ADDS_FROM,
+            tells_abortable=call.version >= _ABORTABLE_FROM,
+        )
+        return broker.groups.offsets.commit_in_transaction(
+            request.group_id,
+            request.generation_id,
+            request.member_id,
+            request.group_instance_id,
+            wanted,
+            producer,
+        )
+    except BrokerError as error:
+        return [error.code.code] * len(wanted)

@@ -1,0 +1,559 @@
+"""Transactions on a whole broker: what is asked, in every version, what is in the logs, what a start goes on with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kafka_tools.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, Topic
+from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
+from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
+from kafka_tools.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kafka_tools.protocol.messages.end_txn import EndTxnRequest
+from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_tools.protocol.messages.list_transactions import ListTransactionsRequest
+from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
+from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
+from kafka_tools.protocol.messages.produce import ProduceRequest
+from kafka_tools.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from kafka_tools.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
+from kafka_tools.records.batches import batches
+from kafka_tools.records.control import read_marker
+from kafka_tools.values import TopicPartition
+from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
+
+FEW = {"transaction.state.log.num.partitions": "2", "offsets.topic.num.partitions": "2"}
+
+
+class Client:
+    """A transactional producer that does as it is told. ``bumps``: as clients of transaction version 2 do."""
+
+    def __init__(self, broker: DiskBroker, id: str = "tx", *, bumps: bool = False, timeout_ms: int = 60_000) -> None:
+        self.broker, self.id, self.bumps, self.timeout_ms = broker, id, bumps, timeout_ms
+        self.producer_id, self.epoch = -1, -1
+        self.sequences: dict[TopicPartition, int] = {}
+        broker.call(FindCoordinatorRequest(key=id, key_type=1), 1)
+
+    def init(self, version: int = 5, **fields: Any) -> int:
+        request = InitProducerIdRequest(transactional_id=self.id, transaction_timeout_ms=self.timeout_ms, **fields)
+        answer = self.broker.call(request, version)
+        if not answer.error_code:
+            self.producer_id, self.epoch = answer.producer_id, answer.producer_epoch
+            self.sequences.clear()
+        else:
+            assert (answer.producer_id, answer.producer_epoch) == (-1, -1)
+        return int(answer.error_code)
+
+    def add(self, *partitions: int, topic: str = "t", version: int = 3) -> list[int]:
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=self.id, v3_and_below_producer_id=self.producer_id,
+            v3_and_below_producer_epoch=self.epoch,
+            v3_and_below_topics=[Topic(name=topic, partitions=list(partitions))],
+        )  # fmt: skip
+        (answer,) = self.broker.call(request, version).results_by_topic_v3_and_below
+        assert [each.partition_index for each in answer.results_by_partition] == list(partitions)
+        return [each.partition_error_code for each in answer.results_by_partition]
+
+    def batch(self, *values: bytes, partition: int = 0, topic: str = "t", **changes: Any) -> bytes:
+        at = TopicPartition(topic, partition)
+        first = self.sequences.get(at, 0)
+        fields = {"producer_id": self.producer_id, "producer_epoch": self.epoch, "base_sequence": first,
+                  "transactional": True, **changes}  # fmt: skip
+        self.sequences[at] = first + len(values)
+        return self.broker.batch(*values, **fields)
+
+    def produce(self, *values: bytes, partition: int = 0, topic: str = "t", version: int = 0, **changes: Any) -> Any:
+        Data = ProduceRequest.TopicProduceData
+        batch = self.batch(*values, partition=partition, topic=topic, **changes)
+        data = Data(name=topic, partition_data=[Data.PartitionProduceData(index=partition, records=batch)])
+        request = ProduceRequest(transactional_id=self.id, acks=-1, timeout_ms=1000, topic_data=[data])
+        answer = self.broker.call(request, version or (12 if self.bumps else 9))
+        return answer.responses[0].partition_responses[0]
+
+    def end(self, commit: bool, version: int = 0) -> int:
+        request = EndTxnRequest(
+            transactional_id=self.id, producer_id=self.producer_id, producer_epoch=self.epoch, committed=commit
+        )
+        answer = self.broker.call(request, version or (5 if self.bumps else 4))
+        if self.bumps and not answer.error_code:
+            self.producer_id, self.epoch = answer.producer_id, answer.producer_epoch
+            self.sequences.clear()
+        return int(answer.error_code)
+
+    def commit_offset(self, offset: int, *, version: int = 3, group: str = "g", **fields: Any) -> int:
+        Asked = TxnOffsetCommitRequest.RequestTopic
+        partition = Asked.RequestPartition(partition_index=0, committed_offset=offset)
+        request = TxnOffsetCommitRequest(
+            transactional_id=self.id, group_id=group, producer_id=self.producer_id, producer_epoch=self.epoch,
+            topics=[Asked(name="t", partitions=[partition])], **fields,
+        )  # fmt: skip
+        return int(self.broker.call(request, version).topics[0].partitions[0].error_code)
+
+    def add_offsets(self, group: str = "g", version: int = 3) -> int:
+        request = AddOffsetsToTxnRequest(
+            transactional_id=self.id, producer_id=self.producer_id, producer_epoch=self.epoch, group_id=group
+        )
+        return int(self.broker.call(request, version).error_code)
+
+    def state(self) -> Any:
+        (found,) = self.broker.call(DescribeTransactionsRequest(transactional_ids=[self.id]), 0).transaction_states
+        return found
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[DiskBroker]:
+    made = DiskBroker(tmp_path / "data", FEW)
+    made.create("t", 3)
+    yield made
+    made.core.close()
+
+
+def read(broker: DiskBroker, partition: int = 0, *, committed: bool = True, topic: str = "t") -> list[bytes | None]:
+    """Values as a consumer hands them out: without markers and, read committed, without what was aborted."""
+    answer = broker.call(
+        fetch_request(topic, 0, partition=partition, isolation_level=int(committed), max_wait_ms=0), 11
+    )
+    found = answer.responses[0].partitions[0]
+    assert found.error_code == 0
+    aborted = sorted((each.first_offset, each.producer_id) for each in found.aborted_transactions or ())
+    assert committed or not aborted
+    skipping: set[int] = set()
+    values: list[bytes | None] = []
+    for view in batches(bytes(found.records)):
+        while aborted and aborted[0][0] <= view.last_offset:
+            skipping.add(aborted.pop(0)[1])
+        if view.is_control:
+            marker = read_marker(view)
+            assert marker is not None
+            skipping.discard(view.producer_id)
+        elif not (view.is_transactional and view.producer_id in skipping):
+            values += [record.value for record in view.records()]
+    return values
+
+
+def fetched(broker: DiskBroker, *, stable: bool = False, version: int = 7, group: str = "g") -> tuple[int, int]:
+    """(offset, error code) of what the group has committed for t-0."""
+    Asked = OffsetFetchRequest.RequestTopic
+    request = OffsetFetchRequest(group_id=group, topics=[Asked(name="t", partition_indexes=[0])], require_stable=stable)
+    found = broker.call(request, version).topics[0].partitions[0]
+    return found.committed_offset, found.error_code
+
+
+@pytest.mark.req("TX-13", "TX-14", "TX-24")
+@pytest.mark.parametrize("bumps", [False, True])
+def test_what_is_committed_is_read_and_what_is_aborted_is_not(broker: DiskBroker, bumps: bool) -> None:
+    client = Client(broker, bumps=bumps)
+    assert client.init() == 0
+    for commit in (True, False, True):
+        if not bumps:
+            assert client.add(0, 1) == [0, 0]
+        assert client.produce(b"%d-a" % commit).error_code == 0
+        assert client.produce(b"%d-b" % commit, b"%d-c" % commit, partition=1).error_code == 0
+        assert client.state().transaction_state == "Ongoing"
+        before = read(broker)
+        assert (b"%d-a" % commit) not in before[-1:] or before.count(b"1-a") == 1, "the last stable offset hides it"
+        assert client.end(commit) == 0
+        assert client.state().transaction_state == ("CompleteCommit" if commit else "CompleteAbort")
+        assert client.state().topics == []
+    assert read(broker) == [b"1-a", b"1-a"]
+    assert read(broker, 1) == [b"1-b", b"1-c"] * 2
+    assert read(broker, committed=False) == [b"1-a", b"0-a", b"1-a"]
+
+
+def test_nothing_of_an_open_transaction_or_behind_it_is_read(broker: DiskBroker) -> None:
+    client = Client(broker)
+    client.init()
+    client.add(0)
+    client.produce(b"open")
+    broker.produce("t", broker.batch(b"plain"))
+    assert read(broker) == []
+    assert read(broker, committed=False) == [b"open", b"plain"]
+    parked = broker.send(fetch_request("t", 0, isolation_level=1, max_wait_ms=60_000), 11)
+    assert parked.response is None
+    client.end(True)
+    assert parked.response is not None, "the marker wakes those who wait"
+    assert read(broker) == [b"open", b"plain"]
+
+
+@pytest.mark.req("TX-4")
+def test_ids_and_timeouts_that_are_refused(broker: DiskBroker) -> None:
+    assert Client(broker, "").init() == codes.INVALID_REQUEST
+    for timeout_ms in (0, -1, 900_001):
+        assert Client(broker, timeout_ms=timeout_ms).init() == codes.INVALID_TRANSACTION_TIMEOUT
+    assert Client(broker, timeout_ms=900_000).init() == 0
+    client = Client(broker)
+    assert client.init(producer_id=3) == client.init(producer_epoch=3) == codes.INVALID_REQUEST
+    plain = broker.call(InitProducerIdRequest(transactional_id=None), 4)
+    assert (plain.error_code, plain.producer_epoch) == (0, 0)
+
+
+def test_without_its_log_nobody_coordinates(tmp_path: Path) -> None:
+    broker = DiskBroker(tmp_path / "data", FEW)
+    broker.create("t")
+    request = InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=1000)
+    assert broker.call(request, 4).error_code == codes.NOT_COORDINATOR
+    assert broker.call(EndTxnRequest(transactional_id="tx"), 3).error_code == codes.NOT_COORDINATOR
+    client = Client(broker)
+    assert client.init() == 0
+    broker.core.close()
+
+
+@pytest.mark.req("TX-5")
+def test_each_start_gets_the_next_epoch_and_fences_the_one_before(broker: DiskBroker) -> None:
+    old, new = Client(broker), Client(broker)
+    assert old.init() == new.init() == 0
+    assert (new.producer_id, new.epoch) == (old.producer_id, old.epoch + 1) == (old.producer_id, 1)
+    assert old.add(0) == [codes.PRODUCER_FENCED]
+    assert old.add(0, version=1) == [codes.INVALID_PRODUCER_EPOCH], "as older clients know it"
+    assert old.end(True, 1) == codes.INVALID_PRODUCER_EPOCH
+    assert old.end(True, 2) == codes.PRODUCER_FENCED
+    assert old.add_offsets(version=1) == codes.INVALID_PRODUCER_EPOCH
+    assert old.add_offsets() == codes.PRODUCER_FENCED
+    assert old.init(producer_id=old.producer_id, producer_epoch=old.epoch) == codes.PRODUCER_FENCED
+    assert old.init(3, producer_id=old.producer_id, producer_epoch=old.epoch) == codes.INVALID_PRODUCER_EPOCH
+    new.add(0)
+    new.produce(b"new")
+    assert old.produce(b"late").error_code == codes.INVALID_PRODUCER_EPOCH
+    assert new.end(True) == 0
+    assert read(broker) == [b"new"]
+
+
+@pytest.mark.req("TX-6")
+def test_a_start_aborts_what_its_predecessor_left_open(broker: DiskBroker) -> None:
+    old, new = Client(broker), Client(broker)
+    old.init()
+    old.add(0)
+    old.produce(b"left")
+    assert new.init() == codes.CONCURRENT_TRANSACTIONS
+    assert new.state().transaction_state == "CompleteAbort"
+    assert old.produce(b"late").error_code == codes.INVALID_PRODUCER_EPOCH
+    assert new.init() == 0
+    assert new.epoch == old.epoch + 2
+    assert read(broker) == []
+
+
+def test_partitions_are_added_all_or_none(broker: DiskBroker) -> None:
+    client = Client(broker)
+    client.init()
+    unknown, left = codes.UNKNOWN_TOPIC_OR_PARTITION, codes.OPERATION_NOT_ATTEMPTED
+    assert client.add(0, 7) == [left, unknown]
+    assert client.add(0, topic="nosuch") == [unknown]
+    assert client.add(0, topic=CONSUMER_OFFSETS) == [codes.TOPIC_AUTHORIZATION_FAILED]
+    assert client.state().transaction_state == "Empty"
+    for version in range(4):
+        assert client.add(version % 3, version=version) == [0]
+    (topic,) = client.state().topics
+    assert (topic.topic, topic.partitions) == ("t", [0, 1, 2])
+
+
+def test_brokers_add_and_verify_partitions_of_several_transactions(broker: DiskBroker) -> None:
+    one, two = Client(broker, "one"), Client(broker, "two")
+    one.init()
+    two.init()
+    one.add(0)
+    Asked = AddPartitionsToTxnRequest.Transaction
+
+    def ask(client: Client, partition: int, *, verify: bool, epoch: int = 0) -> Any:
+        return Asked(transactional_id=client.id, producer_id=client.producer_id, producer_epoch=epoch,
+                     verify_only=verify, topics=[Topic(name="t", partitions=[partition])])  # fmt: skip
+
+    def answer(*asked: Any, version: int = 5) -> list[int]:
+        response = broker.call(AddPartitionsToTxnRequest(transactions=list(asked)), version)
+        return [each.topic_results[0].results_by_partition[0].partition_error_code
+                for each in response.results_by_transaction]  # fmt: skip
+
+    assert answer(ask(one, 0, verify=True), ask(two, 0, verify=True)) == [0, codes.TRANSACTION_ABORTABLE]
+    assert answer(ask(one, 1, verify=True, epoch=1)) == [codes.PRODUCER_FENCED]
+    assert two.state().transaction_state == "Empty"
+    assert answer(ask(two, 2, verify=False), version=4) == [0]
+    assert two.state().transaction_state == "Ongoing"
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [(3, codes.INVALID_TXN_STATE), (10, codes.INVALID_TXN_STATE), (11, codes.TRANSACTION_ABORTABLE), (12, 0)],
+)
+def test_nothing_is_written_outside_a_transaction(broker: DiskBroker, version: int, expected: int) -> None:
+    client = Client(broker)
+    client.init()
+    assert client.produce(b"a", version=version).error_code == expected
+    assert read(broker, committed=False) == ([b"a"] if not expected else [])
+    assert client.state().transaction_state == ("Ongoing" if not expected else "Empty"), "v12 adds the partition"
+
+
+def test_what_is_no_part_of_the_transaction_is_refused(broker: DiskBroker) -> None:
+    client = Client(broker)
+    client.init()
+    client.add(0)
+    client.produce(b"a")
+    plain = client.produce(b"plain", transactional=False)
+    assert plain.error_code == codes.INVALID_TXN_STATE
+    client.sequences.clear()
+    assert client.produce(b"b", partition=1).error_code == codes.INVALID_TXN_STATE, "never added"
+    other = Client(broker, "other")
+    other.init()
+    other.producer_id, other.epoch = client.producer_id, 0
+    assert other.produce(b"forged", partition=2).error_code == codes.INVALID_PRODUCER_ID_MAPPING
+    unknown = Client(broker, "unknown")
+    assert unknown.produce(b"x", producer_id=99, producer_epoch=0).error_code == codes.INVALID_PRODUCER_ID_MAPPING
+    first = Client(broker, "first", bumps=True)
+    first.init()
+    first.sequences[TopicPartition("t", 2)] = 4
+    assert first.produce(b"gap", partition=2).error_code == codes.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_an_end_is_answered_again_after_a_lost_answer(broker: DiskBroker) -> None:
+    client = Client(broker, bumps=True)
+    client.init()
+    client.produce(b"a")
+    before = client.epoch
+    assert client.end(True) == 0
+    assert client.epoch == before + 1
+    after, client.epoch = client.epoch, before
+    assert client.end(True) == 0
+    assert client.epoch == after
+    assert client.end(True) == codes.INVALID_TXN_STATE, "there is nothing to commit"
+    assert client.end(False) == 0, "of nothing: the epoch rises all the same"
+    assert client.epoch == after + 1
+    assert read(broker) == [b"a"]
+
+
+@pytest.mark.parametrize("bumps", [False, True])
+def test_a_transaction_that_is_open_for_too_long_is_aborted(broker: DiskBroker, bumps: bool) -> None:
+    client = Client(broker, bumps=bumps, timeout_ms=30_000)
+    client.init()
+    if not bumps:
+        client.add(0)
+    client.produce(b"slow")
+    broker.advance(29)
+    assert client.state().transaction_state == "Ongoing"
+    broker.advance(12)
+    assert client.state().transaction_state == "CompleteAbort"
+    assert read(broker) == []
+    assert client.end(True) in (codes.PRODUCER_FENCED, codes.INVALID_TXN_STATE)
+    assert client.produce(b"late").error_code == codes.INVALID_PRODUCER_EPOCH
+    assert client.init() == 0
+
+
+def test_ids_that_nobody_uses_are_forgotten(broker: DiskBroker) -> None:
+    idle, busy = Client(broker, "idle"), Client(broker, "busy", timeout_ms=900_000)
+    idle.init()
+    busy.init()
+    for _ in range(7 * 24):
+        broker.advance(3601)
+    assert idle.state().error_code == codes.TRANSACTIONAL_ID_NOT_FOUND
+    assert idle.add(0) == [codes.INVALID_PRODUCER_ID_MAPPING]
+    broker.restart()
+    assert idle.state().error_code == codes.TRANSACTIONAL_ID_NOT_FOUND
+    assert idle.init() == 0
+
+
+@pytest.mark.parametrize("kill", [False, True])
+@pytest.mark.parametrize("bumps", [False, True])
+def test_an_open_transaction_goes_on_after_a_restart(broker: DiskBroker, kill: bool, bumps: bool) -> None:
+    client = Client(broker, bumps=bumps)
+    client.init()
+    if not bumps:
+        client.add(0)
+    client.produce(b"before")
+    broker.restart(kill=kill)
+    assert read(broker) == []
+    assert client.produce(b"after").error_code == 0
+    assert client.end(True) == 0
+    assert read(broker) == [b"before", b"after"]
+    broker.restart(kill=kill)
+    assert read(broker) == [b"before", b"after"]
+    assert client.init() == 0
+
+
+@pytest.mark.req("TX-15")
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("restart", [True, False])
+def test_markers_are_written_in_the_end(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, commit: bool, restart: bool
+) -> None:
+    """The answer has been given: what a disk refused is tried until it is done, by the next start if need be."""
+    client = Client(broker)
+    client.init()
+    client.add(0, 1)
+    client.produce(b"a")
+    client.produce(b"b", partition=1)
+    client.add_offsets()
+    client.commit_offset(7)
+    markers = type(broker.core.markers)
+    write = markers.write
+    refused: list[TopicPartition] = []
+
+    def refusing(self: Any, marker: Any, at: TopicPartition) -> int:
+        if at.partition == 1 or at.topic == CONSUMER_OFFSETS:
+            refused.append(at)
+            return int(codes.KAFKA_STORAGE_ERROR)
+        return write(self, marker, at)
+
+    monkeypatch.setattr(markers, "write", refusing)
+    assert client.end(commit) == 0
+    state = client.state()
+    assert state.transaction_state == ("PrepareCommit" if commit else "PrepareAbort")
+    assert client.end(commit) == codes.CONCURRENT_TRANSACTIONS
+    assert client.end(not commit) == codes.INVALID_TXN_STATE
+    assert client.add(2) == [codes.CONCURRENT_TRANSACTIONS]
+    assert client.init() == codes.CONCURRENT_TRANSACTIONS
+    tried = len(refused)
+    broker.advance(1)
+    assert len(refused) > tried
+    monkeypatch.undo()
+    if restart:
+        broker.restart(kill=True)
+    else:
+        broker.advance(1)
+    assert client.state().transaction_state == ("CompleteCommit" if commit else "CompleteAbort")
+    assert read(broker) == ([b"a"] if commit else [])
+    assert read(broker, 1) == ([b"b"] if commit else [])
+    assert fetched(broker, stable=True) == ((7, 0) if commit else (-1, 0))
+
+
+def test_a_partition_whose_topic_is_deleted_holds_nobody_up(broker: DiskBroker) -> None:
+    broker.create("gone")
+    client = Client(broker)
+    client.init()
+    client.add(0)
+    client.add(0, topic="gone")
+    client.produce(b"a")
+    client.produce(b"b", topic="gone")
+    assert broker.call(DeleteTopicsRequest(topic_names=["gone"], timeout_ms=1000), 4).responses[0].error_code == 0
+    assert client.end(True) == 0
+    assert client.state().transaction_state == "CompleteCommit"
+
+
+@pytest.mark.parametrize("version", [0, 2, 3, 4, 5])
+def test_offsets_hold_once_their_transaction_is_committed(broker: DiskBroker, version: int) -> None:
+    client = Client(broker, bumps=version == 5)
+    client.init()
+    commit = OffsetCommitRequest.RequestTopic
+    partition = commit.RequestPartition(partition_index=0, committed_offset=1)
+    broker.call(FindCoordinatorRequest(key="g"), 0)
+    broker.call(OffsetCommitRequest(group_id="g", topics=[commit(name="t", partitions=[partition])]), 2)
+    for decided, offset, held in ((False, 5, 1), (True, 9, 9)):
+        if version < 5:
+            missing = codes.INVALID_TXN_STATE if version < 4 else codes.TRANSACTION_ABORTABLE
+            assert client.commit_offset(offset, version=version) == missing
+            assert client.add_offsets() == 0
+        assert client.commit_offset(offset, version=version) == 0
+        assert fetched(broker) == (1, 0)
+        assert fetched(broker, stable=True) == (-1, codes.UNSTABLE_OFFSET_COMMIT)
+        broker.restart(kill=True)
+        assert fetched(broker, stable=True) == (-1, codes.UNSTABLE_OFFSET_COMMIT), "a start knows what is open"
+        assert client.end(decided) == 0
+        assert fetched(broker, stable=True) == (held, 0)
+    broker.restart(kill=True)
+    assert fetched(broker, stable=True) == (9, 0)
+
+
+def test_a_plain_commit_after_a_pending_one_stays(broker: DiskBroker) -> None:
+    client = Client(broker)
+    client.init()
+    client.add_offsets()
+    client.commit_offset(5)
+    topic = OffsetCommitRequest.RequestTopic
+    partition = topic.RequestPartition(partition_index=0, committed_offset=8)
+    broker.call(OffsetCommitRequest(group_id="g", topics=[topic(name="t", partitions=[partition])]), 2)
+    assert fetched(broker, stable=True)[1] == codes.UNSTABLE_OFFSET_COMMIT
+    client.end(True)
+    assert fetched(broker, stable=True) == (8, 0)
+    broker.restart()
+    assert fetched(broker, stable=True) == (8, 0)
+
+
+def test_a_group_with_pending_offsets_is_deleted_with_them(broker: DiskBroker) -> None:
+    client = Client(broker)
+    client.init()
+    client.add_offsets()
+    client.commit_offset(5)
+    (answer,) = broker.call(DeleteGroupsRequest(groups_names=["g"]), 2).results
+    assert answer.error_code == 0
+    client.end(True)
+    assert fetched(broker) == (-1, 0)
+
+
+def test_members_that_were_left_behind_cannot_commit(broker: DiskBroker) -> None:
+    client = Client(broker)
+    client.init()
+    client.add_offsets()
+    assert client.commit_offset(5, generation_id=1, member_id="m") == codes.ILLEGAL_GENERATION
+    assert client.commit_offset(5) == 0
+    assert client.commit_offset(6, generation_id=1, member_id="m") == codes.UNKNOWN_MEMBER_ID
+    assert client.commit_offset(5, group="") == codes.INVALID_GROUP_ID
+
+
+def markers_request(client: Client, *, epoch: int, coordinator_epoch: int = 0, version: int = 0, topic: str = "t",
+                    commit: bool = False) -> WriteTxnMarkersRequest:  # fmt: skip
+    Marker = WriteTxnMarkersRequest.WritableTxnMarker
+    at = Marker.WritableTxnMarkerTopic(name=topic, partition_indexes=[0])
+    marker = Marker(producer_id=client.producer_id, producer_epoch=epoch, transaction_result=commit, topics=[at],
+                    coordinator_epoch=coordinator_epoch, transaction_version=version)  # fmt: skip
+    return WriteTxnMarkersRequest(markers=[marker])
+
+
+@pytest.mark.req("TX-22")
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_a_hanging_transaction_is_ended_by_hand(broker: DiskBroker, version: int) -> None:
+    client = Client(broker)
+    client.init()
+    client.init()
+    client.add(0)
+    client.produce(b"a")
+
+    def write(**fields: Any) -> int:
+        answer = broker.call(markers_request(client, **fields), version)
+        return int(answer.markers[0].topics[0].partitions[0].error_code)
+
+    assert write(epoch=0) == codes.INVALID_PRODUCER_EPOCH
+    assert write(epoch=1, topic="nosuch") == codes.UNKNOWN_TOPIC_OR_PARTITION
+    if version == 2:
+        assert write(epoch=1, version=2) == codes.INVALID_PRODUCER_EPOCH, "markers of version 2 have a newer epoch"
+    assert write(epoch=1, coordinator_epoch=4) == 0
+    assert write(epoch=1, coordinator_epoch=3) == codes.TRANSACTION_COORDINATOR_FENCED
+    if version == 2:
+        assert write(epoch=1, coordinator_epoch=4, version=2) == 0, "it may come again"
+    assert read(broker) == []
+
+
+def test_transactions_are_listed_by_state_producer_and_age(broker: DiskBroker) -> None:
+    one, two = Client(broker, "one"), Client(broker, "two")
+    one.init()
+    two.init()
+    one.add(0)
+    broker.advance(5)
+
+    def ids(version: int = 1, **fields: Any) -> list[str]:
+        found = broker.call(ListTransactionsRequest(**fields), version)
+        assert found.error_code == 0
+        return [each.transactional_id for each in found.transaction_states]
+
+    assert ids(0) == ids() == ["one", "two"]
+    assert ids(state_filters=["Ongoing"]) == ids(producer_id_filters=[one.producer_id]) == ["one"]
+    assert ids(state_filters=["Ongoing"], duration_filter=4_000) == ["one"]
+    assert ids(state_filters=["Ongoing"], duration_filter=6_000) == []
+    assert ids(state_filters=["Empty"], producer_id_filters=[one.producer_id]) == []
+    found = broker.call(ListTransactionsRequest(state_filters=["ongoing", "Empty"]), 1)
+    assert found.unknown_state_filters == ["ongoing"]
+    state = one.state()
+    assert (state.transaction_timeout_ms, state.transaction_start_time_ms) == (60_000, broker.clock.now_ms() - 5_000)
+    assert (state.producer_id, state.producer_epoch) == (one.producer_id, 0)
+    missing = broker.call(DescribeTransactionsRequest(transactional_ids=["", "nosuch"]), 0).transaction_states
+    assert [each.error_code for each in missing] == [codes.INVALID_REQUEST, codes.TRANSACTIONAL_ID_NOT_FOUND]
+
+
+def test_the_log_of_transactions_may_be_deleted(broker: DiskBroker) -> None:
+    client = Client(broker)
+    client.init()
+    broker.call(DeleteTopicsRequest(topic_names=[TRANSACTION_STATE], timeout_ms=1000), 4)
+    assert client.end(True) == codes.NOT_COORDINATOR
+    assert Client(broker).end(True) == codes.INVALID_PRODUCER_ID_MAPPING
