@@ -14,7 +14,11 @@ from kafka_tools.protocol import registry
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.schema import Message
-from tests.against_kafka.compare_answers import right_others, right_topics  # noqa: F401 - they register recipes
+from tests.against_kafka.compare_answers import (  # noqa: F401 - they register recipes
+    right_others,
+    right_topics,
+    right_transactions,
+)
 from tests.against_kafka.compare_answers.accepted import reason_for, unforeseen
 from tests.against_kafka.compare_answers.answers import Flat, differences, flat, without_items
 from tests.against_kafka.compare_answers.brokers import Peer

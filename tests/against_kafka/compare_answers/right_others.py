@@ -22,7 +22,7 @@ from tests.against_kafka.compare_answers.world import (
 @recipe
 def find_coordinator(pools: Pools, version: int) -> dict[str, Any]:
     keys = pools.few(pools.group, 0, 3)
-    return {"key_type": pools.one(0, 0, 0, 7, -1), "key": pools.group(), "coordinator_keys": keys}
+    return {"key_type": pools.one(0, 0, 0, 1, 7, -1), "key": pools.group(), "coordinator_keys": keys}
 
 
 @recipe

@@ -210,6 +210,11 @@ def _produced(answer: Any) -> bool:
 
 
 def _groups(peer: Peer) -> None:
+    question = ask("find_coordinator", 4, key_type=1, coordinator_keys=["nosuch", "other"])
+    settle(peer, question, lambda answer: not any(each.error_code for each in answer.coordinators))
+    for name in ("nosuch", "other", "x" * 300):  # the coordinator has read its log
+        question = ask("describe_transactions", 0, transactional_ids=[name])
+        settle(peer, question, lambda answer: answer.transaction_states[0].error_code == 105)
     for group in GROUPS:
         question = ask("find_coordinator", 4, key_type=0, coordinator_keys=[group])
         settle(peer, question, lambda answer: answer.coordinators[0].error_code == 0)
