@@ -135,7 +135,9 @@ class Slices:
         """One slice of the current work, which gets what it had done elsewhere."""
         sliced = self._current
         assert sliced is not None
-        if (sliced.wanted in (None, UNBROKEN) or sliced.cancelled) and self._advance(sliced, result, error):
+        over = (sliced.wanted in (None, UNBROKEN) or sliced.cancelled) and self._advance(sliced, result, error)
+        result = error = None  # as in ``_advance``
+        if over:
             self._next()
         elif isinstance(sliced.wanted, Elsewhere):
             wanted, sliced.wanted = sliced.wanted, None
@@ -168,6 +170,7 @@ class Slices:
                 sliced.done(over.value, None)
             return True
         except Exception as failure:  # noqa: BLE001 - handed to the caller
+            error = None  # whose traceback has this frame: in a circle they would keep what was worked on
             if not sliced.cancelled:
                 sliced.done(None, failure)
             return True
@@ -190,6 +193,8 @@ def rest_of(work: Work[T], wanted: Any) -> Work[T]:
             wanted = work.send(sent) if failure is None else work.throw(failure)
         except StopIteration as over:
             return over.value  # type: ignore[no-any-return]
+        finally:
+            sent = failure = None  # as in ``_advance``
 
 
 def whole(work: Work[T]) -> T:
