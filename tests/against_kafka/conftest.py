@@ -1,9 +1,9 @@
 """Fixtures of the tests against real Kafka.
 
 ``kafka_43``, ``kafka_39``, ``kafka_39_zk``, ``kafka_28``, ``kafka_22``, ``kafka_11``: a one-node cluster of that
-release, shared by every test that asks for it and stopped after the last module that does: use topic names and users
-of your own. ``kafka_43_three`` has three nodes, ``kafka_43_secure`` also SASL and TLS listeners;
-``real_kafka(Setup(...))`` gives any other, which is stopped at the end of the module that asked for it.
+release that lives until the test process ends, shared by every test that asks for it: use topic names and users of
+your own. ``kafka_43_three`` has three nodes, ``kafka_43_secure`` also SASL and TLS listeners;
+``real_kafka(Setup(...))`` gives any other.
 ``zookeeper`` is a real ZooKeeper server, ``java_tool(version, main, *arguments)`` runs a class of a release.
 
 Where Java, Maven or the network is missing the tests are skipped with the reason; with KAFKA_TOOLS_REQUIRE_REAL=1 they
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
@@ -52,7 +52,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(900))
         if item.get_closest_marker("xdist_group") is None:
-            old = any(name.startswith(OLD_RELEASES) for name in _asked(item))
+            parameters = getattr(item, "callspec", None)
+            asked = [*getattr(item, "fixturenames", ()), *(parameters.params.values() if parameters else ())]
+            old = any(isinstance(name, str) and name.startswith(OLD_RELEASES) for name in asked)
             item.add_marker(pytest.mark.xdist_group("old releases" if old else "new releases"))
 
 
@@ -63,74 +65,22 @@ def unavailable(reason: Unavailable) -> NoReturn:
     pytest.skip(str(reason))
 
 
-class Clusters:
-    """The clusters that run in this process. One that nobody needs any more costs what a test could use."""
-
-    def __init__(self) -> None:
-        self._running: dict[Setup, ExitStack] = {}
-        self._found: dict[Setup, RealKafka] = {}
-
-    def get(self, setup: Setup, folder: Path) -> RealKafka:
-        """That cluster, started when first asked for. Raises Unavailable or StartFailed."""
-        if setup not in self._found:
-            stack = ExitStack()
-            self._found[setup] = stack.enter_context(RealKafka.start(setup, folder))
-            self._running[setup] = stack
-        return self._found[setup]
-
-    def stop_all_but(self, kept: Collection[Setup]) -> None:
-        for setup in self._running.keys() - set(kept):
-            del self._found[setup]
-            self._running.pop(setup).close()
-
-
-CLUSTERS = pytest.StashKey[Clusters]()
-
-
-def _asked(item: pytest.Item) -> set[str]:
-    """The fixtures that a test asks for, also those that its parameters name."""
-    parameters = getattr(item, "callspec", None)
-    named = parameters.params.values() if parameters else ()
-    return {*getattr(item, "fixturenames", ()), *(name for name in named if isinstance(name, str))}
-
-
-def _group(item: pytest.Item) -> str:
-    mark = item.get_closest_marker("xdist_group")
-    return str(mark.args[0]) if mark is not None and mark.args else ""
-
-
-def _needed_after(item: pytest.Item) -> set[Setup]:
-    """The clusters that later tests ask for: of all tests, or where xdist parts them of those of one process."""
-    by_group = "PYTEST_XDIST_WORKER" in os.environ
-    here = [each for each in item.session.items if HERE in each.path.parents]
-    mine = [each for each in here if not by_group or _group(each) == _group(item)]
-    later = mine[mine.index(item) + 1 :]
-    return {SETUPS[name] for each in later for name in _asked(each) & SETUPS.keys()}
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """At the end of a module, whose fixtures are finished by now, stop what no later one needs."""
-    clusters = item.session.stash.get(CLUSTERS, None)
-    if clusters is not None and (nextitem is None or nextitem.path != item.path):
-        clusters.stop_all_but(_needed_after(item))
-
-
 @pytest.fixture(scope="session")
-def real_kafka(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[Setup], RealKafka]]:
+def real_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Setup], RealKafka]]:
     """``real_kafka(Setup("3.9.2", nodes=3))``: that cluster, started when first asked for."""
-    clusters = request.session.stash[CLUSTERS] = Clusters()
+    running: dict[Setup, RealKafka] = {}
+    with ExitStack() as stack:
 
-    def get(setup: Setup) -> RealKafka:
-        try:
-            return clusters.get(setup, tmp_path_factory.mktemp(f"kafka-{setup.release}-"))
-        except Unavailable as reason:
-            unavailable(reason)
+        def get(setup: Setup) -> RealKafka:
+            if setup not in running:
+                folder = tmp_path_factory.mktemp(f"kafka-{setup.release}-")
+                try:
+                    running[setup] = stack.enter_context(RealKafka.start(setup, folder))
+                except Unavailable as reason:
+                    unavailable(reason)
+            return running[setup]
 
-    yield get
-    clusters.stop_all_but(())
+        yield get
 
 
 def _cluster(name: str) -> Callable[..., RealKafka]:
