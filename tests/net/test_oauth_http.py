@@ -198,7 +198,7 @@ NO_TOKENS = [b"", b"[]", b"null", b'{"access_token": ""}', b'{"access_token": 5}
 @pytest.mark.parametrize("body", NO_TOKENS, ids=range(len(NO_TOKENS)))
 def test_an_answer_that_is_no_token_is_said(provider: Provider, body: bytes) -> None:
     provider.answers[:] = [(200, body)]
-    with pytest.raises(AuthenticationFailed, match="no JSON object with an access_token"):
+    with pytest.raises(AuthenticationFailed, match="not a JSON object with an access_token"):
         fetch(provider.config())
 
 
