@@ -1,7 +1,7 @@
 """Who may not do what: the bundled broker refuses as Kafka 4.3.1 does, request by request.
 
-The requests are those of the broker's own table (``tests/broker_embedded/test_authorization_table.py``). A user asks
-both brokers, first without any right, then with every right but the one that a row is about.
+The requests are those of the broker's own table (``tests/broker_embedded/security/test_authorization_table.py``). A
+user asks both brokers, first without any right, then with every right but the one that a row is about.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from tests.against_kafka.harness import RealKafka, Setup
 from tests.against_kafka.test_admin_operations import KRAFT_AUTHORIZER, MASTER_KEY
-from tests.broker_embedded.test_authorization_table import (
+from tests.broker_embedded.security.test_authorization_table import (
     HANDLERS,
     REFUSALS,
     SERVED,

@@ -39,7 +39,7 @@ from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.protocol.messages.sync_group import SyncGroupRequest
 from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
 from tests.against_kafka.harness import RealKafka
-from tests.broker_embedded.test_configs import REFUSED, THROTTLED
+from tests.broker_embedded.configs.test_configs import REFUSED, THROTTLED
 
 TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
 NAME = "coordination"

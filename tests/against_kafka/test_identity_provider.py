@@ -13,7 +13,7 @@ from kafka_tools.clock import SystemClock
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.net.config import ClientConfig
 from tests.against_kafka.harness import RealKafka, Setup
-from tests.broker_embedded.test_signed_tokens import SIGNED, key_set, rsa_row, token
+from tests.broker_embedded.security.test_signed_tokens import SIGNED, key_set, rsa_row, token
 from tests.net.test_oauth_http import SECRET, Provider
 
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"

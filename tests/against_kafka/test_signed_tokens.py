@@ -14,7 +14,7 @@ import pytest
 from kafka_tools.net.sasl.oauthbearer import TokenRefused
 from tests.against_kafka.jars import ENVIRONMENT, Unavailable, class_path, java
 from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
-from tests.broker_embedded.test_signed_tokens import all_keys, judged, rsa_key, token
+from tests.broker_embedded.security.test_signed_tokens import all_keys, judged, rsa_key, token
 
 SOURCE = Path(__file__).parent / "java" / "JudgeTokens.java"
 

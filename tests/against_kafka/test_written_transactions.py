@@ -10,8 +10,8 @@ import pytest
 
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.storage.check import check_partition
+from tests.broker_embedded.coordinators.test_transactions import Client
 from tests.broker_embedded.disk_broker import DiskBroker
-from tests.broker_embedded.test_transactions import Client
 
 Tool = Callable[..., subprocess.CompletedProcess[str]]
 DUMP = "org.apache.kafka.tools.DumpLogSegments"

@@ -176,7 +176,7 @@ def test_stores_of_every_form(folder: Folder) -> None:
 
 
 def test_jks_stores() -> None:
-    jks = Path(__file__).parents[1] / "net" / "jks"
+    jks = Path(__file__).parents[2] / "net" / "jks"
     settings = {
         "ssl.keystore.location": str(jks / "key.jks"), "ssl.keystore.password": "stores-are-secret",
         "ssl.key.password": "key-is-secret", "ssl.truststore.location": str(jks / "trust.jks"),

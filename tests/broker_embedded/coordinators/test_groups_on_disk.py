@@ -24,7 +24,7 @@ from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.protocol.messages.sync_group import SyncGroupRequest
 from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
-from tests.broker_embedded.test_throttling import limit_request
+from tests.broker_embedded.quotas.test_throttling import limit_request
 from tests.broker_embedded.wire_client import WireClient
 
 CONFIG = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "1"}

@@ -17,7 +17,7 @@ from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from tests.broker_embedded.test_listener import USERS, add_scram_user, address, log_in
+from tests.broker_embedded.listeners.test_listener import USERS, add_scram_user, address, log_in
 from tests.broker_embedded.wire_client import WireClient
 
 DELAY_MS = 300

@@ -17,7 +17,7 @@ from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from tests.broker_embedded.wire_client import WireClient
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "testing.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
