@@ -6,7 +6,7 @@ v2: PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before. From TxnOffsetComm
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.transactions.transaction import TxnProducer
+from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes

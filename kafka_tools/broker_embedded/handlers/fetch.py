@@ -15,8 +15,8 @@ from typing import Any
 
 from kafka_tools.broker_embedded.answers import encode_with_files
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.partitions.down_conversion import NotConvertible, down_converted
 from kafka_tools.broker_embedded.partitions.fetch_sessions import Asked, Context, Key
-from kafka_tools.broker_embedded.partitions.fetched_batches import NotConvertible, for_version
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.purgatory import LATER, Later, Parked
 from kafka_tools.broker_embedded.refusals import refuse
@@ -274,7 +274,7 @@ class _Fetch:
         version = self.call.version
         if version < _STORED_AS_IS:
             data = opened.read(offset, size, limit_offset=limit, whole_first=whole_first)
-            return for_version(data, version, offset) if data else b""
+            return down_converted(data, version, offset) if data else b""
         if size > _IN_MEMORY_BYTES - self._in_memory_bytes:
             found = opened.range(offset, size, limit_offset=limit)
             if found is not None and len(found) > _IN_MEMORY_BYTES - self._in_memory_bytes:

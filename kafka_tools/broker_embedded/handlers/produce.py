@@ -15,7 +15,7 @@ from uuid import UUID
 
 from kafka_tools.broker_embedded.call import NO_REPLY, Call, CloseConnection, NoReply
 from kafka_tools.broker_embedded.cluster.metadata import Topic
-from kafka_tools.broker_embedded.coordinators.transactions.transaction import TxnProducer
+from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.partitions.produced_batches import Refused, TooLong, is_long, take
 from kafka_tools.broker_embedded.refusals import text_of

@@ -11,7 +11,7 @@ from typing import Any
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
 from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
-from kafka_tools.broker_embedded.coordinators.transactions.transaction import TxnProducer
+from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from kafka_tools.broker_embedded.coordinators.transactions.transaction import (
+from kafka_tools.broker_embedded.coordinators.transactions.decisions import (
     Transaction,
     TxnProducer,
     completed,

@@ -15,8 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
-from kafka_tools.broker_embedded.coordinators.transactions.markers import Marker, Markers
-from kafka_tools.broker_embedded.coordinators.transactions.transaction import (
+from kafka_tools.broker_embedded.coordinators.transactions.decisions import (
     IDLE,
     NO_EPOCH,
     NO_ID,
@@ -31,6 +30,7 @@ from kafka_tools.broker_embedded.coordinators.transactions.transaction import (
     fenced,
     initialized,
 )
+from kafka_tools.broker_embedded.coordinators.transactions.markers import Marker, Markers
 from kafka_tools.broker_embedded.coordinators.transactions.transaction_records import (
     transaction_of_value,
     transaction_record,

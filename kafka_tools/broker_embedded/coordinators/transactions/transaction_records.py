@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
-from kafka_tools.broker_embedded.coordinators.transactions.transaction import Transaction
+from kafka_tools.broker_embedded.coordinators.transactions.decisions import Transaction
 from kafka_tools.protocol.enums import TransactionState
 from kafka_tools.protocol.stored.transaction_log import TransactionLogKey, TransactionLogValue
 from kafka_tools.values import TopicPartition

@@ -20,7 +20,7 @@ class NotConvertible(Exception):
         self.code = code
 
 
-def for_version(data: bytes, version: int, fetch_offset: int) -> bytes:
+def down_converted(data: bytes, version: int, fetch_offset: int) -> bytes:
     """The batches, fetched from ``fetch_offset``, as a Fetch of ``version``, 0 to 3, may carry them.
 
     Raises NotConvertible, or CorruptBatch.
