@@ -18,8 +18,10 @@ from kafka_tools.errors import BrokerError, CorruptBatch, KafkaToolsError
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import ControlRecordType
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.control import control_type
 from kafka_tools.values import ZERO_UUID, Node, TopicPartition
 
 if TYPE_CHECKING:
@@ -353,7 +355,7 @@ class _AbortedTransactions:
 
 
 def _is_abort(batch: BatchView) -> bool:
-    """Whether a control batch is an abort marker: the key's type (after an int16 version) is 0."""
+    """Whether a control batch is an abort marker."""
     for record in batch.records():
-        return record.key is not None and len(record.key) >= 4 and record.key[2:4] == b"\x00\x00"
+        return control_type(record.key) == ControlRecordType.ABORT
     return False

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from struct import Struct as Layout
 from typing import Any
 
-from kafka_tools.errors import KafkaToolsError
+from kafka_tools.errors import CorruptBatch, KafkaToolsError
 from kafka_tools.protocol.as_json import to_json
 from kafka_tools.protocol.codec import decode_prefix
 from kafka_tools.protocol.enums import (
@@ -27,6 +27,7 @@ from kafka_tools.protocol.enums import (
 )
 from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.schema import Stored
+from kafka_tools.records.control import control_type
 
 COLUMNS = (
     "record_type",
@@ -46,7 +47,6 @@ COLUMNS = (
 Values = dict[str, Any]
 Decode = Callable[[bytes | None, bytes | None], Values]
 
-_CONTROL_KEY = Layout(">hh")
 _INT16 = Layout(">h")
 _METADATA_FRAME = 1
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -67,7 +67,9 @@ def control_record(key: bytes | None, value: bytes | None) -> Values:
     """The values of a control record; empty for one that cannot be read."""
     from kafka_tools.protocol.stored import control_records as stored
 
-    if key is None or len(key) < _CONTROL_KEY.size:
+    try:
+        number = control_type(key)
+    except CorruptBatch:
         return _NOTHING
     structs: dict[int, type[Stored]] = {
         ControlRecordType.ABORT: stored.EndTxnMarker,
@@ -78,7 +80,6 @@ def control_record(key: bytes | None, value: bytes | None) -> Values:
         ControlRecordType.KRAFT_VERSION: stored.KRaftVersionRecord,
         ControlRecordType.KRAFT_VOTERS: stored.VotersRecord,
     }
-    number = _CONTROL_KEY.unpack_from(key)[1]
     if number not in structs:
         return {"record_type": f"UNKNOWN({number})"}
     name, cls = ControlRecordType.word(number), structs[number]

@@ -62,10 +62,11 @@ def _state(producer_id: int, entry: ProducerEntry) -> ProducerStateEntry:
 def read_snapshot(path: str, states: ProducerStates) -> None:
     """Fill ``states``. Raises OSError, and CorruptIndex for a file that is not a snapshot or has a wrong CRC."""
     for row in read_producers(path):
-        entry = states.entries[row.producer_id] = ProducerEntry(row.producer_epoch)
+        entry = ProducerEntry(row.producer_epoch)
         entry.coordinator_epoch = row.coordinator_epoch
         entry.last_timestamp = row.timestamp
         entry.transaction_start = -1 if row.transaction_start is None else row.transaction_start
+        states.add(row.producer_id, entry)
         if row.has_batch:
             first_offset = row.last_offset - row.offset_delta
             entry.batches.append(

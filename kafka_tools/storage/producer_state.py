@@ -8,7 +8,6 @@ batch must follow without a gap. Knows no files: ``storage.log.partition_log`` s
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from kafka_tools.errors import LogError
@@ -49,7 +48,10 @@ class KnownBatch(NamedTuple):
 
 
 class ProducerEntry:
-    """One producer id: epoch, last batches (oldest first), and its open transaction, -1 for none."""
+    """One producer id: epoch, last batches (oldest first), and its open transaction, -1 for none.
+
+    ``transaction_start`` is set by ``ProducerStates``, which keeps the open ones.
+    """
 
     __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "transaction_start")
 
@@ -110,6 +112,14 @@ class ProducerStates:
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
+        self._open: dict[int, int] = {}  # producer id -> first offset: fetches ask for the oldest, producers are many
+
+    def add(self, producer_id: int, entry: ProducerEntry) -> None:
+        """Take an entry as it was stored, in the place of what is known of the producer."""
+        self.entries[producer_id] = entry
+        self._open.pop(producer_id, None)
+        if entry.transaction_start >= 0:
+            self._open[producer_id] = entry.transaction_start
 
     def duplicate_of(self, batch: BatchView) -> KnownBatch | None:
         """The batch that this one repeats, if it is among its producer's last five."""
@@ -194,7 +204,7 @@ class ProducerStates:
         entry.batches.append(KnownBatch(batch.base_sequence, batch.last_sequence, first_offset, last_offset, timestamp))
         entry.last_timestamp = timestamp
         if batch.is_transactional and entry.transaction_start < 0:
-            entry.transaction_start = first_offset
+            entry.transaction_start = self._open[batch.producer_id] = first_offset
 
     def end_transaction(
         self, producer_id: int, epoch: int, coordinator_epoch: int, offset: int, timestamp: int, *, committed: bool
@@ -206,12 +216,14 @@ class ProducerStates:
         start, entry.transaction_start = entry.transaction_start, -1
         if start < 0:
             return None
-        stable = min((other for other in self.open_transactions()), default=offset + 1)
-        return FinishedTransaction(producer_id, start, offset, committed, stable)
+        del self._open[producer_id]
+        stable = self.first_open_offset
+        return FinishedTransaction(producer_id, start, offset, committed, offset + 1 if stable is None else stable)
 
-    def open_transactions(self) -> Iterator[int]:
-        """First offsets of the transactions that no marker has ended."""
-        return (entry.transaction_start for entry in self.entries.values() if entry.transaction_start >= 0)
+    @property
+    def first_open_offset(self) -> int | None:
+        """Where the oldest transaction begins that no marker has ended, None if there is none."""
+        return min(self._open.values(), default=None)
 
     def expire(self, older_than_ms: int) -> None:
         """Forget producers that wrote nothing since ``older_than_ms`` (milliseconds since the epoch)."""

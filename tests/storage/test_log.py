@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,10 +16,11 @@ from hypothesis import strategies as st
 from kafka_tools.clock import ManualClock
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.records.control import build_marker
 from kafka_tools.storage.indexes import read_offset_index, read_time_index
 from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log.partition_log import LogConfig, LogOffline, OffsetOutOfRange, PartitionLog
-from kafka_tools.storage.producer_state import OutOfOrderSequence, StaleProducerEpoch
+from kafka_tools.storage.producer_state import OutOfOrderSequence, ProducerEntry, StaleProducerEpoch
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 START_MS = ManualClock().now_ms()
@@ -489,6 +491,36 @@ def test_an_aborted_transaction_is_listed_and_holds_back_the_stable_offset(
         log = reopen(clean=clean)
         assert log.aborted_transactions(0, 5) == [(9, 1)]
         assert log.last_stable_offset == 5
+
+
+class Unvisited(dict[int, ProducerEntry]):
+    """Producers that nobody goes through one by one."""
+
+    def values(self) -> Any:
+        raise AssertionError("every producer is looked at")
+
+    items = __iter__ = values
+
+
+@pytest.mark.parametrize("restarted", [None, True, False])
+def test_the_stable_offset_is_told_without_looking_at_every_producer(
+    reopen: Callable[..., PartitionLog], restarted: bool | None
+) -> None:
+    log = reopen()
+    for producer_id in range(3):
+        log.append(batch(1, producer_id, producer_id=producer_id, producer_epoch=0, base_sequence=0), leader_epoch=0)
+    for producer_id in (7, 8):
+        begun = batch(1, producer_id, producer_id=producer_id, producer_epoch=0, base_sequence=0, transactional=True)
+        log.append(begun, leader_epoch=0)
+    if restarted is not None:
+        log.close(clean=restarted)
+        log = reopen(clean=restarted)
+    log.producers.entries = Unvisited(log.producers.entries)
+    assert log.last_stable_offset == 3
+    for producer_id, stable in ((7, 4), (8, 7)):
+        marker = build_marker(producer_id, 0, committed=True, coordinator_epoch=1, timestamp=START_MS)
+        log.append(bytearray(marker), leader_epoch=0, from_client=False)
+        assert log.last_stable_offset == stable
 
 
 def test_leader_epochs_answer_where_an_epoch_ended(tmp_path: Path) -> None:

@@ -147,7 +147,8 @@ class PartitionLog:
 
     @property
     def last_stable_offset(self) -> int:
-        return min(self.producers.open_transactions(), default=self.log_end_offset)
+        first_open = self.producers.first_open_offset
+        return self.log_end_offset if first_open is None else first_open
 
     def set_segments(self, segments: list[LogSegment]) -> None:
         self.segments = segments
