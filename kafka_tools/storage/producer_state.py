@@ -53,12 +53,14 @@ class ProducerEntry:
     ``transaction_start`` is set by ``ProducerStates``, which keeps the open ones.
     """
 
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "transaction_start")
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_marker", "last_timestamp", "transaction_start")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
         self.batches: deque[KnownBatch] = deque(maxlen=BATCHES_TO_RETAIN)
         self.coordinator_epoch = -1
+        self.last_marker = -1
+        """Offset of the last marker since the log was opened."""
         self.last_timestamp = -1
         self.transaction_start = -1
 
@@ -198,6 +200,11 @@ class ProducerStates:
         entry = self.entries.get(producer_id)
         return entry is not None and entry.transaction_start >= 0 and entry.epoch == epoch
 
+    def last_marker(self, producer_id: int) -> int:
+        """Offset of the marker that ended the producer's last transaction, -1 for none since the log was opened."""
+        entry = self.entries.get(producer_id)
+        return -1 if entry is None else entry.last_marker
+
     def update(self, batch: BatchView, first_offset: int, last_offset: int, timestamp: int) -> None:
         """Remember an appended data batch; its offsets are those it was given."""
         entry = self._entry(batch.producer_id, batch.producer_epoch)
@@ -212,6 +219,7 @@ class ProducerStates:
         """A marker at ``offset`` ends the producer's transaction; None if it had written nothing."""
         entry = self._entry(producer_id, epoch)
         entry.coordinator_epoch = coordinator_epoch
+        entry.last_marker = offset
         entry.last_timestamp = timestamp
         start, entry.transaction_start = entry.transaction_start, -1
         if start < 0:

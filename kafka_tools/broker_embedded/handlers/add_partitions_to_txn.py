@@ -41,7 +41,7 @@ def handle(call: Call) -> Work[AddPartitionsToTxnResponse]:
             raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
         response = AddPartitionsToTxnResponse()
         for transaction in request.transactions:
-            results = _results((yield from _transaction(call, transaction)))
+            results = yield from _results((yield from _transaction(call, transaction)))
             response.results_by_transaction.append(
                 response.Result(transactional_id=transaction.transactional_id, topic_results=results)
             )
@@ -52,15 +52,16 @@ def handle(call: Call) -> Work[AddPartitionsToTxnResponse]:
         producer_epoch=request.v3_and_below_producer_epoch,
         topics=request.v3_and_below_topics,
     )
-    codes = yield from _transaction(call, transaction)
-    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_results(codes))
+    results = yield from _results((yield from _transaction(call, transaction)))
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
 
 
 def _transaction(call: Call, asked: Any) -> Work[Codes]:
     wanted: Codes = {}
     for topic in asked.topics:
-        yield
-        wanted.update((TopicPartition(topic.name, number), error_codes.NONE) for number in topic.partitions)
+        for number in topic.partitions:
+            yield
+            wanted[TopicPartition(topic.name, number)] = error_codes.NONE
     from_producer = call.version < _FROM_BROKERS
     if from_producer and not call.allowed_on_transactional_id(AclOperation.WRITE, asked.transactional_id):
         return dict.fromkeys(wanted, error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -74,7 +75,10 @@ def _transaction(call: Call, asked: Any) -> Work[Codes]:
         elif call.broker.cluster.partition(*at) is None:
             wanted[at] = error_codes.UNKNOWN_TOPIC_OR_PARTITION
     if any(wanted.values()):
-        return {at: code or error_codes.OPERATION_NOT_ATTEMPTED for at, code in wanted.items()}
+        for at, code in wanted.items():
+            yield
+            wanted[at] = code or error_codes.OPERATION_NOT_ATTEMPTED
+        return wanted
     producer = TxnProducer(asked.producer_id, asked.producer_epoch)
     transactions = call.broker.transactions
     try:
@@ -90,9 +94,10 @@ def _transaction(call: Call, asked: Any) -> Work[Codes]:
     return wanted
 
 
-def _results(codes: Codes) -> Sequence[TopicResult]:
+def _results(codes: Codes) -> Work[Sequence[TopicResult]]:
     topics: dict[str, TopicResult] = {}
     for at, code in codes.items():
+        yield
         topic = topics.setdefault(at.topic, TopicResult(name=at.topic))
         topic.results_by_partition.append(PartitionResult(partition_index=at.partition, partition_error_code=code))
     return list(topics.values())

@@ -10,23 +10,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from kafka_tools.broker_embedded.call import NO_REPLY, Call, CloseConnection, NoReply
 from kafka_tools.broker_embedded.cluster.metadata import Topic
-from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
+from kafka_tools.broker_embedded.handlers._in_transaction import InTransaction, producer_of
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.partitions.produced_batches import Refused, TooLong, is_long, take
-from kafka_tools.broker_embedded.refusals import text_of
+from kafka_tools.broker_embedded.refusals import refuse, refused
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import TRANSACTIONAL_BIT, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_tools.protocol.primitives import Buffer
-from kafka_tools.records.batches import batches
-from kafka_tools.records.chain import FLAGS_POSITION, HEADER_BYTES, MAGIC_POSITION
+from kafka_tools.records.chain import FLAGS_POSITION, MAGIC_POSITION
 from kafka_tools.storage.log.partition_log import LogOffline
 from kafka_tools.storage.producer_state import NotTransactional, OutOfOrderSequence, StaleProducerEpoch
 
@@ -37,38 +36,33 @@ _WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
 
 log = logging.getLogger(__name__)
 
-_ABORTABLE_FROM = 11
-_ADDS_FROM = 12
 _MAY_WRITE_INTERNAL = "__admin_client"  # the one client id that Kafka lets append to internal topics
 
 TopicResponse = ProduceResponse.TopicProduceResponse
 PartitionResponse = TopicResponse.PartitionProduceResponse
+PartitionData = ProduceRequest.TopicProduceData.PartitionProduceData
 
 
 def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     request = call.request
-    refused = _seen_at_once(call)
-    if refused is not None:
-        return _all_refused(call, *refused)
-    if request.transactional_id is not None and len(_transactional_producers(request)) > 1:
-        text = "Transactional records contained more than one producer ID"
-        return _all_refused(call, error_codes.INVALID_PRODUCER_ID_MAPPING, text)
+    topics = yield from _each_once(request.topic_data)
+    try:
+        yield from _look_at_first_batches(call)
+        transaction = yield from producer_of(call)
+    except BrokerError as error:
+        return _all_refused(call, topics, error.code.code, error.broker_message)
     response = ProduceResponse()
     failed = False
-    cluster = call.broker.cluster
-    for topic_data in _each_once(request.topic_data):
-        if call.version >= 13:
-            topic = cluster.topics_by_id.get(topic_data.topic_id)
-            unknown = error_codes.UNKNOWN_TOPIC_ID
-        else:
-            topic = cluster.topics.get(topic_data.name)
-            unknown = error_codes.UNKNOWN_TOPIC_OR_PARTITION
-            if topic is None and not call.allowed(_WRITE, _TOPIC, topic_data.name):
-                unknown = error_codes.TOPIC_AUTHORIZATION_FAILED
+    found = [_topic(call, topic_data) for topic_data in topics]
+    yield from transaction.verify(call, _may_be_appended(call, topics, found))
+    for topic_data, topic in zip(topics, found, strict=True):
         answers = []
         for data in topic_data.partition_data:
             yield
-            answer = (yield from _append(call, topic, data)) if topic is not None else _error(data.index, unknown)
+            if isinstance(topic, int):
+                answer = _error(data.index, topic)
+            else:
+                answer = yield from _append(call, topic, data, transaction)
             if answer.error_code == error_codes.KAFKA_STORAGE_ERROR and call.version < 4:
                 answer.error_code = error_codes.NOT_LEADER_OR_FOLLOWER  # what clients knew before v4
             failed = failed or answer.error_code != error_codes.NONE
@@ -83,14 +77,40 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     return response
 
 
-def _each_once(topic_data: Sequence[ProduceRequest.TopicProduceData]) -> Sequence[ProduceRequest.TopicProduceData]:
+def _topic(call: Call, topic_data: ProduceRequest.TopicProduceData) -> Topic | int:
+    """The topic, or the code for all of its partitions."""
+    cluster = call.broker.cluster
+    if call.version >= 13:
+        return cluster.topics_by_id.get(topic_data.topic_id) or error_codes.UNKNOWN_TOPIC_ID
+    topic = cluster.topics.get(topic_data.name)
+    if topic is not None:
+        return topic
+    if not call.allowed(_WRITE, _TOPIC, topic_data.name):
+        return error_codes.TOPIC_AUTHORIZATION_FAILED
+    return error_codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _may_be_appended(
+    call: Call, topics: Sequence[ProduceRequest.TopicProduceData], found: Sequence[Topic | int]
+) -> Iterator[tuple[Topic, PartitionData]]:
+    for topic_data, topic in zip(topics, found, strict=True):
+        if not isinstance(topic, int):
+            for data in topic_data.partition_data:
+                if _refusal(call, topic, data) is None:
+                    yield topic, data
+
+
+def _each_once(
+    topic_data: Sequence[ProduceRequest.TopicProduceData],
+) -> Work[Sequence[ProduceRequest.TopicProduceData]]:
     """The topics that have partitions; of a partition that is named twice the last records count, as in Kafka's map."""
     Data = ProduceRequest.TopicProduceData
     if len(topic_data) == 1 and len(topic_data[0].partition_data) == 1:
         return topic_data
-    topics: dict[tuple[str, UUID], dict[int, ProduceRequest.TopicProduceData.PartitionProduceData]] = {}
+    topics: dict[tuple[str, UUID], dict[int, PartitionData]] = {}
     for topic in topic_data:
         for data in topic.partition_data:
+            yield
             topics.setdefault((topic.name, topic.topic_id), {})[data.index] = data
     return [
         Data(name=name, topic_id=topic_id, partition_data=list(partitions.values()))
@@ -98,48 +118,28 @@ def _each_once(topic_data: Sequence[ProduceRequest.TopicProduceData]) -> Sequenc
     ]
 
 
-def _seen_at_once(call: Call) -> tuple[int, str] | None:
-    """What refuses all of the request: Kafka looks at the first batch of each partition until one is transactional."""
+def _look_at_first_batches(call: Call) -> Work[None]:
+    """BrokerError for what refuses all of the request: Kafka looks at first batches until one is transactional."""
     owner = call.request.transactional_id
     for topic in call.request.topic_data:
         for data in topic.partition_data:
+            yield
             records = data.records or b""
             if len(records) <= MAGIC_POSITION:
                 continue
             magic = records[MAGIC_POSITION]
             if magic > 2:
                 said = magic if magic < 128 else magic - 256
-                return error_codes.CORRUPT_MESSAGE, f"Invalid magic found in record: {said}"
+                raise refuse(error_codes.CORRUPT_MESSAGE, f"Invalid magic found in record: {said}")
             if magic == 2 and len(records) > FLAGS_POSITION and records[FLAGS_POSITION] & TRANSACTIONAL_BIT:
                 if owner is not None and call.allowed_on_transactional_id(AclOperation.WRITE, owner):
-                    return None
-                code = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-                return code, text_of(code)
-    return None
+                    return
+                raise refused(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
-def _transactional_producers(request: ProduceRequest) -> set[TxnProducer]:
-    """The producers whose batches, the first of each partition, say that they belong to a transaction."""
-    found = set()
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            if _is_transactional(data.records):
-                view = next(batches(data.records or b""), None)
-                if view is not None:
-                    found.add(TxnProducer(view.producer_id, view.producer_epoch))
-    return found
-
-
-def _is_transactional(records: Buffer | None) -> bool:
-    return bool(
-        records
-        and len(records) >= HEADER_BYTES
-        and records[FLAGS_POSITION] & TRANSACTIONAL_BIT
-        and records[MAGIC_POSITION] == 2
-    )
-
-
-def _all_refused(call: Call, code: int, message: str) -> ProduceResponse | NoReply:
+def _all_refused(
+    call: Call, topics: Sequence[ProduceRequest.TopicProduceData], code: int, message: str | None
+) -> ProduceResponse | NoReply:
     if call.request.acks == 0:
         raise CloseConnection("a produce request with acks=0 failed")
     return ProduceResponse(
@@ -149,28 +149,33 @@ def _all_refused(call: Call, code: int, message: str) -> ProduceResponse | NoRep
                 topic_id=topic.topic_id,
                 partition_responses=[_error(data.index, code, message) for data in topic.partition_data],
             )
-            for topic in _each_once(call.request.topic_data)
+            for topic in topics
         ]
     )
 
 
-def _append(
-    call: Call, topic: Topic, data: ProduceRequest.TopicProduceData.PartitionProduceData
-) -> Work[ProduceResponse.TopicProduceResponse.PartitionProduceResponse]:
+def _refusal(call: Call, topic: Topic, data: PartitionData) -> PartitionResponse | None:
+    """The answer to a partition that is not written to, whatever was sent."""
+    if not call.allowed(_WRITE, _TOPIC, topic.name):
+        return _error(data.index, error_codes.TOPIC_AUTHORIZATION_FAILED)
+    if data.index not in topic.partitions:
+        return _error(data.index, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+    if call.request.acks not in (-1, 0, 1):
+        return _error(data.index, error_codes.INVALID_REQUIRED_ACKS)
+    if topic.is_internal and call.client_id != _MAY_WRITE_INTERNAL:
+        return _error(data.index, error_codes.INVALID_TOPIC_EXCEPTION, f"{topic.name} is an internal topic.")
+    return None
+
+
+def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransaction) -> Work[PartitionResponse]:
     core = call.broker
+    refusal = _refusal(call, topic, data)
+    if refusal is not None:
+        return refusal
     try:
-        if not call.allowed(_WRITE, _TOPIC, topic.name):
-            return _error(data.index, error_codes.TOPIC_AUTHORIZATION_FAILED)
-        if data.index not in topic.partitions:
-            return _error(data.index, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
-        if call.request.acks not in (-1, 0, 1):
-            return _error(data.index, error_codes.INVALID_REQUIRED_ACKS)
-        if topic.is_internal and call.client_id != _MAY_WRITE_INTERNAL:
-            return _error(data.index, error_codes.INVALID_TOPIC_EXCEPTION, f"{topic.name} is an internal topic.")
         partition = core.partitions.led(topic.name, data.index)
         log_start_offset = partition.log.log_start_offset
-        if call.request.transactional_id is not None and _is_transactional(data.records):
-            _check_in_transaction(call, partition, data.records)
+        transaction.check(partition, data.records)
         now_ms = core.clock.now_ms()
         buffer = _taken_at_once(data.records, call.version, partition, now_ms)
         if buffer is None:
@@ -179,6 +184,7 @@ def _append(
             partition = core.partitions.led(topic.name, data.index)  # it may be another one by now
         if not buffer:
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
+        transaction.check_open(partition, data.records)
         appended = partition.log.append(
             buffer,
             leader_epoch=partition.leader_epoch,
@@ -214,24 +220,6 @@ def _append(
     )
 
 
-def _check_in_transaction(call: Call, partition: Partition, records: Buffer | None) -> None:
-    """BrokerError, or OutOfOrderSequence, unless the batch may be part of its producer's transaction."""
-    view = next(batches(records or b""), None)
-    if view is None or view.producer_id < 0:
-        return  # which taking it apart will tell
-    adds = call.version >= _ADDS_FROM
-    producer = TxnProducer(view.producer_id, view.producer_epoch)
-    tells_abortable = call.version >= _ABORTABLE_FROM
-    call.broker.verification.check_produced(
-        call.request.transactional_id, producer, partition.id, adds=adds, tells_abortable=tells_abortable
-    )
-    if adds and view.base_sequence != 0 and view.producer_id not in partition.log.producers.entries:
-        raise OutOfOrderSequence(
-            f"sequence {view.base_sequence} of producer {view.producer_id} at {partition.id}: it has written nothing "
-            "there, so 0 is expected"
-        )
-
-
 def _taken_at_once(records: Buffer | None, version: int, partition: Partition, now_ms: int) -> bytearray | None:
     """``take``, or None if it takes long: then it is done where nobody waits for it."""
     if is_long(records):
@@ -248,7 +236,7 @@ def _error(
     message: str | None = None,
     records: list[tuple[int, str]] | None = None,
     log_start_offset: int = -1,
-) -> ProduceResponse.TopicProduceResponse.PartitionProduceResponse:
+) -> PartitionResponse:
     return PartitionResponse(
         index=index,
         error_code=code,

@@ -7,6 +7,7 @@ What a coordinator does not know of must not be written, or no marker would ever
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import EPOCH_BUMPING, TxnProducer
@@ -30,12 +31,53 @@ _CANNOT_VERIFY = (
 
 
 class Verification:
-    """Asks the log first, then the coordinator."""
+    """Asks the log first, then the coordinator, once for all partitions of a request."""
 
     def __init__(self, partitions: Partitions, transactions: TransactionCoordinator, configs: ConfigStore) -> None:
         self._partitions = partitions
         self._transactions = transactions
         self._configs = configs
+
+    def is_needed(self, producer: TxnProducer, at: TopicPartition) -> bool:
+        """Whether the log does not know the producer's transaction yet. BrokerError for an epoch that it has left."""
+        known = self._partitions.led(at.topic, at.partition).log.producers
+        try:
+            known.check_epoch(producer.id, producer.epoch, at)
+        except StaleProducerEpoch as error:
+            raise refuse(error_codes.INVALID_PRODUCER_EPOCH, str(error)) from error
+        return not known.has_open(producer.id, producer.epoch)
+
+    def ask(
+        self,
+        transactional_id: str,
+        producer: TxnProducer,
+        wanted: Collection[TopicPartition],
+        *,
+        adds: bool,
+        tells_abortable: bool,
+    ) -> dict[TopicPartition, BrokerError]:
+        """The partitions that are not in the producer's transaction, and why.
+
+        ``adds``: a client of version 2, for which they become part of it, all at once. ``tells_abortable``: the client
+        knows TRANSACTION_ABORTABLE.
+        """
+        if not wanted:
+            return {}
+        try:
+            if adds:
+                self._transactions.add_partitions(transactional_id, producer, wanted, EPOCH_BUMPING)
+            elif self._configs.broker.get("transaction.partition.verification.enable"):
+                codes = self._transactions.check_partitions(transactional_id, producer, wanted)
+                return {
+                    at: refuse(code if tells_abortable else error_codes.INVALID_TXN_STATE)
+                    for at, code in codes.items()
+                    if code
+                }
+        except BrokerError as error:
+            if error.code.code == error_codes.PRODUCER_FENCED:
+                error = refuse(error_codes.INVALID_PRODUCER_EPOCH)
+            return dict.fromkeys(wanted, error)
+        return {}
 
     def check(
         self,
@@ -46,50 +88,22 @@ class Verification:
         adds: bool,
         tells_abortable: bool,
     ) -> None:
-        """Make sure that the partition is in the producer's transaction. BrokerError if it is not.
+        """Both for a single partition: BrokerError unless it is in the producer's transaction."""
+        if self.is_needed(producer, at):
+            for error in self.ask(
+                transactional_id, producer, [at], adds=adds, tells_abortable=tells_abortable
+            ).values():
+                raise error
 
-        ``adds``: a client of version 2, for which it becomes part of it. ``tells_abortable``: the client knows
-        TRANSACTION_ABORTABLE.
-        """
-        known = self._partitions.led(at.topic, at.partition).log.producers
-        try:
-            known.check_epoch(producer.id, producer.epoch, at)
-        except StaleProducerEpoch as error:
-            raise refuse(error_codes.INVALID_PRODUCER_EPOCH, str(error)) from error
-        if known.has_open(producer.id, producer.epoch):
-            return
-        try:
-            if adds:
-                self._transactions.add_partitions(transactional_id, producer, [at], EPOCH_BUMPING)
-            elif self._configs.broker.get("transaction.partition.verification.enable"):
-                code = self._transactions.check_partitions(transactional_id, producer, [at])[at]
-                if code:
-                    raise refuse(code if tells_abortable else error_codes.INVALID_TXN_STATE)
-        except BrokerError as error:
-            if error.code.code == error_codes.PRODUCER_FENCED:
-                raise refuse(error_codes.INVALID_PRODUCER_EPOCH) from error
-            raise
 
-    def check_produced(
-        self,
-        transactional_id: str,
-        producer: TxnProducer,
-        at: TopicPartition,
-        *,
-        adds: bool,
-        tells_abortable: bool,
-    ) -> None:
-        """``check`` with the codes and texts of Produce, whose clients know nothing of coordinators."""
-        try:
-            self.check(transactional_id, producer, at, adds=adds, tells_abortable=tells_abortable)
-        except BrokerError as error:
-            code = error.code.code
-            if code == error_codes.INVALID_TXN_STATE:
-                raise refuse(code, "Partition was not added to the transaction") from error
-            if code in _CANNOT_VERIFY or (code == error_codes.CONCURRENT_TRANSACTIONS and not adds):
-                raise refuse(
-                    error_codes.NOT_ENOUGH_REPLICAS,
-                    "Unable to verify the partition has been added to the transaction. Underlying error: "
-                    f"{error.code.name}",
-                ) from error
-            raise
+def as_produce_tells(error: BrokerError, *, adds: bool) -> BrokerError:
+    """What ``ask`` found in the codes and texts of Produce, whose clients know nothing of coordinators."""
+    code = error.code.code
+    if code == error_codes.INVALID_TXN_STATE:
+        return refuse(code, "Partition was not added to the transaction")
+    if code in _CANNOT_VERIFY or (code == error_codes.CONCURRENT_TRANSACTIONS and not adds):
+        return refuse(
+            error_codes.NOT_ENOUGH_REPLICAS,
+            f"Unable to verify the partition has been added to the transaction. Underlying error: {error.code.name}",
+        )
+    return error

@@ -1,0 +1,132 @@
+"""The transactional side of a produce request: who writes, and whether its partitions are in the transaction.
+
+All partitions of a request are verified (v12: added) before the first batch is appended, with one change of the
+transaction's state. Others are served between that and an append: the transaction may be over by then, and a batch
+after its marker would never be ended. So the markers of the producer are looked at again (Kafka's
+``VerificationGuard``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.cluster.metadata import Topic
+from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
+from kafka_tools.broker_embedded.coordinators.transactions.verification import as_produce_tells
+from kafka_tools.broker_embedded.partitions.partition import Partition
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import TRANSACTIONAL_BIT
+from kafka_tools.protocol.messages.produce import ProduceRequest
+from kafka_tools.protocol.primitives import Buffer
+from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.chain import FLAGS_POSITION, HEADER_BYTES, MAGIC_POSITION
+from kafka_tools.storage.producer_state import OutOfOrderSequence
+
+_ABORTABLE_FROM = 11
+_ADDS_FROM = 12
+
+Data = ProduceRequest.TopicProduceData.PartitionProduceData
+
+
+class InTransaction:
+    """The verified partitions of one request, for the appends that follow."""
+
+    def __init__(self, producer: TxnProducer | None, adds: bool) -> None:
+        self.producer = producer
+        """None: nothing in the request is transactional."""
+        self._adds = adds
+        self._refused: dict[Partition, BrokerError] = {}
+        self._last_markers: dict[Partition, int] = {}
+
+    def verify(self, call: Call, appended: Iterable[tuple[Topic, Data]]) -> Work[None]:
+        """Ask for all partitions at once; what is refused is remembered for ``check``."""
+        producer = self.producer
+        if producer is None:
+            return
+        asked: list[Partition] = []
+        for topic, data in appended:
+            yield
+            if not is_transactional(data.records):
+                continue
+            partition = None
+            try:
+                partition = call.broker.partitions.led(topic.name, data.index)
+                self._last_markers[partition] = partition.log.producers.last_marker(producer.id)
+                if call.broker.verification.is_needed(producer, partition.id):
+                    asked.append(partition)
+            except BrokerError as error:
+                if partition is not None:
+                    self._refused[partition] = error
+        refused = call.broker.verification.ask(
+            call.request.transactional_id,
+            producer,
+            [partition.id for partition in asked],
+            adds=self._adds,
+            tells_abortable=call.version >= _ABORTABLE_FROM,
+        )
+        for partition in asked if refused else ():
+            yield
+            found = refused.get(partition.id)
+            if found is not None:
+                self._refused[partition] = as_produce_tells(found, adds=self._adds)
+
+    def check(self, partition: Partition, records: Buffer | None) -> None:
+        """BrokerError, or OutOfOrderSequence, unless the batch may be part of the transaction."""
+        if self.producer is None or not is_transactional(records):
+            return
+        refused = self._refused.get(partition)
+        if refused is not None:
+            raise refuse(refused.code.code, refused.broker_message)  # an error of its own: a raised one grows
+        view = _first_batch(records)
+        if view is None or not self._adds or view.base_sequence == 0:
+            return
+        if view.producer_id not in partition.log.producers.entries:
+            raise OutOfOrderSequence(
+                f"sequence {view.base_sequence} of producer {view.producer_id} at {partition.id}: it has written "
+                "nothing there, so 0 is expected"
+            )
+
+    def check_open(self, partition: Partition, records: Buffer | None) -> None:
+        """BrokerError if the transaction has ended since it was verified. The append follows at once."""
+        if self.producer is None or not is_transactional(records):
+            return
+        if self._last_markers.get(partition) != partition.log.producers.last_marker(self.producer.id):
+            raise refuse(error_codes.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
+
+
+def producer_of(call: Call) -> Work[InTransaction]:
+    """Whose transaction the first batches of all partitions belong to. BrokerError if there are several."""
+    found: TxnProducer | None = None
+    if call.request.transactional_id is not None:
+        for topic in call.request.topic_data:
+            for data in topic.partition_data:
+                yield
+                view = _first_batch(data.records) if is_transactional(data.records) else None
+                if view is None:
+                    continue
+                producer = TxnProducer(view.producer_id, view.producer_epoch)
+                if found is not None and producer != found:
+                    text = "Transactional records contained more than one producer ID"
+                    raise refuse(error_codes.INVALID_PRODUCER_ID_MAPPING, text)
+                found = producer
+    if found is not None and found.id < 0:
+        found = None  # which taking the batches apart will tell
+    return InTransaction(found, call.version >= _ADDS_FROM)
+
+
+def is_transactional(records: Buffer | None) -> bool:
+    """Whether the first batch says so."""
+    return bool(
+        records
+        and len(records) >= HEADER_BYTES
+        and records[FLAGS_POSITION] & TRANSACTIONAL_BIT
+        and records[MAGIC_POSITION] == 2
+    )
+
+
+def _first_batch(records: Buffer | None) -> BatchView | None:
+    return next(batches(records or b""), None)
