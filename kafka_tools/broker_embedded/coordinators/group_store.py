@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
@@ -13,6 +13,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
 )
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 
@@ -77,3 +78,13 @@ class GroupStore:
         if not self.log.partitions:
             self.log.ensure()
         self.log.append(self.partition(group_id), records, producer=producer)
+
+    def batch_of(self, records: Iterable[CoordinatorRecord], producer: tuple[int, int] | None = None) -> Work[bytes]:
+        """The batch of many records of one group, in slices, for ``write_batch``. BrokerError MESSAGE_TOO_LARGE."""
+        return self.log.batch_of(records, producer)
+
+    def write_batch(self, group_id: str, batch: bytes, *, producer: tuple[int, int] | None = None) -> None:
+        """Append what ``batch_of`` has made; raises as ``write``."""
+        if not self.log.partitions:
+            self.log.ensure()
+        self.log.append_batch(self.partition(group_id), batch, producer=producer)

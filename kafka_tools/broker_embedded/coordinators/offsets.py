@@ -6,8 +6,8 @@ Follows Kafka 4's ``OffsetMetadataManager``. Reading the request's shapes is the
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.broker_embedded.coordinators.classic.group import COMPLETING_REBALANCE, EMPTY, STABLE, ClassicGroup
 from kafka_tools.broker_embedded.coordinators.group_records import (
@@ -18,6 +18,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
 )
 from kafka_tools.broker_embedded.coordinators.pending_offsets import PendingOffsets
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE
@@ -33,6 +34,20 @@ log = logging.getLogger(__name__)
 
 GROUP_ID_NOT_FOUND_FROM = 9
 """Version of OffsetCommit that tells an unknown group from an old generation (KIP-848)."""
+
+
+Writer = tuple[int, int] | None
+"""Id and epoch of the producer in whose transaction something is written."""
+
+
+class PreparedCommit(NamedTuple):
+    """A commit that only needs to be let. ``codes``: one for each of its offsets; ``accepted``: those to be written."""
+
+    codes: list[int]
+    accepted: list[tuple[TopicPartition, CommittedOffset]]
+    batch: bytes | None
+    """None: there is nothing to write, or ``failed`` says why it cannot be."""
+    failed: int
 
 
 class Offsets:
@@ -64,19 +79,43 @@ class Offsets:
         """Whether a transaction that is open may change what the group has committed for a partition."""
         return self.open.is_open(group_id, at)
 
+    def prepare(
+        self, group_id: str, offsets: Iterable[tuple[TopicPartition, CommittedOffset]], producer: Writer = None
+    ) -> Work[PreparedCommit]:
+        """The batch that ``commit`` writes, made in slices; for ``commit_in_transaction`` with its ``producer``.
+
+        Offsets whose metadata is too long are left out. Of a partition that is named twice the last offset counts.
+        """
+        longest = self._configs.broker.integer("offset.metadata.max.bytes")
+        codes, accepted = [], []
+        for each in offsets:
+            yield
+            too_long = _utf16_length(each[1].metadata) > longest
+            codes.append(error_codes.OFFSET_METADATA_TOO_LARGE if too_long else error_codes.NONE)
+            if not too_long:
+                accepted.append(each)
+        batch, failed = None, error_codes.NONE
+        if accepted:
+            try:
+                batch = yield from self._groups.batch_of(
+                    (offset_record(group_id, *each) for each in accepted), producer
+                )
+            except BrokerError as error:
+                failed = response_code_of_offset_append(error)
+        return PreparedCommit(codes, accepted, batch, failed)
+
     def commit(
         self,
         group_id: str,
         generation: int,
         member_id: str,
         instance_id: str | None,
-        offsets: Sequence[tuple[TopicPartition, CommittedOffset]],
+        prepared: PreparedCommit,
         version: int,
     ) -> list[int]:
         """Commit; returns the error code of each. BrokerError if the group does not let the caller commit.
 
-        A generation of -1 is a commit by assignment or by an administrator: the group must be empty. Of a partition
-        that is named twice the last offset counts.
+        A generation of -1 is a commit by assignment or by an administrator: the group must be empty.
         """
         group = self._groups.classic(group_id)
         is_new = group is None
@@ -88,20 +127,14 @@ class Offsets:
         else:
             _check_commit(group, generation, member_id, instance_id)
             self._rebalances.keep_alive(group, member_id)
-        codes, accepted = self._accepted(offsets)
-        if accepted:
-            try:
-                self._groups.write(group_id, [offset_record(group_id, *each) for each in accepted])
-            except BrokerError as error:
-                failed = response_code_of_offset_append(error)
-                codes = [code or failed for code in codes]
-            else:
-                for each in accepted:
-                    self.replay(group_id, *each)
+        failed = self._written(group_id, prepared)
+        if not failed:
+            for each in prepared.accepted:
+                self.replay(group_id, *each)
         if is_new and not self.of(group_id):
             # Kafka keeps such a group in memory only, where some of its requests see it until the broker restarts
             self._groups.forget(group)
-        return codes
+        return [code or failed for code in prepared.codes]
 
     def commit_in_transaction(
         self,
@@ -109,7 +142,7 @@ class Offsets:
         generation: int,
         member_id: str,
         instance_id: str | None,
-        offsets: Sequence[tuple[TopicPartition, CommittedOffset]],
+        prepared: PreparedCommit,
         producer: tuple[int, int],
     ) -> list[int]:
         """Commit as part of the transaction of ``producer`` (id, epoch): it holds once that is committed (KIP-447).
@@ -124,38 +157,30 @@ class Offsets:
             group = self._groups.create_simple(group_id)
         else:
             _check_member(group, generation, member_id, instance_id)
-        codes, accepted = self._accepted(offsets)
-        if accepted:
-            try:
-                records = [offset_record(group_id, *each) for each in accepted]
-                self._groups.write(group_id, records, producer=producer)
-            except BrokerError as error:
-                failed = response_code_of_offset_append(error)
-                codes = [code or failed for code in codes]
-            else:
-                partition = self._groups.partition(group_id)
-                for at, committed in accepted:
-                    self.open.add(partition, producer[0], group_id, at, committed)
+        failed = self._written(group_id, prepared, producer)
+        if not failed:
+            partition = self._groups.partition(group_id)
+            for at, committed in prepared.accepted:
+                self.open.add(partition, producer[0], group_id, at, committed)
         if is_new and not self.open.is_open(group_id):
             self._groups.forget(group)
-        return codes
+        return [code or failed for code in prepared.codes]
+
+    def _written(self, group_id: str, prepared: PreparedCommit, producer: Writer = None) -> int:
+        """Append the batch, if there is one; returns an error code."""
+        if prepared.batch is None:
+            return prepared.failed
+        try:
+            self._groups.write_batch(group_id, prepared.batch, producer=producer)
+        except BrokerError as error:
+            return response_code_of_offset_append(error)
+        return error_codes.NONE
 
     def transaction_ended(self, partition: int, producer_id: int, committed: bool) -> None:
         """A marker was written, or read, in a partition of the log: what was pending there holds now, or never will."""
         for group_id, at, offset in self.open.end(partition, producer_id):
             if committed:
                 self._by_group.setdefault(group_id, {})[at] = offset
-
-    def _accepted(
-        self, offsets: Sequence[tuple[TopicPartition, CommittedOffset]]
-    ) -> tuple[list[int], list[tuple[TopicPartition, CommittedOffset]]]:
-        """A code for each, and those that can be written."""
-        longest = self._configs.broker.integer("offset.metadata.max.bytes")
-        codes = [
-            error_codes.OFFSET_METADATA_TOO_LARGE if _utf16_length(committed.metadata) > longest else error_codes.NONE
-            for _, committed in offsets
-        ]
-        return codes, [each for each, code in zip(offsets, codes, strict=True) if not code]
 
     def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """Forget offsets that no member of the group reads; returns the error code per partition."""

@@ -9,11 +9,12 @@ its end (KIP-98).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from struct import Struct as Layout
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Elsewhere, Work, whole
 from kafka_tools.errors import CorruptBatch, DecodeError, LogError, UnsupportedVersion
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode, encode, encode_versioned
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
     from kafka_tools.clock import Clock
+    from kafka_tools.records.build import Row
 
 log = logging.getLogger(__name__)
 
 _INT16 = Layout(">h")
+_MOST_AT_ONCE = 200
+"""A batch of more records is built on another thread."""
+_MOST_COMPRESSED_BYTES = 8 * 1024 * 1024
+"""So much is compressed to see whether it becomes small enough."""
 
 KeyTypes = Mapping[int, type[Stored]]
 """Record type -> key struct, or -> value struct."""
@@ -96,18 +102,39 @@ class CoordinatorLog:
         ``producer``: the id and epoch of a producer to whose transaction they belong. Raises BrokerError with the code
         a produce request would get.
         """
+        self.append_batch(partition, whole(self.batch_of(records, producer)), producer=producer)
+
+    def batch_of(self, records: Iterable[CoordinatorRecord], producer: tuple[int, int] | None = None) -> Work[bytes]:
+        """The batch of many records, in slices, for ``append_batch``. BrokerError MESSAGE_TOO_LARGE."""
         from kafka_tools.records.build import build_batch
 
         now_ms = self._clock.now_ms()
-        rows = [(now_ms, encode_key(record.key), _encode_value(record), ()) for record in records]
-        codec = 0 if self._codec_config is None else self._configs.broker.integer(self._codec_config)
-        producer_id, epoch = producer or (-1, -1)
-        batch = build_batch(
-            rows, codec=codec, producer_id=producer_id, producer_epoch=epoch, transactional=producer is not None
-        )
         limit = self._configs.topic(self.topic).integer("max.message.bytes")
+        codec = 0 if self._codec_config is None else self._configs.broker.integer(self._codec_config)
+        most_bytes = max(limit, _MOST_COMPRESSED_BYTES) if codec else limit
+        rows: list[Row] = []
+        size_bytes = 0
+        for record in records:
+            yield
+            key, value = encode_key(record.key), _encode_value(record)
+            size_bytes += len(key) + len(value or b"")
+            if size_bytes > most_bytes:
+                raise refuse(error_codes.MESSAGE_TOO_LARGE, f"a change of more than {most_bytes} bytes")
+            rows.append((now_ms, key, value, ()))
+        producer_id, epoch = producer or (-1, -1)
+
+        def build() -> bytes:
+            return build_batch(
+                rows, codec=codec, producer_id=producer_id, producer_epoch=epoch, transactional=producer is not None
+            )
+
+        batch = build() if len(rows) <= _MOST_AT_ONCE else (yield Elsewhere(build))
         if len(batch) > limit:
             raise refuse(error_codes.MESSAGE_TOO_LARGE, f"a change of {len(batch)} bytes is above {limit}")
+        return batch
+
+    def append_batch(self, partition: int, batch: bytes, *, producer: tuple[int, int] | None = None) -> None:
+        """Append what ``batch_of`` has made; raises as ``append``."""
         try:
             self._topics.append(self.topic, partition, batch, producer=producer)
         except KeyError as error:

@@ -7,11 +7,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
 from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
+from kafka_tools.broker_embedded.coordinators.offsets import PreparedCommit
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -54,7 +56,10 @@ def handle(call: Call) -> Work[OffsetCommitResponse]:
             refused.append((about, out))
         if to_group.partitions:
             asked.append((about, to_group))
-    codes = iter(_commit(call, wanted) if wanted else ())
+    codes: Iterator[int] = iter(())
+    if wanted:
+        prepared = yield from call.broker.groups.offsets.prepare(request.group_id, wanted)
+        codes = iter(_commit(call, prepared))
     for _, answered in asked:
         for each in answered.partitions:
             yield
@@ -66,7 +71,7 @@ def _answer(topic: Any) -> ResponseTopic:
     return ResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=[])
 
 
-def _commit(call: Call, wanted: list[tuple[TopicPartition, CommittedOffset]]) -> list[int]:
+def _commit(call: Call, prepared: PreparedCommit) -> list[int]:
     """The code of each; a group that refuses the caller refuses every partition."""
     request = call.request
     try:
@@ -75,11 +80,11 @@ def _commit(call: Call, wanted: list[tuple[TopicPartition, CommittedOffset]]) ->
             request.generation_id_or_member_epoch,
             request.member_id,
             request.group_instance_id,
-            wanted,
+            prepared,
             call.version,
         )
     except BrokerError as error:
-        return [error.code.code] * len(wanted)
+        return [error.code.code] * len(prepared.codes)
 
 
 def _known_topic(call: Call, topic: Any) -> tuple[str, int]:

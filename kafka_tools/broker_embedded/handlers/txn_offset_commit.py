@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
 from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
+from kafka_tools.broker_embedded.coordinators.offsets import PreparedCommit
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
@@ -57,7 +59,12 @@ def handle(call: Call) -> Work[TxnOffsetCommitResponse]:
             refused.append((topic.name, out))
         if to_group.partitions:
             asked.append((topic.name, to_group))
-    codes = iter(_commit(call, wanted) if wanted else ())
+    codes: Iterator[int] = iter(())
+    if wanted:
+        prepared = yield from call.broker.groups.offsets.prepare(
+            request.group_id, wanted, (request.producer_id, request.producer_epoch)
+        )
+        codes = iter(_commit(call, prepared))
     for _, answered in asked:
         for each in answered.partitions:
             yield
@@ -81,7 +88,7 @@ def _committed(partition: Any, now_ms: int, topic_id: Any) -> CommittedOffset:
     )
 
 
-def _commit(call: Call, wanted: list[tuple[TopicPartition, CommittedOffset]]) -> list[int]:
+def _commit(call: Call, prepared: PreparedCommit) -> list[int]:
     """The code of each; what refuses the group, the member or the producer refuses every partition."""
     request, broker = call.request, call.broker
     producer = TxnProducer(request.producer_id, request.producer_epoch)
@@ -104,8 +111,8 @@ def _commit(call: Call, wanted: list[tuple[TopicPartition, CommittedOffset]]) ->
             request.generation_id,
             request.member_id,
             request.group_instance_id,
-            wanted,
+            prepared,
             producer,
         )
     except BrokerError as error:
-        return [error.code.code] * len(wanted)
+        return [error.code.code] * len(prepared.codes)
