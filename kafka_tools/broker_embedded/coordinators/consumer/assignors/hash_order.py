@@ -1,0 +1,94 @@
+"""In which order Java's hash tables give back what they hold: Kafka's assignors go through them.
+
+``HashMap`` and ``HashSet`` walk their buckets, and within a bucket the order of insertion. Which bucket it is depends
+on the key's hash and on how many buckets there are, both of which are specified or have been the same for releases.
+(Of eight keys in one bucket Java makes a tree, whose root comes first: only names made for it get there.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TypeVar
+from uuid import UUID
+
+T = TypeVar("T")
+
+_FEWEST_BUCKETS = 16
+_LOW_64 = (1 << 64) - 1
+_LOW_32 = (1 << 32) - 1
+
+
+def string_hash(text: str) -> int:
+    """Java's ``String.hashCode``, without a sign."""
+    found = 0
+    if text.isascii():
+        for unit in text.encode("ascii"):
+            found = (31 * found + unit) & _LOW_32
+        return found
+    units = text.encode("utf-16-be", "surrogatepass")
+    for at in range(0, len(units), 2):
+        found = (31 * found + (units[at] << 8) + units[at + 1]) & _LOW_32
+    return found
+
+
+def topic_hash(topic: UUID) -> int:
+    """Kafka's ``Uuid.hashCode``, without a sign."""
+    both = (topic.int >> 64) ^ (topic.int & _LOW_64)
+    return (both >> 32) ^ (both & _LOW_32)
+
+
+def topic_rank(topic: UUID) -> tuple[int, int]:
+    """Sorts as Kafka's ``Uuid.compareTo``: two signed numbers of 64 bits."""
+    sign = 1 << 63
+    return (topic.int >> 64) ^ sign, (topic.int & _LOW_64) ^ sign
+
+
+def grown_buckets(size: int) -> int:
+    """Of a table that got its keys one by one, at most three for four buckets."""
+    buckets = _FEWEST_BUCKETS
+    while 4 * size > 3 * buckets:
+        buckets *= 2
+    return buckets
+
+
+def copied_buckets(size: int) -> int:
+    """Of ``new HashSet<>(collection)`` up to Java 18; later ones take half for 12, 24, 48, ... elements."""
+    return 1 << (max(4 * size // 3 + 1, _FEWEST_BUCKETS) - 1).bit_length()
+
+
+def _in_buckets(keys: Iterable[T], hash_of: Callable[[T], int], buckets: int) -> list[T]:
+    def bucket(key: T) -> int:
+        found = hash_of(key)
+        return (found ^ (found >> 16)) & (buckets - 1)
+
+    return sorted(keys, key=bucket)
+
+
+def members_in_order(members: Collection[str]) -> list[str]:
+    """Member ids as keys of a ``HashMap`` to which they were added in the given order."""
+    return _in_buckets(members, string_hash, grown_buckets(len(members)))
+
+
+def topics_in_order(topics: Collection[UUID], names: Mapping[UUID, str] | None = None) -> list[UUID]:
+    """The subscribed topics as Kafka's ``HashSet`` of them has them, which was made from one of their names.
+
+    Without ``names`` those of one bucket are in the order of their ids.
+    """
+    if names is None:
+        added = sorted(topics, key=topic_rank)
+    else:
+        by_name = {names[topic]: topic for topic in topics}
+        in_order = _in_buckets(sorted(by_name), string_hash, copied_buckets(len(by_name)))
+        added = [by_name[name] for name in in_order]
+    return _in_buckets(added, topic_hash, copied_buckets(len(added)))
+
+
+def assigned_in_order(topics: Collection[UUID], added: Mapping[UUID, int]) -> list[UUID]:
+    """The topics of a member's target, of one bucket those first that are first in ``added``."""
+    ranked = sorted(topics, key=lambda topic: (added.get(topic, len(added)), topic.int))
+    return _in_buckets(ranked, topic_hash, grown_buckets(len(ranked)))
+
+
+def partitions_in_order(partitions: Collection[int]) -> list[int]:
+    """Partitions of a topic in a member's target, of one bucket the lowest first."""
+    return _in_buckets(sorted(partitions), int, copied_buckets(len(partitions)))

@@ -1,0 +1,137 @@
+"""``uniform``: members get as many partitions as possible alike, and keep what they have as far as that allows.
+
+Where all subscribe to the same topics, everybody gets the total divided by the members, and some one more: who has
+too much gives the surplus away, and who has too little is filled up, in the order in which Kafka goes through its
+hash tables (``hash_order``). Where they do not, see ``balancing``. Kafka's ``UniformAssignor`` and
+``UniformHomogeneousAssignmentBuilder``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from uuid import UUID
+
+from kafka_tools.broker_embedded.coordinators.consumer.assignors import (
+    MemberSpec,
+    Target,
+    balancing,
+    by_subscription,
+    hash_order,
+)
+from kafka_tools.broker_embedded.slices import Work, whole
+
+
+def assign(
+    members: Mapping[str, MemberSpec],
+    partitions: Mapping[UUID, int],
+    names: Mapping[UUID, str] | None = None,
+    alike: bool | None = None,
+) -> dict[str, Target]:
+    """The next target of every member: ``assign_work`` at once."""
+    return whole(assign_work(members, partitions, names, alike))
+
+
+def assign_work(
+    members: Mapping[str, MemberSpec],
+    partitions: Mapping[UUID, int],
+    names: Mapping[UUID, str] | None = None,
+    alike: bool | None = None,
+) -> Work[dict[str, Target]]:
+    """The next target of every member; yields between topics, members and a thousand partitions.
+
+    ``partitions`` says how many each subscribed topic has, ``names`` what they are called: who gets which partitions
+    is then Kafka's choice too, where it depends on that. ``alike`` is Kafka's subscription type, which also counts
+    names without a topic; None compares the topics. Raises KeyError for a topic without a number of partitions.
+    """
+    if not members:
+        return {}
+    if alike is None:
+        alike = len((yield from by_subscription(members))) == 1
+    if not alike:
+        return (yield from balancing.assign_work(members, partitions))
+    return (yield from _assign_alike(members, partitions, names))
+
+
+def _assign_alike(
+    members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int], names: Mapping[UUID, str] | None
+) -> Work[dict[str, Target]]:
+    topics = hash_order.topics_in_order(next(iter(members.values())).topics, names)
+    if not topics:
+        return {member: {} for member in members}
+    place = {topic: at for at, topic in enumerate(topics)}
+    order = hash_order.members_in_order(members)
+    unassigned = yield from _unassigned(members, topics, partitions)
+    share, one_more = divmod(sum(partitions[topic] for topic in topics), len(order))
+    targets: dict[str, Target] = {}
+    wanting: list[tuple[str, int]] = []
+    for at, member in enumerate(order):
+        yield
+        target = {topic: kept for topic, kept in members[member].assigned.items() if topic in place}
+        quota = share + (one_more > 0)
+        quota -= sum(map(len, target.values()))
+        if quota < 0:
+            unassigned += _give_away(members[member].assigned, target, quota, place)
+            quota = 0
+        # Those who have one more come first, then who is left if there are not enough of them.
+        has_one_more = one_more > 0
+        if quota > 0 and has_one_more and len(order) - at > one_more:
+            quota -= 1
+            has_one_more = False
+        if quota > 0:
+            wanting.append((member, quota))
+        one_more -= has_one_more
+        targets[member] = target
+    rest = iter(unassigned)
+    for member, quota in wanting:
+        yield
+        _add(targets[member], islice(rest, quota))
+    assert next(rest, None) is None, "partitions are assigned that a topic does not have"
+    return targets
+
+
+def _unassigned(
+    members: Mapping[str, MemberSpec], topics: list[UUID], partitions: Mapping[UUID, int]
+) -> Work[list[tuple[UUID, int]]]:
+    """The partitions of these topics that no member has, topic by topic."""
+    taken: dict[UUID, set[int]] = {topic: set() for topic in topics}
+    for spec in members.values():
+        yield
+        for topic, kept in spec.assigned.items():
+            if topic in taken:
+                taken[topic] |= kept
+    found = []
+    for topic in topics:
+        yield
+        of_topic = taken[topic]
+        if len(of_topic) != partitions[topic]:
+            found += [(topic, partition) for partition in range(partitions[topic]) if partition not in of_topic]
+    return found
+
+
+def _give_away(
+    assigned: Mapping[UUID, frozenset[int]], target: Target, quota: int, place: Mapping[UUID, int]
+) -> list[tuple[UUID, int]]:
+    """Takes from a target, made of ``assigned``, the ``-quota`` partitions that are last in Kafka's order."""
+    in_order = [
+        (topic, partition)
+        for topic in hash_order.assigned_in_order(assigned, place)
+        if topic in target
+        for partition in hash_order.partitions_in_order(target[topic])
+    ]
+    given = in_order[quota:]
+    for topic in {topic for topic, _ in given}:
+        left = target[topic].difference(partition for of, partition in given if of == topic)
+        if left:
+            target[topic] = left
+        else:
+            del target[topic]
+    return given
+
+
+def _add(target: Target, added: islice[tuple[UUID, int]]) -> None:
+    by_topic: dict[UUID, list[int]] = {}
+    for topic, partition in added:
+        by_topic.setdefault(topic, []).append(partition)
+    for topic, of_topic in by_topic.items():
+        target[topic] = target.get(topic, frozenset()).union(of_topic)

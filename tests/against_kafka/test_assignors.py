@@ -1,0 +1,25 @@
+"""A seeded part of ``assignor_comparison``: the server-side assignors give what Kafka 4.3.1's classes give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.against_kafka.assignor_comparison import Comparison, Kafkas
+from tests.against_kafka.conftest import unavailable
+from tests.against_kafka.jars import Unavailable
+
+
+def test_targets_of_random_groups_are_kafkas(tmp_path: Path) -> None:
+    try:
+        with Kafkas.start(tmp_path) as kafka:
+            comparison = Comparison(kafka)
+            for seed in [*range(150), 1759, 2317, 3263]:
+                comparison.compare(seed)
+            told_history = Comparison(kafka, history=True)
+            for seed in range(100):
+                told_history.compare(seed)
+    except Unavailable as reason:
+        unavailable(reason)
+    assert comparison.compared > 800
+    assert comparison.differences == []
+    assert [line for line in told_history.differences if "how many" in line] == []
