@@ -10,33 +10,31 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.errors import InputError
+from kafka_tools.spark.cutting import cut
+from kafka_tools.spark.engine import Engine, Key, SparkEngine
 from kafka_tools.spark.files import is_remote, modified_ms, normalised
 from kafka_tools.spark.findings import files, judgement
 from kafka_tools.spark.findings.copies import Suspect, locate
-from kafka_tools.spark.findings.facts import Around, LogDir, PartitionFacts, finish, read_log_dir, seen_until
+from kafka_tools.spark.findings.facts import Around, LogDir, PartitionFacts, read_log_dir, seen_until
 from kafka_tools.spark.measures.configs import read_configs
-from kafka_tools.spark.measures.partition import Depth, PartitionMeasures, measure
+from kafka_tools.spark.measures.partition import Depth
+from kafka_tools.spark.measures.summary import Summary
 from kafka_tools.spark.options import DEFAULT_RANGE_BYTES
-from kafka_tools.spark.plan import Range, cut, pack, partitions, segments_of
+from kafka_tools.spark.plan import pack
+from kafka_tools.spark.segments import Range, partitions, segments_of
 from kafka_tools.spark.store_copy import log_dir_copy
-from kafka_tools.spark.summary import Summary
 from kafka_tools.storage.findings import ERROR, INFO, NO_PARTITIONS, SEVERITIES, Finding
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Key = tuple[str, str, int]
-"""Log directory, topic, partition: a partition directory."""
 
-_DIRECTORIES_PER_TASK = 64
-_FEW = 64
-"""So many sets of measures are added up by the driver, without a shuffle."""
 _TASKS_PER_CORE = 6
 _LEAST_RANGE_BYTES = 8 * 1024 * 1024
 """Segments are cut smaller than asked for, down to this, where cores would have nothing to do otherwise."""
@@ -169,66 +167,6 @@ def _is_old(segment: Range, since_ms: int | None) -> bool:
     return written is not None and written < since_ms
 
 
-class Engine(Protocol):
-    """What the audit needs of whatever does the work in many places."""
-
-    @property
-    def parallelism(self) -> int:
-        """How many tasks run at a time."""
-
-    def measure(
-        self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]
-    ) -> tuple[dict[Key, PartitionFacts], list[list[Finding]]]:
-        """The facts of every partition directory that the ranges belong to, and findings about files in directories."""
-
-    def each(self, function: Callable[[Any], list[Finding]], items: Sequence[Any], per_task: int) -> list[Any]:
-        """The result of the function for each item."""
-
-
-class SparkEngine:
-    """Work as jobs of a Spark session."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._context = spark.sparkContext
-
-    @property
-    def parallelism(self) -> int:
-        return int(self._context.defaultParallelism)
-
-    def measure(
-        self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]
-    ) -> tuple[dict[Key, PartitionFacts], list[list[Finding]]]:
-        met = sum(len({_key(each) for each in task}) for task in tasks)
-        if len(directories) <= _FEW and met <= _FEW:
-            return self._in_one_stage(tasks, depth, directories)
-        facts: dict[Key, PartitionFacts] = {}
-        if tasks:
-            # Few reducers: a summary is small, and each costs a Python worker its share of start-up.
-            reducers = min(len(tasks), self.parallelism)
-            measured = self._context.parallelize(tasks, len(tasks)).flatMap(Measure(depth))
-            facts = dict(measured.reduceByKey(PartitionMeasures.add, reducers).mapValues(finish).collect())
-        return facts, self.each(_file_findings, directories, _DIRECTORIES_PER_TASK)
-
-    def _in_one_stage(
-        self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]
-    ) -> tuple[dict[Key, PartitionFacts], list[list[Finding]]]:
-        """Little to do: the driver adds it up. Each stage more takes longer than reading 100 MB of log."""
-        count = len(tasks) or 1
-        shared = [(tasks[number] if tasks else (), directories[number::count]) for number in range(count)]
-        totals: dict[Key, PartitionMeasures] = {}
-        findings: list[list[Finding]] = []
-        for measured, found in self._context.parallelize(shared, count).map(Both(depth)).collect():
-            findings += found
-            for key, measures in measured:
-                totals[key] = totals[key].add(measures) if key in totals else measures
-        return {key: finish(measures) for key, measures in totals.items()}, findings
-
-    def each(self, function: Callable[[Any], list[Finding]], items: Sequence[Any], per_task: int) -> list[Any]:
-        if not items:
-            return []
-        return self._context.parallelize(items, -(-len(items) // per_task)).map(function).collect()
-
-
 def audit(spark: SparkSession, log_dirs: Sequence[str], options: AuditOptions | None = None) -> Audit:
     """Audit log directories (or single partition directories) that the driver and all executors see.
 
@@ -293,42 +231,6 @@ def _around(plan: _Plan, every: Sequence[PartitionFacts], now_ms: int) -> Around
         by_dir[facts.log_dir].append(facts)
     log_dirs = {path: seen_until(plan.log_dirs[path], here, now_ms) for path, here in by_dir.items()}
     return Around(now_ms, read_configs(plan.on_disk.values()), log_dirs)
-
-
-class Measure:
-    """What one task does: the measures of each partition directory it meets."""
-
-    def __init__(self, depth: Depth) -> None:
-        self.depth = depth
-
-    def __call__(self, ranges: Iterable[Range]) -> Iterator[tuple[Key, PartitionMeasures]]:
-        totals: dict[Key, PartitionMeasures] = {}
-        for each in ranges:
-            key = _key(each)
-            found = measure(each, self.depth)
-            totals[key] = totals[key].add(found) if key in totals else found
-        return iter(totals.items())
-
-
-class Both:
-    """What one task does where there is only one stage: measures, and findings about files."""
-
-    def __init__(self, depth: Depth) -> None:
-        self.measure = Measure(depth)
-
-    def __call__(
-        self, share: tuple[Sequence[Range], Sequence[files.Directory]]
-    ) -> tuple[list[tuple[Key, PartitionMeasures]], list[list[Finding]]]:
-        ranges, directories = share
-        return list(self.measure(ranges)), [_file_findings(directory) for directory in directories]
-
-
-def _key(each: Range) -> Key:
-    return each.log_dir, each.topic, each.partition
-
-
-def _file_findings(directory: files.Directory) -> list[Finding]:
-    return list(files.partition_file_findings(directory))
 
 
 def _locate(suspect: Suspect) -> list[Finding]:

@@ -19,7 +19,7 @@ from kafka_tools.spark.scan import HeaderRun, Row
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kafka_tools.spark.plan import Range
+    from kafka_tools.spark.segments import Range
 
 _NONE_YET = 2**63 - 1
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_tools.errors import InputError
+from kafka_tools.spark.columns.tables import Column, select
 from kafka_tools.spark.files import normalised
-from kafka_tools.spark.rows import Column, select
 from kafka_tools.spark.selection import Selection, parse_partitions, parse_time
 
 MIB = 1024 * 1024

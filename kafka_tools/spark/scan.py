@@ -17,9 +17,9 @@ from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.spark import headers
+from kafka_tools.spark.columns.tables import spark_time
 from kafka_tools.spark.damage import BELOW, BEYOND, HEADER_FAULTS, UNKNOWN_CODEC, WRONG_CRC, judge, severity
 from kafka_tools.spark.files import File, is_remote, open_file
-from kafka_tools.spark.rows import spark_time
 from kafka_tools.storage.findings import ERROR, INFO, WARNING, Finding
 from kafka_tools.storage.live import stays
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, SegmentReader
@@ -28,7 +28,7 @@ from kafka_tools.storage.segment_check import tail_severity
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kafka_tools.spark.plan import Range
+    from kafka_tools.spark.segments import Range
 
 ROWS_PER_PART = 32_768
 """Enough to make a part cheap to hand over, few enough to stay below 10 MB."""

@@ -13,6 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
+from kafka_tools.spark.columns.tables import (
+    BATCH_COLUMNS,
+    CONTENT_COLUMNS,
+    FILE_COLUMNS,
+    RECORD_COLUMNS,
+    Column,
+    spark_schema,
+)
 from kafka_tools.spark.options import (
     BATCH_OPTIONS,
     FILE_OPTIONS,
@@ -20,13 +28,12 @@ from kafka_tools.spark.options import (
     ReadOptions,
     parse_options,
 )
-from kafka_tools.spark.rows import BATCH_COLUMNS, CONTENT_COLUMNS, FILE_COLUMNS, RECORD_COLUMNS, Column, spark_schema
 from kafka_tools.spark.selection import BATCH_FILTERS, FILE_FILTERS, RECORD_FILTERS, Filterable, push
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kafka_tools.spark.plan import Range
+    from kafka_tools.spark.segments import Range
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 """Spark hands filters to Python sources only with this setting, and fails a source that takes them without it."""
@@ -152,7 +159,7 @@ class LogReader(DataSourceReader):
 
     def _planned(self) -> Iterator[Work]:
         if self.table == KafkaLogFiles.NAME:
-            from kafka_tools.spark.file_arrow import directories
+            from kafka_tools.spark.columns.files import directories
 
             yield from map(Work, directories(self.options))
             return
@@ -180,19 +187,19 @@ class FilteredReader(LogReader):
 def read_work(table: str, work: Work, options: ReadOptions) -> Iterator[Any]:
     """The Arrow record batches of one task."""
     if table == KafkaLogFiles.NAME:
-        from kafka_tools.spark.file_arrow import record_batches as of_files
+        from kafka_tools.spark.columns.files import record_batches as of_files
 
         for directory in work.items:
             yield from of_files(directory, options)
         return
     each: Range
     if table == KafkaLogBatches.NAME:
-        from kafka_tools.spark.arrow import record_batches as of_batches
+        from kafka_tools.spark.columns.batches import record_batches as of_batches
 
         for each in work.items:
             yield from of_batches(each, options, work.interval)
     else:
-        from kafka_tools.spark.record_arrow import record_batches as of_records
+        from kafka_tools.spark.columns.records import record_batches as of_records
 
         for each in work.items:
             yield from of_records(each, options, work.interval)

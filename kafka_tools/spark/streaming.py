@@ -15,11 +15,13 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.records.chain import PREFIX_BYTES
+from kafka_tools.spark.cutting import cut, position_of
 from kafka_tools.spark.damage import SOUND
 from kafka_tools.spark.files import File, read_whole
 from kafka_tools.spark.options import LATEST, ReadOptions
-from kafka_tools.spark.plan import Range, cut, pack, partitions, position_of, segments_of, with_next
+from kafka_tools.spark.plan import pack, with_next
 from kafka_tools.spark.scan import HeaderRun, open_range, scan_file
+from kafka_tools.spark.segments import Range, partitions, segments_of
 from kafka_tools.spark.source import Work, read_work
 from kafka_tools.storage.names import PARTITION_METADATA
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kafka_tools.spark.audit import Audit, AuditOptions, Key, Measure, audit_with
+from kafka_tools.spark.audit import Audit, AuditOptions, audit_with
+from kafka_tools.spark.engine import Key, Measure
 from kafka_tools.spark.findings.facts import PartitionFacts, finish
 from kafka_tools.spark.findings.files import Directory, partition_file_findings
 from kafka_tools.spark.measures.partition import Depth, PartitionMeasures
-from kafka_tools.spark.plan import Range
+from kafka_tools.spark.segments import Range
 from kafka_tools.storage.findings import Finding
 
 

@@ -20,7 +20,7 @@ from kafka_tools.commands.logs import audit as audit_command
 from kafka_tools.errors import InputError
 from kafka_tools.spark.audit import AuditOptions, audit
 from tests.corpus.golden import case, golden_root
-from tests.spark.test_summary import GOLDEN_DIRS, summaries
+from tests.spark.measures.test_summary import GOLDEN_DIRS, summaries
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +37,7 @@ def numbers(summary: Any) -> dict[str, Any]:
 
 def test_spark_adds_up_what_one_process_counts(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Through a shuffle; all other tests have so little that the driver adds it up."""
-    monkeypatch.setattr("kafka_tools.spark.audit._FEW", 0)
+    monkeypatch.setattr("kafka_tools.spark.engine._FEW", 0)
     dirs = [
         golden_root() / name / "data" for name in GOLDEN_DIRS[::12]
     ]  # each task costs time, and nothing new is seen in the rest

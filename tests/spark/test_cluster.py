@@ -46,12 +46,12 @@ with spark_session(sys.argv[2] if len(sys.argv) > 2 else "local[*]", conf={"spar
 @pytest.fixture(scope="module")
 def spark_home(java: str) -> Path:
     """Spark's folder; skipped where the Java at hand does not run Spark's own scripts."""
-    from kafka_tools.spark.session import _spark_home
+    from kafka_tools.spark.jvm import spark_home
 
     modules = subprocess.run([java, "--list-modules"], capture_output=True, text=True, timeout=120, check=False).stdout
     if "jdk.incubator.vector" not in modules:
         pytest.skip("spark-submit needs a Java with the module jdk.incubator.vector")
-    home = Path(_spark_home())
+    home = Path(spark_home())
     if not (home / "bin" / "spark-submit").exists():
         pytest.skip("this PySpark has no spark-submit")
     return home
@@ -136,10 +136,10 @@ print(kafka_tools.__file__, measures.summary.records, measures.records.records, 
 
 
 def test_an_executor_needs_the_package_sent_along_and_nothing_else_of_ours(tmp_path: Path) -> None:
-    from kafka_tools.spark.audit import Both
+    from kafka_tools.spark.engine import Both
     from kafka_tools.spark.findings.files import Directory
     from kafka_tools.spark.measures.partition import Depth
-    from kafka_tools.spark.plan import segments
+    from kafka_tools.spark.segments import segments
     from kafka_tools.spark.session import _packed
 
     folder = tmp_path / "logs" / "orders-0"

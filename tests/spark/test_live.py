@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 
 from kafka_tools.records.build import build_batch
-from kafka_tools.spark import audit as audit_module
+from kafka_tools.spark import engine as engine_module
 from kafka_tools.spark.audit import AuditOptions, audit_with
 from kafka_tools.spark.measures import partition as partition_module
 from kafka_tools.storage import checkpoints
@@ -120,7 +120,7 @@ def test_segments_that_retention_removes_leave_no_gap_in_sequences(
         def measure(self, tasks: Any, *arguments: Any) -> Any:
             return super().measure(tasks[::-1], *arguments)  # OneProcess goes through them from the last one on
 
-    monkeypatch.setattr(audit_module, "measure", late)
+    monkeypatch.setattr(engine_module, "measure", late)
     assert findings(again.directory.parent, InOrder(lambda: None)) == []
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kafka_tools.errors import InputError
+from kafka_tools.spark.columns.tables import BATCH_COLUMNS, CONTENT_COLUMNS, RECORD_COLUMNS, spark_schema
 from kafka_tools.spark.options import BATCH_OPTIONS, DEFAULT_RANGE_BYTES, FILE_OPTIONS, RECORD_OPTIONS, parse_options
-from kafka_tools.spark.rows import BATCH_COLUMNS, CONTENT_COLUMNS, RECORD_COLUMNS, spark_schema
 from kafka_tools.spark.selection import Selection
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_tools.spark import options, rows
+from kafka_tools.spark import options
+from kafka_tools.spark.columns import tables as rows
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
 

@@ -11,10 +11,12 @@ import pytest
 from kafka_tools.errors import InputError
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
-from kafka_tools.spark.file_arrow import directories, record_batches
+from kafka_tools.spark.columns.files import directories, record_batches
+from kafka_tools.spark.columns.tables import FILE_COLUMNS
+from kafka_tools.spark.cutting import cut
 from kafka_tools.spark.options import FILE_OPTIONS, parse_options
-from kafka_tools.spark.plan import OPEN_COST_BYTES, Range, cut, pack, partitions, segments
-from kafka_tools.spark.rows import FILE_COLUMNS
+from kafka_tools.spark.plan import OPEN_COST_BYTES, pack
+from kafka_tools.spark.segments import Range, partitions, segments
 from kafka_tools.storage.indexes import OFFSET_ENTRY
 
 RANGE_BYTES = 4096
@@ -96,14 +98,14 @@ def test_behind_damage_there_are_cuts_again(tmp_path: Path) -> None:
 
 def test_a_record_that_holds_batches_makes_no_wrong_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where batches are searched for, as in a store: one within a record is no place to begin."""
-    from kafka_tools.spark import plan
+    from kafka_tools.spark import cutting
 
     inner = b"".join(build_batch([(1, None, bytes(500), ())], base_offset=50 + n) for n in range(12))
     parts = [build_batch([(1, None, inner, ())], base_offset=n) for n in range(8)]
     path = tmp_path / "orders-0" / f"{0:020d}.log"
     path.parent.mkdir()
     path.write_bytes(b"".join(parts))
-    monkeypatch.setattr(plan, "is_remote", lambda file: file.endswith(".log"))
+    monkeypatch.setattr(cutting, "is_remote", lambda file: file.endswith(".log"))
     (segment,) = segments(str(tmp_path), ())
     ranges = cut(segment, RANGE_BYTES)
     assert_sound(ranges, path)
@@ -153,25 +155,25 @@ def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_what_a_broker_removes_while_directories_are_listed_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kafka_tools.spark import plan
+    from kafka_tools.spark import segments as module
 
     for number in range(3):
         write_segment(tmp_path / f"orders-{number}", count=1)
-    listed = plan.partition_files
+    listed = module.partition_files
 
     def vanishing(directory: str) -> object:
         if directory.endswith("orders-1"):
             raise FileNotFoundError(2, "No such file or directory", directory)
         return listed(directory)
 
-    monkeypatch.setattr(plan, "partition_files", vanishing)
+    monkeypatch.setattr(module, "partition_files", vanishing)
     assert [each.partition for each in segments(str(tmp_path), ())] == [0, 2]
 
 
 def test_a_partition_without_segments_is_passed_over(tmp_path: Path) -> None:
+    from kafka_tools.spark.columns.tables import BATCH_COLUMNS
     from kafka_tools.spark.options import parse_options
     from kafka_tools.spark.plan import plan
-    from kafka_tools.spark.rows import BATCH_COLUMNS
 
     (tmp_path / "empty-0").mkdir()
     write_segment(tmp_path / "orders-0", 0, count=2)
@@ -179,9 +181,9 @@ def test_a_partition_without_segments_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_offsets_choose_segments_and_where_reading_begins(tmp_path: Path) -> None:
+    from kafka_tools.spark.columns.tables import BATCH_COLUMNS
     from kafka_tools.spark.options import parse_options
     from kafka_tools.spark.plan import plan
-    from kafka_tools.spark.rows import BATCH_COLUMNS
 
     for base_offset in (0, 200, 400):
         path = write_segment(tmp_path / "orders-0", base_offset, count=200)

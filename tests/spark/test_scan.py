@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 
 from kafka_tools.records.build import build_batch
-from kafka_tools.spark.arrow import record_batches
+from kafka_tools.spark.columns.batches import record_batches
+from kafka_tools.spark.columns.tables import BATCH_COLUMNS
 from kafka_tools.spark.options import parse_options
-from kafka_tools.spark.plan import Range, segments
-from kafka_tools.spark.rows import BATCH_COLUMNS
+from kafka_tools.spark.segments import Range, segments
 from tests.corpus.golden import case, files
 from tests.spark.kafka_says import dumped
 

@@ -123,12 +123,12 @@ def test_no_jvm_outlives_a_killed_command(java: str, tmp_path: Path) -> None:
 def test_the_jvm_options_are_those_that_spark_names(spark: object) -> None:
     from pyspark.sql import SparkSession
 
-    from kafka_tools.spark.session import _spark_home, module_options
+    from kafka_tools.spark.jvm import module_options, spark_home
 
     assert isinstance(spark, SparkSession)
     options = spark.sparkContext._jvm.org.apache.spark.launcher.JavaModuleOptions.defaultModuleOptionArray()
     expected = [option for option in options if not option.startswith("--add-modules")]
-    assert module_options(os.path.join(_spark_home(), "jars")) == expected
+    assert module_options(os.path.join(spark_home(), "jars")) == expected
     assert "-XX:+IgnoreUnrecognizedVMOptions" in expected
 
 

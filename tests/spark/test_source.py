@@ -13,7 +13,7 @@ pytest.importorskip("pyspark", reason="the Spark packages are not installed")
 
 import kafka_tools.spark
 from kafka_tools.records.build import build_batch
-from kafka_tools.spark.rows import BATCH_COLUMNS, FILE_COLUMNS, RECORD_COLUMNS
+from kafka_tools.spark.columns.tables import BATCH_COLUMNS, FILE_COLUMNS, RECORD_COLUMNS
 from kafka_tools.spark.source import PUSHDOWN
 from tests.corpus.golden import case
 from tests.spark.kafka_says import dumped

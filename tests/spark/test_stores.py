@@ -20,13 +20,13 @@ from kafka_tools.commands.logs import audit as audit_command
 from kafka_tools.errors import InputError
 from kafka_tools.records.build import build_batch
 from kafka_tools.spark import files, store_copy
-from kafka_tools.spark.arrow import record_batches as batch_rows
-from kafka_tools.spark.file_arrow import directories
-from kafka_tools.spark.file_arrow import record_batches as file_rows
+from kafka_tools.spark.columns.batches import record_batches as batch_rows
+from kafka_tools.spark.columns.files import directories
+from kafka_tools.spark.columns.files import record_batches as file_rows
+from kafka_tools.spark.columns.records import record_batches as record_rows
+from kafka_tools.spark.columns.tables import BATCH_COLUMNS, CONTENT_COLUMNS, FILE_COLUMNS, RECORD_COLUMNS
 from kafka_tools.spark.options import BATCH_OPTIONS, FILE_OPTIONS, RECORD_OPTIONS, parse_options
 from kafka_tools.spark.plan import plan
-from kafka_tools.spark.record_arrow import record_batches as record_rows
-from kafka_tools.spark.rows import BATCH_COLUMNS, CONTENT_COLUMNS, FILE_COLUMNS, RECORD_COLUMNS
 from tests.corpus.golden import case, golden_root
 from tests.spark.planted import NOW_MS, PLANTS, write
 
@@ -132,7 +132,7 @@ def test_large_objects_are_read_by_range(endpoint: str, tmp_path: Path, monkeypa
         return block
 
     monkeypatch.setattr(files, "BLOCK_BYTES", 500_000)
-    monkeypatch.setattr("kafka_tools.spark.record_arrow.WINDOW_BYTES", 250_000)
+    monkeypatch.setattr("kafka_tools.spark.columns.records.WINDOW_BYTES", 250_000)
     monkeypatch.setattr(files.RemoteFile, "_fetch", noted)
     options = parse_options({"path": path, "columns": "offset"}, RECORD_COLUMNS, RECORD_OPTIONS)
     (segment,) = plan(options)

@@ -12,8 +12,8 @@ pytest.importorskip("pyspark", reason="the Spark packages are not installed")
 
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.records.build import build_batch
+from kafka_tools.spark.columns.tables import BATCH_COLUMNS, RECORD_COLUMNS
 from kafka_tools.spark.options import BATCH_OPTIONS, RECORD_OPTIONS, parse_options
-from kafka_tools.spark.rows import BATCH_COLUMNS, RECORD_COLUMNS
 from kafka_tools.spark.streaming import LogStreamReader
 from kafka_tools.storage.indexes import OFFSET_ENTRY
 

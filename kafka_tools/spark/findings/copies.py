@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
-from kafka_tools.spark.plan import partitions, segments_of
+from kafka_tools.spark.measures.summary import LOST
 from kafka_tools.spark.scan import HeaderRun, scan_range
-from kafka_tools.spark.summary import LOST
+from kafka_tools.spark.segments import partitions, segments_of
 from kafka_tools.storage.findings import Finding
 from kafka_tools.values import TopicPartition
 

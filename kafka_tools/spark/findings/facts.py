@@ -15,7 +15,7 @@ from kafka_tools.spark.measures.partition import PartitionMeasures
 from kafka_tools.spark.measures.producers import Anomaly, ProducerSpan, fold
 from kafka_tools.spark.measures.records import RecordMeasures
 from kafka_tools.spark.measures.sketches import HotKey
-from kafka_tools.spark.summary import Summary, compare_edges
+from kafka_tools.spark.measures.summary import Summary, compare_edges
 from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import read_offset_checkpoint
 from kafka_tools.storage.findings import Finding

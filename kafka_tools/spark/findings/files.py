@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kafka_tools.spark.files import is_remote
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
-from kafka_tools.spark.plan import is_partition_on_disk
+from kafka_tools.spark.segments import is_partition_on_disk
 from kafka_tools.spark.store_copy import partition_copy
 from kafka_tools.storage import names
 from kafka_tools.storage.check import check_listed, limited

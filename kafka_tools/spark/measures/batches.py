@@ -18,8 +18,8 @@ from kafka_tools.spark.measures.times import DAY_MS, DAYS_KEPT, HOUR_MS, HOURS_K
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kafka_tools.spark.plan import Range
     from kafka_tools.spark.scan import HeaderRun, Row
+    from kafka_tools.spark.segments import Range
 
 
 class Piece(NamedTuple):

@@ -13,13 +13,13 @@ from kafka_tools.spark.measures.batches import BatchMeasures
 from kafka_tools.spark.measures.groups import InternalMeasures
 from kafka_tools.spark.measures.producers import ProducerPiece, RangeProducers
 from kafka_tools.spark.measures.records import AlikeBatches, RecordMeasures, windows
+from kafka_tools.spark.measures.summary import Seen, Summary, check_range, indexes_before
 from kafka_tools.spark.scan import HeaderRun, reason, scan_range
-from kafka_tools.spark.summary import Seen, Summary, check_range, indexes_before
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kafka_tools.spark.plan import Range
+    from kafka_tools.spark.segments import Range
 
 
 class Depth(NamedTuple):

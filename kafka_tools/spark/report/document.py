@@ -15,10 +15,10 @@ from kafka_tools.spark.findings.copies import unflushed_bytes
 from kafka_tools.spark.findings.facts import PartitionFacts
 from kafka_tools.spark.findings.producers import LONGEST_TRANSACTION_MS
 from kafka_tools.spark.measures.sketches import Histogram, KeySample
+from kafka_tools.spark.measures.summary import CodecTotals
 from kafka_tools.spark.measures.times import HOUR_MS, Spans
 from kafka_tools.spark.report.steps import command
 from kafka_tools.spark.report.totals import Total, groups, standing
-from kafka_tools.spark.summary import CodecTotals
 from kafka_tools.storage.findings import KINDS, Finding
 
 SCHEMA = "kafka-tools/audit/v1"

@@ -11,8 +11,8 @@ from kafka_tools.spark.findings.judgement import by_partition, fullest
 from kafka_tools.spark.measures.groups import GroupCommits, InternalMeasures
 from kafka_tools.spark.measures.records import RecordMeasures
 from kafka_tools.spark.measures.sketches import Histogram
+from kafka_tools.spark.measures.summary import CodecTotals
 from kafka_tools.spark.measures.times import DAY_MS, DAYS_KEPT, HOUR_MS, HOURS_KEPT, Spans
-from kafka_tools.spark.summary import CodecTotals
 
 
 class Total:

@@ -18,7 +18,7 @@ from kafka_tools.storage.indexes import MAX_INDEX_BYTES, OFFSET_ENTRY, TIME_ENTR
 from kafka_tools.storage.names import INDEX, LOG, TIME_INDEX
 
 if TYPE_CHECKING:
-    from kafka_tools.spark.plan import Range
+    from kafka_tools.spark.segments import Range
 
 _UNTOLD = "index-batch-range"
 """Every entry of an old broker's index may be one: a remark of the checks that says nothing about a whole cluster."""

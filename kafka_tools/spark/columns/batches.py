@@ -22,10 +22,10 @@ from kafka_tools.protocol.enums import (
     TRANSACTIONAL_BIT,
 )
 from kafka_tools.records.chain import PREFIX_BYTES
+from kafka_tools.spark.columns.tables import NEWEST_MS, OLDEST_MS, Column
 from kafka_tools.spark.damage import HEADER_FAULTS, SOUND
 from kafka_tools.spark.headers import Headers
 from kafka_tools.spark.interval import within
-from kafka_tools.spark.rows import NEWEST_MS, OLDEST_MS, Column
 from kafka_tools.spark.scan import HeaderRun, Row, scan_range
 from kafka_tools.storage.findings import ERROR
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kafka_tools.spark.options import ReadOptions
-    from kafka_tools.spark.plan import Range
+    from kafka_tools.spark.segments import Range
     from kafka_tools.spark.selection import Selection
 
 HEADERS = pa.list_(pa.struct([("name", pa.string()), ("value", pa.binary())]))

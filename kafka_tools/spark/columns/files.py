@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.errors import InputError
-from kafka_tools.spark.arrow import from_rows, schema_of
+from kafka_tools.spark.columns.batches import from_rows, schema_of
+from kafka_tools.spark.columns.tables import spark_time
 from kafka_tools.spark.files import ListedFile, is_remote, list_store
-from kafka_tools.spark.plan import is_partition
-from kafka_tools.spark.rows import spark_time
+from kafka_tools.spark.segments import is_partition
 from kafka_tools.storage import names
 from kafka_tools.storage.names import parse_file_name, parse_partition_dir
 

@@ -13,8 +13,9 @@ from kafka_tools.storage.findings import Finding
 pytest.importorskip("numpy")
 
 from kafka_tools.records.build import build_batch
+from kafka_tools.spark.cutting import cut
 from kafka_tools.spark.measures.partition import Depth, measure
-from kafka_tools.spark.plan import cut, segments
+from kafka_tools.spark.segments import segments
 from kafka_tools.storage.check import check_partition
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY
 from tests.corpus.golden import case, golden_root

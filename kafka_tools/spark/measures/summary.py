@@ -16,13 +16,13 @@ import numpy as np
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS, CONTROL_BIT, DELETE_HORIZON_BIT, LOG_APPEND_TIME_BIT
 from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.spark.damage import HEADER_FAULTS, SOUND
-from kafka_tools.spark.index_check import Indexes, check_indexes, read_indexes
+from kafka_tools.spark.measures.indexes import Indexes, check_indexes, read_indexes
 from kafka_tools.spark.scan import HeaderRun, Row
 from kafka_tools.storage.findings import ERROR, INFO, Finding
 from kafka_tools.storage.index_columns import SoundBatches
 
 if TYPE_CHECKING:
-    from kafka_tools.spark.plan import Range
+    from kafka_tools.spark.segments import Range
 
 FINDINGS_KEPT = 200
 """Findings of one kind that a summary lists; all are counted."""

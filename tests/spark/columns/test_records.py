@@ -15,10 +15,11 @@ from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.build import build_batch
+from kafka_tools.spark.columns.records import record_batches
+from kafka_tools.spark.columns.tables import CONTENT_COLUMNS, RECORD_COLUMNS, spark_time
+from kafka_tools.spark.cutting import cut
 from kafka_tools.spark.options import RECORD_OPTIONS, parse_options
-from kafka_tools.spark.plan import Range, cut, segments
-from kafka_tools.spark.record_arrow import record_batches
-from kafka_tools.spark.rows import CONTENT_COLUMNS, RECORD_COLUMNS, spark_time
+from kafka_tools.spark.segments import Range, segments
 from kafka_tools.spark.xxh64 import xxh64
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.segment import Segment
@@ -302,7 +303,7 @@ def test_transaction_markers_are_decoded_into_columns() -> None:
 def test_secrets_of_the_cluster_are_masked() -> None:
     from kafka_tools.protocol.codec import encode
     from kafka_tools.protocol.stored.cluster_metadata import UserScramCredentialRecord
-    from kafka_tools.spark.internal_topics import decoder
+    from kafka_tools.spark.columns.internal_topics import decoder
 
     credential = UserScramCredentialRecord(name="alice", mechanism=1, salt=b"salt", stored_key=b"secret-key")
     decode = decoder("__cluster_metadata")
@@ -313,7 +314,7 @@ def test_secrets_of_the_cluster_are_masked() -> None:
 
 
 def test_rubbish_in_internal_topics_stays_null() -> None:
-    from kafka_tools.spark.internal_topics import COLUMNS, control_record, decoder
+    from kafka_tools.spark.columns.internal_topics import COLUMNS, control_record, decoder
 
     pick = random.Random(5)
     for topic in ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"):

@@ -14,9 +14,10 @@ pytest.importorskip("numpy")
 
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.spark.cutting import cut
 from kafka_tools.spark.measures.partition import Depth, measure
-from kafka_tools.spark.plan import cut, segments
-from kafka_tools.spark.summary import FINDINGS_KEPT, Summary, compare_edges
+from kafka_tools.spark.measures.summary import FINDINGS_KEPT, Summary, compare_edges
+from kafka_tools.spark.segments import segments
 from tests.corpus.golden import golden_root
 from tests.spark.kafka_says import dumped
 

@@ -7,35 +7,31 @@ only its offsets are out of order, its records after that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
-from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
-from kafka_tools.records import v2
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import PREFIX_BYTES
-from kafka_tools.records.columns import RecordColumns, decode, new_arena
+from kafka_tools.records.columns import decode, new_arena
 from kafka_tools.records.record import Record
-from kafka_tools.spark import internal_topics
-from kafka_tools.spark.arrow import HEADERS, from_rows, is_behind, schema_of, times
+from kafka_tools.spark.columns import internal_topics
+from kafka_tools.spark.columns.batches import from_rows, is_behind, schema_of
+from kafka_tools.spark.columns.record_spans import COLUMN_MAKERS, RecordSpans
 from kafka_tools.spark.damage import HEADER_FAULTS, SOUND
 from kafka_tools.spark.files import File
 from kafka_tools.spark.interval import within
 from kafka_tools.spark.scan import HeaderRun, Row, event, open_range, scan_file
-from kafka_tools.spark.xxh64 import PADDING_BYTES, xxh64_spans
 from kafka_tools.storage.findings import ERROR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kafka_tools.spark.options import ReadOptions
-    from kafka_tools.spark.plan import Range
+    from kafka_tools.spark.segments import Range
 
     Numbers = NDArray[np.int64]
 
@@ -45,7 +41,6 @@ ROWS_PER_BATCH = 32_768
 BYTES_PER_BATCH = 32 * 1024 * 1024
 
 _READABLE = tuple(number for number, (kind, _) in enumerate(HEADER_FAULTS) if kind.startswith("offset-"))
-_PADDING = bytes(PADDING_BYTES)
 
 
 def record_batches(range_: Range, options: ReadOptions, interval: tuple[int, int] | None = None) -> Iterator[Any]:
@@ -139,7 +134,7 @@ class _Reader:
             except UnsupportedCodec:
                 columns = None  # told where the batch is read by itself
             if columns is not None:
-                yield from self._of_columns(_Records.of_columns(views, columns))
+                yield from self._of_columns(RecordSpans.of_columns(views, columns))
                 views = views[columns.batch_count :]
             elif len(views) > 1:
                 for view in views:
@@ -158,14 +153,14 @@ class _Reader:
                 records.append(record)
                 size_bytes += len(record.key or b"") + len(record.value or b"")
                 if len(records) >= ROWS_PER_BATCH or size_bytes > BYTES_PER_BATCH:
-                    yield from self._of_columns(_Records.of_records(view, records))
+                    yield from self._of_columns(RecordSpans.of_records(view, records))
                     records, size_bytes = [], 0
         except CorruptBatch as error:
-            yield from self._of_columns(_Records.of_records(view, records))
+            yield from self._of_columns(RecordSpans.of_records(view, records))
             row = event(self.range, "unreadable-records", ERROR, str(error), view.file_position, view.size_bytes)
             yield self.rows([row | {"offset": view.base_offset if view.magic >= 2 else view.last_offset}])
             return
-        yield from self._of_columns(_Records.of_records(view, records))
+        yield from self._of_columns(RecordSpans.of_records(view, records))
 
     def _of_row(self, file: File, row: Row) -> Iterator[Any]:
         """A batch of magic 0 or 1, or damage."""
@@ -175,7 +170,7 @@ class _Reader:
             offset = row.get("last_offset") if row.get("base_offset") is None else row["base_offset"]
             yield self.rows([row | {"offset": offset}])
 
-    def _of_columns(self, records: _Records) -> Iterator[Any]:
+    def _of_columns(self, records: RecordSpans) -> Iterator[Any]:
         selection = self.options.selection
         chosen = None
         if selection.chooses_rows:
@@ -187,14 +182,14 @@ class _Reader:
             part = records.take(np.arange(start, stop) if chosen is None else chosen[start:stop])
             yield self._batch(part)
 
-    def _step(self, records: _Records) -> int:
+    def _step(self, records: RecordSpans) -> int:
         """How many rows one record batch takes: fewer where large contents are copied into it."""
         if not any(field.name in ("key", "value", "headers") for field in self.schema) or not records.count:
             return ROWS_PER_BATCH
         largest = int((records.key_size + records.value_size).max()) + 2
         return max(1, min(ROWS_PER_BATCH, BYTES_PER_BATCH // max(largest, 1)))
 
-    def _batch(self, records: _Records) -> Any:
+    def _batch(self, records: RecordSpans) -> Any:
         internal = self._internal(records) if self.decodes else None
         arrays = []
         for field in self.schema:
@@ -208,11 +203,11 @@ class _Reader:
             elif field.name in ("damage", "severity", "detail"):
                 arrays.append(pa.nulls(records.count, field.type))
             else:
-                made = _COLUMNS[field.name](records)
+                made = COLUMN_MAKERS[field.name](records)
                 arrays.append(made if made.type == field.type else made.cast(field.type))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _internal(self, records: _Records) -> list[Row] | None:
+    def _internal(self, records: RecordSpans) -> list[Row] | None:
         """What control records and records of internal topics say, None where there are none."""
         control = records.of_batch("is_control")
         if self.decoder is None and not control.any():
@@ -227,169 +222,3 @@ class _Reader:
 
 def _nothing(key: bytes | None, value: bytes | None) -> Row:
     return {}
-
-
-class _Records:
-    """Records of some batches: spans of an arena and numbers; one entry per record in each array."""
-
-    def __init__(
-        self,
-        views: Sequence[BatchView],
-        arena: bytes | memoryview,
-        spans: dict[str, Numbers],
-        headers: list[Any] | None,
-    ) -> None:
-        self.views = views
-        self.arena = arena
-        self.spans = spans
-        self.batch, self.offset, self.timestamp = spans["batch"], spans["offset"], spans["timestamp"]
-        self.key_size, self.value_size = spans["key_size"], spans["value_size"]
-        self.read_headers = headers
-        """The headers themselves, where records were read one by one."""
-
-    @classmethod
-    def of_columns(cls, views: Sequence[BatchView], columns: RecordColumns) -> _Records:
-        names = ("batch", "offset", "timestamp", "sequence", "key_start", "key_size", "value_start", "value_size")
-        spans = {name: getattr(columns, name) for name in (*names, "header_count", "headers_at", "end")}
-        return cls(views, columns.arena, spans, None)
-
-    @classmethod
-    def of_records(cls, view: BatchView, records: Sequence[Record]) -> _Records:
-        parts = [part for record in records for part in (record.key or b"", record.value or b"")]
-        starts = np.array([0, *accumulate(map(len, parts))], np.int64)
-
-        def numbers(of: Callable[[Record], int]) -> Numbers:
-            return np.fromiter((of(record) for record in records), np.int64, len(records))
-
-        spans = {
-            "batch": np.zeros(len(records), np.int64),
-            "offset": numbers(lambda record: record.offset),
-            "timestamp": numbers(lambda record: record.timestamp),
-            "sequence": numbers(lambda record: record.sequence),
-            "key_start": starts[:-1:2],
-            "key_size": numbers(lambda record: -1 if record.key is None else len(record.key)),
-            "value_start": starts[1::2],
-            "value_size": numbers(lambda record: -1 if record.value is None else len(record.value)),
-            "header_count": numbers(lambda record: len(record.headers)),
-            "headers_at": np.zeros(len(records), np.int64),
-            "end": numbers(_headers_size),
-        }
-        return cls([view], b"".join(parts) + _PADDING, spans, [record.headers for record in records])
-
-    @property
-    def count(self) -> int:
-        return len(self.offset)
-
-    def take(self, at: Numbers) -> _Records:
-        if len(at) == self.count:
-            return self
-        headers = None if self.read_headers is None else [self.read_headers[index] for index in at.tolist()]
-        return _Records(self.views, self.arena, {name: values[at] for name, values in self.spans.items()}, headers)
-
-    def of_batch(self, name: str) -> Any:
-        """An attribute of the records' batches, one per record."""
-        return np.array([getattr(view, name) for view in self.views])[self.batch]
-
-    @cached_property
-    def keys(self) -> Any:
-        return self._contents("key")
-
-    @cached_property
-    def values(self) -> Any:
-        return self._contents("value")
-
-    def _contents(self, name: str) -> Any:
-        """Spans as a binary array: those between them are left out by taking every other one."""
-        starts, sizes = self.spans[f"{name}_start"], self.spans[f"{name}_size"]
-        if not self.count:
-            return pa.array([], pa.binary())
-        base = int(starts[0])
-        bounds = np.empty(2 * self.count, np.int32)
-        bounds[0::2] = starts - base
-        bounds[1::2] = starts - base + np.maximum(sizes, 0)
-        whole = pa.BinaryArray.from_buffers(
-            pa.binary(), 2 * self.count - 1, [None, pa.py_buffer(bounds), pa.py_buffer(memoryview(self.arena)[base:])]
-        )
-        return whole.take(pa.array(np.arange(0, 2 * self.count, 2), mask=sizes < 0))
-
-    def hashes(self, name: str) -> Any:
-        sizes = self.spans[f"{name}_size"]
-        return pa.array(xxh64_spans(self.arena, self.spans[f"{name}_start"], np.maximum(sizes, 0)), mask=sizes < 0)
-
-    def sizes(self, name: str) -> Any:
-        sizes = self.spans[f"{name}_size"]
-        return pa.array(sizes.astype(np.int32), mask=sizes < 0)
-
-    def headers_bytes(self) -> Any:
-        """What lies between the count of the headers and the end of the record."""
-        taken = self.spans["end"] - self.spans["headers_at"]
-        if self.read_headers is None:
-            zigzag = 2 * self.spans["header_count"]
-            taken = taken - 1 - sum((zigzag >= 1 << bits).astype(np.int64) for bits in (7, 14, 21, 28))
-        return pa.array(taken)
-
-    def headers(self) -> list[list[dict[str, Any]]]:
-        found: Sequence[Any]
-        if self.read_headers is not None:
-            found = self.read_headers
-        else:
-            found = [
-                v2.read_headers(bytes(self.arena[at:end]), 0, end - at)[0] if count else ()
-                for count, at, end in zip(
-                    *(self.spans[name].tolist() for name in ("header_count", "headers_at", "end")), strict=True
-                )
-            ]
-        return [[{"name": name, "value": value} for name, value in headers] for headers in found]
-
-    def of_v2(self, name: str) -> Any:
-        """An attribute that only magic 2 has."""
-        return pa.array(self.of_batch(name), mask=self.of_batch("magic") < 2)
-
-
-def _headers_size(record: Record) -> int:
-    """What headers take in a record of magic 2, their names as they were if they were UTF-8."""
-    total = 0
-    for name, value in record.headers:
-        size = len(name.encode())
-        total += size + _number_size(size) + _number_size(-1 if value is None else len(value)) + len(value or b"")
-    return total
-
-
-def _number_size(number: int) -> int:
-    zigzag = number << 1 if number >= 0 else (-number << 1) - 1
-    return max(1, -(-zigzag.bit_length() // 7))
-
-
-_CODECS = pa.array([*CODECS, *(f"unknown({number})" for number in range(len(CODECS), 8))])
-_TIMESTAMP_TYPES = pa.array([TIMESTAMP_TYPES[0], TIMESTAMP_TYPES[1]])
-
-
-def _timestamp_types(records: _Records) -> Any:
-    types = records.of_batch("timestamp_type")
-    return _TIMESTAMP_TYPES.take(pa.array(types, mask=types < 0))
-
-
-_COLUMNS: dict[str, Callable[[_Records], Any]] = {
-    "position": lambda records: pa.array(records.of_batch("file_position")),
-    "offset": lambda records: pa.array(records.offset),
-    "timestamp_ms": lambda records: pa.array(records.timestamp),
-    "timestamp": lambda records: times(records.timestamp),
-    "timestamp_type": _timestamp_types,
-    "key_bytes": lambda records: records.sizes("key"),
-    "key_hash": lambda records: records.hashes("key"),
-    "value_bytes": lambda records: records.sizes("value"),
-    "value_hash": lambda records: records.hashes("value"),
-    "header_count": lambda records: pa.array(records.spans["header_count"]),
-    "headers_bytes": lambda records: records.headers_bytes(),
-    "magic": lambda records: pa.array(records.of_batch("magic")),
-    "codec": lambda records: _CODECS.take(pa.array(records.of_batch("codec"))),
-    "leader_epoch": lambda records: records.of_v2("partition_leader_epoch"),
-    "producer_id": lambda records: records.of_v2("producer_id"),
-    "producer_epoch": lambda records: records.of_v2("producer_epoch"),
-    "sequence": lambda records: pa.array(records.spans["sequence"], mask=records.of_batch("magic") < 2),
-    "is_transactional": lambda records: pa.array(records.of_batch("is_transactional")),
-    "is_control": lambda records: pa.array(records.of_batch("is_control")),
-    "key": lambda records: records.keys,
-    "value": lambda records: records.values,
-    "headers": lambda records: pa.array(records.headers(), HEADERS),
-}
