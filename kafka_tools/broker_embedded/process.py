@@ -8,12 +8,44 @@ import logging
 import resource
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.broker import RunningBroker
+from kafka_tools.shown_text import one_line, printable
+
+if TYPE_CHECKING:
+    from logging import _SysExcInfoType
 
 log = logging.getLogger(__name__)
+
+
+class LogLines(logging.Formatter):
+    """One line for each thing that is said; what a traceback adds is indented below it.
+
+    Ids, host names and client names in a message are what clients chose: without this they could end the line and
+    begin another that looks like one of the broker's own.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("[%(asctime)s] %(levelname)s %(message)s (%(name)s)")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = one_line(record.message)
+        return super().formatMessage(record)
+
+    def formatException(self, ei: _SysExcInfoType) -> str:
+        """The traceback, indented."""
+        return "\n".join(f"    {line}" for line in printable(super().formatException(ei)).split("\n"))
+
+
+def log_to_stderr(level: str) -> None:
+    """Send what the broker says, from ``level`` on (a name such as ``info``), to stderr."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LogLines())
+    logging.basicConfig(level=level.upper(), handlers=[handler])
 
 
 def run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
 import os
 import random
 import re
@@ -19,12 +20,20 @@ import pytest
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.broker import with_overrides
+from kafka_tools.broker_embedded.process import LogLines
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.net.config import ClientConfig
+from kafka_tools.protocol.enums import CoordinatorType
+from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from kafka_tools.protocol.messages.add_partitions_to_txn import Topic as Added
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest
+from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_tools.protocol.messages.join_group import JoinGroupRequest
+from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
@@ -141,6 +150,55 @@ def test_a_directory_serves_one_broker_and_only_its_own(processes: list[Process]
     (tmp_path / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=1\n")
     with pytest.raises(AssertionError, match="another broker"):
         Process("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path))
+
+
+def test_what_clients_chose_begins_no_line_of_the_log(processes: list[Process], tmp_path: Path) -> None:
+    """Ids of groups and of transactions, and names of clients and hosts, with line ends and a terminal's commands."""
+    broker = Process("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), "--log-level", "debug")
+    processes.append(broker)
+    forged = "[2026-01-01 00:00:00,000] ERROR forged (kafka_tools)"
+    name = f"a\n{forged}\r\n\x1b[2J\x9b2J\u2028{forged}\u202e"
+    with WireClient(broker.address, client_id=name) as client:
+        topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+        misnamed = CreateTopicsRequest.CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+        client.call(CreateTopicsRequest(topics=[topic, misnamed]), 5)
+        Protocol = JoinGroupRequest.RequestProtocol
+        joining = JoinGroupRequest(
+            group_id=name, protocol_type="consumer", protocols=[Protocol(name=name, metadata=b"")],
+            session_timeout_ms=10_000, rebalance_timeout_ms=10_000, reason=name,
+        )  # fmt: skip
+        joining.member_id = client.call(joining, 8).member_id
+        client.call(joining, 8)
+        member = LeaveGroupRequest.MemberIdentity(member_id=joining.member_id, reason=name)
+        client.call(LeaveGroupRequest(group_id=name, members=[member]), 5)
+        client.call(DeleteGroupsRequest(groups_names=[name]), 2)
+        key = FindCoordinatorRequest(key_type=CoordinatorType.TRANSACTION, coordinator_keys=[name])
+        client.call(key, 4)
+        starting = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=1)
+        given = client.call(starting, 4)
+        adding = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=name, v3_and_below_producer_id=given.producer_id,
+            v3_and_below_producer_epoch=given.producer_epoch, v3_and_below_topics=[Added(name="t", partitions=[0])],
+        )  # fmt: skip
+        assert client.call(adding, 3).results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code == 0
+        client.call(starting, 4)
+    _, _, text = broker.end(signal.SIGTERM)
+    assert forged in text, "nothing was logged that a client chose"
+    lines = text.removesuffix("\n").split("\n")
+    assert all(line.startswith("[") and not line.startswith(forged) for line in lines), text
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e]", text)
+
+
+def test_a_traceback_in_the_log_stands_below_its_line() -> None:
+    record = logging.LogRecord("kafka_tools", logging.ERROR, "file", 1, "it failed: %s", ("a\nb",), None)
+    try:
+        raise ValueError("one\n[2026-01-01 00:00:00,000] ERROR forged\x1b[2J")
+    except ValueError:
+        record.exc_info = sys.exc_info()
+    first, *below = LogLines().format(record).split("\n")
+    assert first.endswith(r" ERROR it failed: a\nb (kafka_tools)")
+    assert len(below) > 2 and all(line.startswith("    ") for line in below)
+    assert below[-1] == r"    [2026-01-01 00:00:00,000] ERROR forged\x1b[2J"
 
 
 def test_overrides() -> None:

@@ -15,9 +15,10 @@ _TIMEOUT_S = 30.0
 
 
 class WireClient:
-    """One connection to ``address`` (host:port)."""
+    """One connection to ``address`` (host:port), of a client that calls itself ``client_id``."""
 
-    def __init__(self, address: str, tls: Any = None) -> None:
+    def __init__(self, address: str, tls: Any = None, client_id: str = "wire-client") -> None:
+        self._client_id = client_id
         self._socket: socket.socket = socket.create_connection(parse_address(address), _TIMEOUT_S)
         if tls is not None:
             self._socket = tls.wrap_socket(self._socket, server_hostname="localhost")
@@ -34,7 +35,7 @@ class WireClient:
     def send(self, request: Request, version: int) -> int:
         """Send without waiting; returns the correlation id."""
         self._next += 1
-        payload = encode_request(request, version, self._next, "wire-client")
+        payload = encode_request(request, version, self._next, self._client_id)
         self.send_raw(len(payload).to_bytes(4, "big") + payload)
         return self._next
 

@@ -58,15 +58,11 @@ def run(
 
     When clients can connect it prints one line of JSON on stdout: bootstrap_servers, cluster_id, data_dir and pid.
     """
-    import logging
-    import sys
-
-    logging.basicConfig(
-        stream=sys.stderr, level=log_level.upper(), format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
-    )
     from kafka_tools.broker_embedded.broker import DEFAULTS_FOR_TESTS, with_overrides
+    from kafka_tools.broker_embedded.process import log_to_stderr
     from kafka_tools.broker_embedded.process import run as serve
 
+    log_to_stderr(log_level)
     properties = dict(DEFAULTS_FOR_TESTS)
     if properties_file is not None:
         from kafka_tools.net.properties import read_properties
