@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from kafka_tools.errors import CorruptBatch, CorruptIndex
+from kafka_tools.errors import CorruptBatch, CorruptIndex, UnsupportedCodec
 from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES
@@ -111,8 +111,22 @@ class SegmentCheck:
             yield Finding(self.path, "offset-gap", text, view.file_position, view.base_offset)
         self._follows = True
         self.next_offset = view.last_offset + 1
+        if self._records:
+            yield from self._in_records(view)
         for observer in self._observers:
             yield from observer.batch(view)
+
+    def _in_records(self, view: BatchView) -> Iterator[Finding]:
+        """What only the records of a batch show; its header and its place among its neighbours are right."""
+        try:
+            newest = max((record.timestamp for record in view.records()), default=None)
+        except (CorruptBatch, UnsupportedCodec) as error:
+            if not view.is_control:  # for markers, whoever follows transactions says it
+                yield Finding(self.path, "unreadable-records", str(error), view.file_position, view.last_offset)
+            return
+        if newest is not None and newest != view.max_timestamp and view.magic == 2:
+            text = timestamp_text(view.max_timestamp, newest)
+            yield Finding(self.path, "bad-timestamp", text, view.file_position, view.base_offset)
 
     def _broken(self, view: BatchView, problem: Finding) -> Iterator[Finding]:
         self.whole = False
@@ -179,7 +193,6 @@ class SegmentCheck:
             return finding("unknown-codec", text, view.last_offset)
         try:
             first, last, count = view.base_offset, view.last_offset, view.record_count
-            newest = max((record.timestamp for record in view.records()), default=None) if self._records else None
         except CorruptBatch as error:
             return finding("unreadable-records", str(error), view.last_offset)
         if first > last or not 0 <= count <= last - first + 1:
@@ -187,14 +200,16 @@ class SegmentCheck:
         if view.magic == 2 and not count and view.size_bytes > HEADER_BYTES:
             text = f"the batch claims no records and has {view.size_bytes - HEADER_BYTES} bytes of them"
             return finding("bad-count", text, first)
-        if newest is not None and newest != view.max_timestamp and view.magic == 2:
-            text = f"the batch claims that its newest timestamp is {view.max_timestamp}; its records say {newest}"
-            return finding("bad-timestamp", text, first)
         if first < self.base_offset:
             return finding("offset-below-segment", f"offset {first} is below the segment's {self.base_offset}", first)
         if last - self.base_offset > MAX_RELATIVE_OFFSET:
             return finding("offset-beyond-segment", f"offset {last} is too far from {self.base_offset}", first)
         return None
+
+
+def timestamp_text(claimed_ms: int, newest_ms: int) -> str:
+    """What a ``bad-timestamp`` says: the newest timestamp by the batch's header, and by its records."""
+    return f"the batch claims that its newest timestamp is {claimed_ms}; its records say {newest_ms}"
 
 
 def tail_severity(path: str, kind: str) -> str:

@@ -226,6 +226,14 @@ def test_sound_partitions_have_no_damage(name: str) -> None:
         assert status == 0, stderr
 
 
+def test_newest_timestamps_that_no_record_has_are_found_where_records_are_read() -> None:
+    (path,) = (path for path in files(".log") if "/corrupt-max-timestamp-none43/" in str(path))
+    asked = ("--partition-dir", str(path.parent))
+    assert objects(*asked, of="finding") == []
+    (found,) = objects(*asked, "--print-data-log", of="finding")
+    assert (found["kind"], found["severity"], found["position"]) == ("bad-timestamp", "warning", 3662)
+
+
 # Sums
 
 

@@ -12,7 +12,7 @@ from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.protocol.stored.transaction_log import TransactionLogKey, TransactionLogValue
-from kafka_tools.records.build import build_batch
+from kafka_tools.records.build import build_batch, set_times
 from kafka_tools.records.control import build_marker
 from kafka_tools.storage.checkpoints import write_offset_checkpoint
 from kafka_tools.storage.names import log_file_name
@@ -285,6 +285,31 @@ def unreadable_records(log_dir: Path) -> list[Expected]:
     bad[17:21] = crc32c(bytes(bad[21:])).to_bytes(4, "big")
     write(log_dir, "t-0", [good, bytes(bad)])
     return [Expected("unreadable-records", "error", 3, len(good))]
+
+
+@plant
+def newest_timestamps_of_no_record(log_dir: Path) -> list[Expected]:
+    producer = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
+    marker = build_marker(
+        7, 0, committed=True, coordinator_epoch=0, timestamp=NOW_MS - HOUR_MS, base_offset=6, leader_epoch=0
+    )
+    batches = [
+        build_batch(rows(2)),
+        misdated(build_batch(rows(2), base_offset=2, codec="gzip")),
+        build_batch(rows(2), base_offset=4, base_sequence=0, **producer),
+        misdated(marker),
+        misdated(build_batch([(NOW_MS - HOUR_MS, b"k", b"v", [("h", b"")] * 65)], base_offset=7)),
+    ]
+    write(log_dir, "t-0", batches)
+    position = [sum(map(len, batches[:number])) for number in range(5)]
+    return [Expected("bad-timestamp", "warning", offset, position[at]) for offset, at in ((2, 1), (6, 3), (7, 4))]
+
+
+def misdated(batch: bytes) -> bytes:
+    """The batch with a newest timestamp in its header that none of its records has."""
+    changed = bytearray(batch)
+    set_times(changed, 0, max_timestamp=NOW_MS - HOUR_MS + 1)
+    return bytes(changed)
 
 
 @plant

@@ -209,7 +209,7 @@ def command(jobs: int, show_position: bool, debug: bool, **options: Any) -> int:
             for outcome, notes in _outcomes(run, readings, jobs, output):
                 report.take(outcome, notes)
         if request.partition_dir is not None:
-            _cross_check(request.partition_dir, run, report, output)
+            _cross_check(request.partition_dir, run, report, output, records=request.deep)
         if request.summary:
             _print_summaries(report, request.form, output)
         output.close()
@@ -267,13 +267,16 @@ def _bar(run: DumpRun, readings: list[Reading], report: Report) -> AbstractConte
     return progress("MiB", poll)
 
 
-def _cross_check(directory: str, run: DumpRun, report: Report, output: Output) -> None:
-    """Compare the files of a partition with each other; what the dump itself has found is not said twice."""
+def _cross_check(directory: str, run: DumpRun, report: Report, output: Output, *, records: bool) -> None:
+    """Compare the files of a partition with each other; what the dump itself has found is not said twice.
+
+    ``records``: batches are compared with their records too, which takes as long as reading these did.
+    """
     from kafka_tools.storage.check import check_partition
 
     known = {(finding.path, finding.kind, finding.position) for finding in report.notes.findings}
     ending = run.make_ending(output)
-    for finding in check_partition(directory):
+    for finding in check_partition(directory, records=records):
         if finding.kind != "offset-gap" and (finding.path, finding.kind, finding.position) not in known:
             report.note(finding)
             ending.line(ending.finding_line(finding))

@@ -13,14 +13,14 @@ MOST_DOUBTFUL = 200
 
 def of_partition(facts: PartitionFacts, around: Around, transactional_ids: dict[int, str]) -> Iterator[Finding]:
     """The findings about one partition directory that its own numbers show."""
-    for unreadable in facts.records.unreadable:
+    for fault in (each for found in facts.records.faults.values() for each in found):
         yield facts.finding(
-            "unreadable-records",
-            unreadable.detail,
-            path=unreadable.file,
-            position=unreadable.position,
-            offset=unreadable.offset,
-            size_bytes=unreadable.size_bytes,
+            fault.kind,
+            fault.detail,
+            path=fault.file,
+            position=fault.position,
+            offset=fault.offset,
+            size_bytes=fault.size_bytes,
         )
     yield from _gaps(facts, around)
     yield from producers.sequence_findings(facts, around)

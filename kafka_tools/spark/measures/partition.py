@@ -124,6 +124,9 @@ def _read_records(
             if range_.identity is not None and file.identity != range_.identity:
                 return  # compaction put another segment in its place since its headers were read
             for group in windows(file, positions, sizes):
+                if isinstance(group, AlikeBatches) and group.is_control:
+                    found.records.add_control(group, range_.file)
+                    continue
                 if isinstance(group, AlikeBatches):
                     counted = found.records.add_group(group, range_.file)
                 else:

@@ -24,6 +24,7 @@ from kafka_tools.records.chain_columns import gather
 from kafka_tools.records.columns import BatchColumns, RecordColumns, decode_headers, new_arena
 from kafka_tools.spark.measures.sketches import Histogram, HotKeys, KeySample
 from kafka_tools.spark.xxh64 import xxh64_spans
+from kafka_tools.storage.segment_check import timestamp_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,9 +42,10 @@ _NAMED_RECORDS = 32
 _NAMES_KEPT = 100
 
 
-class Unreadable(NamedTuple):
-    """A sound batch whose records cannot be read."""
+class RecordFault(NamedTuple):
+    """What only the records of a batch show to be wrong: a finding's kind, its place and what it says."""
 
+    kind: str
     file: str
     position: int
     size_bytes: int
@@ -58,7 +60,8 @@ class RecordMeasures:
     ``header_names`` counts names in a sample of the records that have headers.
     """
 
-    UNREADABLE_KEPT = 50
+    FAULTS_KEPT = 50
+    """Of each kind."""
 
     def __init__(self) -> None:
         self.records = 0
@@ -76,7 +79,8 @@ class RecordMeasures:
         self.hot = HotKeys()
         self.largest: tuple[int, str, int] | None = None
         """(bytes, file, offset) of the largest record."""
-        self.unreadable: list[Unreadable] = []
+        self.faults: dict[str, list[RecordFault]] = {}
+        """Kind -> batches in which it was found."""
 
     def add(self, other: RecordMeasures) -> None:
         """Take in the records of other ranges."""
@@ -94,7 +98,9 @@ class RecordMeasures:
         self.keys.add(other.keys)
         self.hot.add(other.hot)
         self._see_largest(other.largest)
-        self.unreadable = (self.unreadable + other.unreadable)[: self.UNREADABLE_KEPT]
+        for found in other.faults.values():
+            for fault in found:
+                self._see_fault(fault)
 
     def drop_keys(self) -> None:
         """Forget the keys themselves, when their numbers were taken."""
@@ -108,6 +114,7 @@ class RecordMeasures:
             columns = decode_headers(group.buffer, batches.first(at_once), group.codec, _arena())
             if columns is not None:
                 done = columns.batch_count
+                self._see_times(group, batches, columns, file)
                 plain = stored = int(batches.size_bytes[:done].sum())
                 if group.codec:
                     # The bodies lie behind each other in the arena.
@@ -129,11 +136,44 @@ class RecordMeasures:
             try:
                 found, plain = _one_by_one(view)
             except (CorruptBatch, UnsupportedCodec) as error:
-                if len(self.unreadable) < self.UNREADABLE_KEPT:
-                    place = file, view.file_position, view.size_bytes, view.last_offset
-                    self.unreadable.append(Unreadable(*place, str(error)))
+                place = file, view.file_position, view.size_bytes, view.last_offset
+                self._see_fault(RecordFault("unreadable-records", *place, str(error)))
                 continue
+            if view.magic == 2 and found.record_count:
+                newest = int(found.timestamp.max())
+                if newest != view.max_timestamp:
+                    place = file, view.file_position, view.size_bytes, view.base_offset
+                    self._see_fault(RecordFault("bad-timestamp", *place, timestamp_text(view.max_timestamp, newest)))
             yield self._add(found, CODECS[view.codec], view.size_bytes, plain, file)
+
+    def add_control(self, group: AlikeBatches, file: str) -> None:
+        """Compare control batches with the times of their records; what they say is looked at where markers are."""
+        batches = group.batches
+        while len(batches.position):
+            columns = decode_headers(group.buffer, batches, group.codec, _arena())
+            done = 1 if columns is None else columns.batch_count
+            if columns is not None:
+                self._see_times(group, batches, columns, file)
+            batches = batches.after(done)
+
+    def _see_times(self, group: AlikeBatches, batches: BatchColumns, columns: RecordColumns, file: str) -> None:
+        """Batches whose newest timestamp is not that of their records."""
+        filled = np.flatnonzero(columns.counts)
+        if not len(filled):
+            return
+        starts = (np.cumsum(columns.counts) - columns.counts)[filled]
+        newest = np.maximum.reduceat(columns.timestamp, starts)
+        claimed = batches.max_timestamp[filled]
+        for at in np.flatnonzero(newest != claimed)[: self.FAULTS_KEPT].tolist():
+            batch = int(filled[at])
+            place = file, group.start + int(batches.position[batch]), int(batches.size_bytes[batch])
+            text = timestamp_text(int(claimed[at]), int(newest[at]))
+            self._see_fault(RecordFault("bad-timestamp", *place, int(batches.base_offset[batch]), text))
+
+    def _see_fault(self, fault: RecordFault) -> None:
+        found = self.faults.setdefault(fault.kind, [])
+        if len(found) < self.FAULTS_KEPT:
+            found.append(fault)
 
     def _add(self, columns: RecordColumns, codec: str, stored: int, plain: int, file: str) -> RecordColumns:
         self.stored[codec] += stored
@@ -189,18 +229,19 @@ def _arena() -> memoryview:
 
 
 class AlikeBatches(NamedTuple):
-    """Data batches of magic 2 and of one codec in a buffer, which begins at ``start`` in the file."""
+    """Batches of magic 2 and of one codec in a buffer, which begins at ``start`` in the file: of data, or control."""
 
     buffer: bytes
     start: int
     codec: int
+    is_control: bool
     batches: BatchColumns
 
 
 def windows(
     file: File, positions: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> Iterator[AlikeBatches | list[BatchView]]:
-    """The data batches at ``positions`` in a file, read into buffers of about WINDOW_BYTES; older ones as views.
+    """The batches at ``positions`` in a file, read into buffers of about WINDOW_BYTES; older ones as views.
 
     What is no longer there as a whole, or no longer the same, is left out: the file was cut meanwhile.
     """
@@ -227,15 +268,16 @@ def _groups(
     positions, sizes = positions[new], sizes[new]
     fields = gather(data, positions)
     attributes = fields["attributes"].astype(np.int64)
-    chosen = (fields["length"] + PREFIX_BYTES == sizes) & ((attributes & CONTROL_BIT) == 0)
-    codecs = attributes & CODEC_BITS
-    for codec in np.unique(codecs[chosen]).tolist():
-        these = np.flatnonzero(chosen & (codecs == codec))
+    chosen = fields["length"] + PREFIX_BYTES == sizes
+    kinds = attributes & (CODEC_BITS | CONTROL_BIT)
+    for kind in np.unique(kinds[chosen]).tolist():
+        these = np.flatnonzero(chosen & (kinds == kind))
         here = fields[these]
         yield AlikeBatches(
             buffer,
             start,
-            codec,
+            kind & CODEC_BITS,
+            bool(kind & CONTROL_BIT),
             BatchColumns(
                 positions[these],
                 sizes[these],
