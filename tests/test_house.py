@@ -200,6 +200,35 @@ def test_a_class_has_a_name_of_its_own() -> None:
     assert {name for name, found in places.items() if len(found) > 1} == NAMES_TWICE
 
 
+def test_what_a_class_sets_up_is_set_up_in_every_subclass() -> None:
+    """``super().__init__`` is called wherever a class of the package in the bases has an ``__init__``."""
+    classes = {
+        node.name: (node, name)
+        for name, path in modules().items()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
+
+    def sets_up(node: ast.ClassDef) -> ast.FunctionDef | None:
+        return next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+
+    skipped = []
+    for node, name in classes.values():
+        own = sets_up(node)
+        bases = {ast.unparse(base).partition("[")[0] for base in node.bases} & classes.keys()
+        asked = ("super().__init__(", *(f"{base}.__init__(" for base in bases))
+        needed = own is not None and any(sets_up(classes[base][0]) for base in bases)
+        if own is not None and needed and not any(text in ast.unparse(own) for text in asked):
+            skipped.append(f"{name}.{node.name}")
+    assert skipped == []
+
+
+def test_names_are_compared_with_known_ones_in_one_place() -> None:
+    """What a misspelt name may have meant: ``near_names`` knows how like is like enough."""
+    users = {name for name, path in modules().items() if "difflib" in path.read_text(encoding="utf-8")}
+    assert users == {f"{PACKAGE}.near_names"}
+
+
 def test_tests_replace_the_network_at_its_seam_alone() -> None:
     """``net.network.using`` is there for a network in memory; nothing else of ``net`` or of sockets is replaced."""
     replaced = []

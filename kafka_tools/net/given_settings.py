@@ -13,6 +13,7 @@ from typing import Any
 
 from kafka_tools.config_definitions import client as client_settings
 from kafka_tools.errors import ConfigError
+from kafka_tools.near_names import did_you_mean
 from kafka_tools.net.config import ClientConfig
 
 Given = ClientConfig | Mapping[str, Any] | str | None
@@ -82,7 +83,6 @@ def _a(value: object) -> str:
 
 
 def _near(name: str, separator: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name.lower().replace("_", "."), client_settings.KNOWN, n=1, cutoff=0.8)
-    return f": did you mean {near[0].replace('.', separator)}?" if near else ""
+    known = (each.replace(".", separator) for each in client_settings.KNOWN)
+    meant = did_you_mean([name], known, most=1)
+    return f": {meant}" if meant else ""

@@ -18,7 +18,7 @@ from kafka_tools.errors import CorruptBatch
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.control import read_marker
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY, TXN_VERSION, IndexFile
+from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY, TXN_VERSION, Index, IndexFile
 from kafka_tools.storage.live import stays
 from kafka_tools.storage.producer_state import OpenTransactions
 
@@ -88,7 +88,7 @@ class _Abort(NamedTuple):
 class _Follower(Generic[E]):
     """The entries of a file one after the other, and what is wrong with the file itself on the way."""
 
-    def __init__(self, path: str, file: IndexFile | None, items: Iterator[E | Finding]) -> None:
+    def __init__(self, path: str, file: Index | None, items: Iterator[E | Finding]) -> None:
         self.path = path
         self._file = file
         self._items = items
@@ -121,7 +121,7 @@ class _Follower(Generic[E]):
 class OffsetIndexCheck(_Follower[_Position]):
     """An .index: entries ascend, point at batches, and name the last offset of what they point at."""
 
-    def __init__(self, path: str, base_offset: int, file: IndexFile | None = None, part: Part | None = None) -> None:
+    def __init__(self, path: str, base_offset: int, file: Index | None = None, part: Part | None = None) -> None:
         """``file``: the index, where it is not to be opened. Raises OSError if it is not there."""
         file = IndexFile(path, OFFSET_ENTRY) if file is None else file
         super().__init__(path, file, self._in_order(file, base_offset))
@@ -135,7 +135,7 @@ class OffsetIndexCheck(_Follower[_Position]):
         """The log that is going to be walked: its size, and the last offset of the batch that starts at a position."""
         self._log_bytes, self._last_offset_at = log_bytes, last_offset_at
 
-    def _in_order(self, file: IndexFile, base_offset: int) -> Iterator[_Position | Finding]:
+    def _in_order(self, file: Index, base_offset: int) -> Iterator[_Position | Finding]:
         """The entries that ascend, findings for the others."""
         part, tell = self._part, self._part.is_first
         last_offset = last_position = -1
@@ -214,7 +214,7 @@ class OffsetIndexCheck(_Follower[_Position]):
 class TimeIndexCheck(_Follower[_Time]):
     """A .timeindex: entries ascend, name offsets of the log, and the newest timestamp up to there."""
 
-    def __init__(self, path: str, base_offset: int, file: IndexFile | None = None, part: Part | None = None) -> None:
+    def __init__(self, path: str, base_offset: int, file: Index | None = None, part: Part | None = None) -> None:
         """``file``: the index, where it is not to be opened. Raises OSError if it is not there."""
         file = IndexFile(path, TIME_ENTRY) if file is None else file
         super().__init__(path, file, self._in_order(file, base_offset))
@@ -226,7 +226,7 @@ class TimeIndexCheck(_Follower[_Time]):
         """Whether all that stands before was seen, so that the newest timestamp is known."""
         self._hole = False
 
-    def _in_order(self, file: IndexFile, base_offset: int) -> Iterator[_Time | Finding]:
+    def _in_order(self, file: Index, base_offset: int) -> Iterator[_Time | Finding]:
         part, tell = self._part, self._part.is_first
         last: _Time | None = None
         at = -TIME_ENTRY.size
@@ -395,7 +395,7 @@ class TransactionIndexCheck(_Follower[_Abort]):
             yield self._finding("txnindex-size", text, file.size_bytes - left)
 
 
-def _if_there(path: str) -> IndexFile | None:
+def _if_there(path: str) -> Index | None:
     """The transaction index of a segment; one without an aborted transaction may have none."""
     try:
         return IndexFile(path, TXN_ENTRY, padded=False)
@@ -416,7 +416,7 @@ def cut_finding(path: str, kind: str, entry_bytes: int, size_bytes: int) -> Find
     return Finding(path, f"{kind}-size", text, size_bytes - left)
 
 
-def _end_of_index(file: IndexFile, kind: str, entry_bytes: int, position: int) -> Iterator[Finding]:
+def _end_of_index(file: Index, kind: str, entry_bytes: int, position: int) -> Iterator[Finding]:
     """What is wrong behind the last entry of an offset or time index: nothing but zeros belongs there."""
     left = file.size_bytes % entry_bytes
     stray = file.nonzero_from(position)

@@ -8,6 +8,7 @@ A file that a crash left preallocated ends in zero entries.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from struct import Struct
 from struct import error as struct_error
@@ -61,24 +62,32 @@ def whole_entries(path: str, layout: Struct) -> Iterator[tuple[int, ...]]:
             yield from layout.iter_unpack(data[: len(data) - len(data) % layout.size])
 
 
-class IndexFile:
-    """An index file as it was when it was opened; what a broker appends later is not read. A context manager.
+class Index(ABC):
+    """The entries of an index, wherever its bytes are. A context manager.
 
     A broker maps the index of its active segment at full size: entries are followed by zeros, and the newest one is
     written field by field. ``size_bytes`` is the file's; ``written_bytes`` goes up to the last entry that is whole.
     """
 
-    def __init__(self, path: str, layout: Struct, *, padded: bool = True) -> None:
-        """``padded``: the file may end in zeros that are not entries. Raises OSError."""
+    def __init__(self, path: str, layout: Struct, size_bytes: int, *, padded: bool = True) -> None:
+        """``padded``: the file may end in zeros that are not entries."""
         self.path = path
         self._layout = layout
         self._padded = padded
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self.size_bytes = os.fstat(self._fd).st_size
+        self.size_bytes = size_bytes
         self.written_bytes = self._written_bytes()
 
+    @abstractmethod
     def _read(self, size_bytes: int, position: int) -> bytes:
-        return os.pread(self._fd, size_bytes, position)
+        """So many bytes from ``position`` on, fewer at the end."""
+
+    def grow(self) -> bool:
+        """Take in what was appended since; whether that was anything. For an index whose file grows with it."""
+        return False
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what is open."""
 
     def __enter__(self) -> Self:
         return self
@@ -87,17 +96,6 @@ class IndexFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-    def grow(self) -> bool:
-        """Take in what was appended since; whether that was anything. For an index whose file grows with it."""
-        before, self.size_bytes = self.size_bytes, os.fstat(self._fd).st_size
-        self.written_bytes = self._written_bytes()
-        return self.size_bytes > before
 
     def entries(self, start: int = 0) -> Iterator[tuple[int, tuple[int, ...]]]:
         """(position in the file, entry) from ``start`` on, up to the zeros that a broker or a crash leaves at the end.
@@ -152,17 +150,34 @@ class IndexFile:
         return end
 
 
-class IndexBytes(IndexFile):
+class IndexFile(Index):
+    """An index file as it was when it was opened; what a broker appends later is read after ``grow``."""
+
+    def __init__(self, path: str, layout: Struct, *, padded: bool = True) -> None:
+        """Raises OSError."""
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        super().__init__(path, layout, os.fstat(self._fd).st_size, padded=padded)
+
+    def _read(self, size_bytes: int, position: int) -> bytes:
+        return os.pread(self._fd, size_bytes, position)
+
+    def grow(self) -> bool:
+        before, self.size_bytes = self.size_bytes, os.fstat(self._fd).st_size
+        self.written_bytes = self._written_bytes()
+        return self.size_bytes > before
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class IndexBytes(Index):
     """An index in memory, of a file that may lie anywhere: ``data`` is what its file had. It does not grow."""
 
     def __init__(self, path: str, layout: Struct, data: bytes) -> None:
-        self.path = path
-        self._layout = layout
-        self._padded = True
-        self._fd = -1
         self._data = data
-        self.size_bytes = len(data)
-        self.written_bytes = self._written_bytes()
+        super().__init__(path, layout, len(data))
         # What is cut off is kept small: an index that is being written has its full size, nearly all of it zeros.
         self._data = data[: self.written_bytes]
 
@@ -173,6 +188,9 @@ class IndexBytes(IndexFile):
 
     def _read(self, size_bytes: int, position: int) -> bytes:
         return self._data[position : position + size_bytes]
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def read_packed(path: str, layout: Struct) -> bytes:

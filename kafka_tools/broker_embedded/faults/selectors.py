@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -11,6 +10,7 @@ from uuid import UUID
 from kafka_tools.broker_embedded import handlers
 from kafka_tools.broker_embedded.faults import entries
 from kafka_tools.broker_embedded.faults.entries import GROUP, PARTITION, TOPIC
+from kafka_tools.near_names import did_you_mean
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.error_reply import entry_errors
 from kafka_tools.protocol.messages.fetch import FetchRequest
@@ -162,8 +162,7 @@ def _row(api: str) -> registry.Row:
             if row.stem not in {module.name for module in iter_modules(handlers.__path__)}:
                 raise ValueError(f"{api} is not served by the bundled broker: it answers nothing that could fail")
             return row
-    close = get_close_matches(api, [name for row in rows for name in (row.stem, row.name)], 1)
-    raise ValueError(f"no API is called '{api}'" + (f"; did you mean {close[0]}?" if close else ""))
+    raise ValueError(_unknown("API", api, [name for row in rows for name in (row.name, row.stem)]))
 
 
 def error_code(error: str | int) -> error_codes.ErrorCode:
@@ -172,5 +171,9 @@ def error_code(error: str | int) -> error_codes.ErrorCode:
     for row in names.values():
         if error in (row.code, row.name) and not isinstance(error, bool):
             return row
-    close = get_close_matches(str(error).upper(), names, 1)
-    raise ValueError(f"no error is called '{error}'" + (f"; did you mean {close[0]}?" if close else ""))
+    raise ValueError(_unknown("error", str(error), names))
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    meant = did_you_mean([name], known, most=1, near=0.6)
+    return f"no {what} is called '{name}'" + (f"; {meant}" if meant else "")

@@ -1,4 +1,4 @@
-"""Names and values of configs that TAB offers and that a misspelt one is near to: Kafka 4.3.1's own tables.
+"""Names and values of configs that TAB offers, and names that Kafka does not have: by Kafka 4.3.1's own tables.
 
 ``shell_complete`` callbacks of options that take ``key=value`` or keys. A value is offered where Kafka only takes some.
 No cluster is asked.
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kafka_tools.near_names import did_you_mean
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -23,8 +25,6 @@ _TABLES = {
     "client-metrics": "client_metrics",
 }
 _PACKAGE = "kafka_tools.config_definitions"
-_NEAR = 0.8
-"""How like a name must be to a known one to be offered for it, 0 to 1 (``difflib``)."""
 _CHOICES = re.compile(r"\[([a-zA-Z_]+(?:, [a-zA-Z_]+)*)\]")
 
 
@@ -53,19 +53,6 @@ def deleted_keys(context: click.Context, _option: click.Parameter, incomplete: s
     """``key,key`` of the entity on the line."""
     done, comma, last = incomplete.rpartition(",")
     return _items(done + comma + key for key in _choices_of(context) if key.startswith(last))
-
-
-def did_you_mean(names: Iterable[str], known: Iterable[str]) -> str | None:
-    """``did you mean flush.messages?`` for what is nearest to each unknown name; None where nothing is near."""
-    from difflib import get_close_matches
-
-    # quotas were once to be called producer.byte.rate (KIP-248), and configs are often typed with underscores
-    plain = {re.sub(r"[._-]", ".", each.lower()): each for each in known}
-    found = []
-    for name in names:
-        near = get_close_matches(re.sub(r"[._-]", ".", name.lower()), plain, n=2, cutoff=_NEAR)
-        found += [plain[each] for each in near if plain[each] != name]
-    return f"did you mean {' or '.join(dict.fromkeys(found))}?" if found else None
 
 
 def unknown_names(entity_type: str, names: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -13,8 +13,9 @@ from kafka_tools.commands.configs import alter as config_alter
 from kafka_tools.commands.configs import rows as config_rows
 from kafka_tools.commands.configs.alter import Ended
 from kafka_tools.commands.configs.entities import Entity, Target, target_text
-from kafka_tools.commands.configs.names import did_you_mean, unknown_names
+from kafka_tools.commands.configs.names import unknown_names
 from kafka_tools.commands.configs.targets import OF_ONE_TARGET
+from kafka_tools.near_names import did_you_mean
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
 

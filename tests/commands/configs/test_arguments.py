@@ -19,8 +19,9 @@ from kafka_tools.commands.configs.changes import (
     parse_settings,
 )
 from kafka_tools.commands.configs.entities import SHORT, SHORT_DEFAULTS, Entity, Target, names_in_order, targets
-from kafka_tools.commands.configs.names import did_you_mean, unknown_names
+from kafka_tools.commands.configs.names import unknown_names
 from kafka_tools.errors import UsageError
+from kafka_tools.near_names import did_you_mean
 
 
 @pytest.mark.req("CFG-11")
