@@ -76,12 +76,17 @@ def fresh(stem: str) -> str:
     return f"{stem}-{next(_numbers)}"
 
 
+PATIENT_PRODUCER = ("--request-timeout-ms", "60000")
+"""On a busy machine the 1.5 s that Kafka's console producer waits are over before an answer: it drops what it sent."""
+
+
 def produce(kafka: RealKafka, topic: str, count: int) -> None:
     """``count`` records with keys, by Kafka's console producer."""
     lines = "".join(f"k{number}:v{number}\n" for number in range(count))
     produced = kafka.tool(
         "org.apache.kafka.tools.ConsoleProducer",
         *("--topic", topic, "--reader-property", "parse.key=true", "--reader-property", "key.separator=:"),
+        *PATIENT_PRODUCER,
         stdin=lines,
         release=RELEASE,
         # The producer is closed, and so flushed, when its JVM ends.

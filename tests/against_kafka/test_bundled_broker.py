@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
+from tests.against_kafka.side_by_side import PATIENT_PRODUCER
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -31,7 +32,9 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]
 @pytest.mark.parametrize("codec", CODECS)
 def test_kafkas_console_clients_exchange_records(broker: EmbeddedBroker, java_tool: Tool, codec: str) -> None:
     server = ["--bootstrap-server", broker.bootstrap_servers, "--topic", f"console-{codec}"]
-    sent = java_tool(RELEASE, PRODUCER, *server, "--compression-codec", codec, stdin="\n".join(LINES) + "\n")
+    sent = java_tool(
+        RELEASE, PRODUCER, *server, *PATIENT_PRODUCER, "--compression-codec", codec, stdin="\n".join(LINES) + "\n"
+    )
     assert sent.returncode == 0, sent.stderr
     got = java_tool(
         RELEASE, CONSUMER, *server, "--from-beginning", "--max-messages", len(LINES), "--timeout-ms", 60_000,
@@ -88,7 +91,7 @@ def test_the_console_clients_of_older_releases_exchange_records(
     topic = f"old-{release}"
     sent = java_tool(
         release, OLD_PRODUCER, "--broker-list", broker.bootstrap_servers, "--topic", topic,
-        "--compression-codec", codec, stdin="\n".join(LINES) + "\n",
+        "--compression-codec", codec, *PATIENT_PRODUCER, stdin="\n".join(LINES) + "\n",
     )  # fmt: skip
     assert sent.returncode == 0, sent.stderr
     got = java_tool(
@@ -101,7 +104,7 @@ def test_the_console_clients_of_older_releases_exchange_records(
 def test_todays_clients_speak_to_the_broker_as_to_kafka_2_2(java_tool: Tool) -> None:
     with EmbeddedBroker(release="2.2") as old:
         server = ["--bootstrap-server", old.bootstrap_servers, "--topic", "t"]
-        java_tool(RELEASE, PRODUCER, *server, stdin="\n".join(LINES) + "\n")
+        java_tool(RELEASE, PRODUCER, *server, *PATIENT_PRODUCER, stdin="\n".join(LINES) + "\n")
         got = java_tool(
             RELEASE, CONSUMER, *server, "--from-beginning", "--max-messages", len(LINES), "--timeout-ms", 60_000
         )
@@ -111,7 +114,15 @@ def test_todays_clients_speak_to_the_broker_as_to_kafka_2_2(java_tool: Tool) -> 
 def test_kafkas_dump_tool_finds_nothing_wrong_in_the_files(broker: EmbeddedBroker, java_tool: Tool) -> None:
     server = ["--bootstrap-server", broker.bootstrap_servers, "--topic", "dumped"]
     for codec in CODECS:
-        java_tool(RELEASE, PRODUCER, *server, "--compression-codec", codec, stdin="\n".join(LINES * 5) + "\n")
+        java_tool(
+            RELEASE,
+            PRODUCER,
+            *server,
+            *PATIENT_PRODUCER,
+            "--compression-codec",
+            codec,
+            stdin="\n".join(LINES * 5) + "\n",
+        )
     for kill in (True, False):
         broker.restart(kill=kill)
         for folder in sorted(Path(broker.data_dir).iterdir()):

@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests.against_kafka.harness import SECURE, RealKafka
-from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, produce, same, theirs, write
+from tests.against_kafka.side_by_side import (
+    PATIENT_PRODUCER,
+    assert_equal,
+    done,
+    fresh,
+    ours,
+    produce,
+    same,
+    theirs,
+    write,
+)
 
 
 def document(*entries: tuple[str, int, int]) -> str:
@@ -26,7 +36,7 @@ def test_records_are_deleted_and_reported_the_same(name: str, request: pytest.Fi
     done(ours(kafka, "topics", "--create", "--topic", topic, "--partitions", 2, "--replication-factor", 1))
     if name == "kafka_11":
         main, lines = "kafka.tools.ConsoleProducer", "".join(f"{number}\n" for number in range(20))
-        arguments = ("--broker-list", kafka.bootstrap_servers, "--topic", topic)
+        arguments = ("--broker-list", kafka.bootstrap_servers, "--topic", topic, *PATIENT_PRODUCER)
         assert kafka.tool(main, *arguments, stdin=lines, connect=False, fresh=True).returncode == 0
     else:
         produce(kafka, topic, 20)

@@ -15,6 +15,7 @@ import pytest
 
 from kafka_tools.broker_embedded.broker import EmbeddedBroker
 from kafka_tools.clients.settings import CODECS
+from tests.against_kafka.side_by_side import PATIENT_PRODUCER
 
 SCRIPT = "import sys; del sys.argv[0]; from kafka_tools.scripts import main; main()"
 """A console script: its name, then its arguments."""
@@ -75,7 +76,7 @@ def test_kafkas_console_clients_on_the_bundled_broker(bundled: EmbeddedBroker, j
     check(
         java_tool(
             RELEASE, PRODUCER, "--bootstrap-server", servers, "--topic", name, "--compression-codec", codec, *PARSE,
-            stdin=LINES,
+            *PATIENT_PRODUCER, stdin=LINES,
         )
     )  # fmt: skip
     shown = check(
@@ -98,7 +99,19 @@ def test_both_consumers_print_the_same_bytes(request: pytest.FixtureRequest, jav
     properties = (*PARSE, "--reader-property", "parse.headers=true", "--reader-property", "null.marker=NIL")
     written = ours("producer", "--bootstrap-server", servers, "--topic", name, *properties, stdin=lines)
     assert (written.returncode, written.stdout, written.stderr) == (0, "", "")
-    check(java_tool(RELEASE, PRODUCER, "--bootstrap-server", servers, "--topic", name, *properties, stdin=lines))
+    check(
+        java_tool(
+            RELEASE,
+            PRODUCER,
+            "--bootstrap-server",
+            servers,
+            "--topic",
+            name,
+            *properties,
+            *PATIENT_PRODUCER,
+            stdin=lines,
+        )
+    )
     theirs = java_tool(RELEASE, CONSUMER, *read_arguments(servers, name, 6), *SHOW)
     mine = ours("consumer", *read_arguments(servers, name, 6), *SHOW)
     assert check(mine) == check(theirs)
