@@ -33,6 +33,15 @@ class Elsewhere(Generic[T]):
         self.run = run
 
 
+class Pause:
+    """Nothing is to be done for so long."""
+
+    __slots__ = ("ms",)
+
+    def __init__(self, ms: float) -> None:
+        self.ms = ms
+
+
 class Behind:
     """Work that cannot go on before other work of the line is over: the rest of the line goes first."""
 
@@ -73,7 +82,7 @@ class Sliced:
     def __init__(self, work: Work[Any], done: Done) -> None:
         self.work = work
         self.done = done
-        self.wanted: Elsewhere[Any] | Behind | Unbroken | None = None
+        self.wanted: Elsewhere[Any] | Pause | Behind | Unbroken | None = None
         self.cancelled = False
         self.spent_s = 0.0
         """How long it was worked on, but for what was done elsewhere."""
@@ -82,8 +91,10 @@ class Sliced:
 class Slices:
     """The line of long work. Everything here runs on the broker's thread, but for what goes ``Elsewhere``."""
 
-    def __init__(self, timers: Timers) -> None:
+    def __init__(self, timers: Timers, *, pause_ms: float = 0) -> None:
+        """``pause_ms``: how long nothing is done between two slices of one piece of work, for what nobody waits for."""
         self._timers = timers
+        self._pause_ms = pause_ms
         self._line: deque[Sliced] = deque()
         self._current: Sliced | None = None
         self.offload: Offload = _at_once
@@ -142,12 +153,15 @@ class Slices:
         elif isinstance(sliced.wanted, Elsewhere):
             wanted, sliced.wanted = sliced.wanted, None
             self.offload(wanted.run, self._go_on)
+        elif isinstance(sliced.wanted, Pause):
+            wanted_ms, sliced.wanted = sliced.wanted.ms, None
+            self._timers.call_later(wanted_ms, self._go_on)
         elif sliced.wanted is BEHIND:
             sliced.wanted = None
             self._line.append(sliced)
             self._next()
         else:
-            self._timers.call_later(0, self._go_on)
+            self._timers.call_later(self._pause_ms, self._go_on)
 
     def _advance(self, sliced: Sliced, sent: Any, error: BaseException | None) -> bool:
         """Work for a slice, or until something is wanted from elsewhere; whether it is over."""

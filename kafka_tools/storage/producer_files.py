@@ -100,12 +100,13 @@ def append_aborted(path: str, finished: FinishedTransaction) -> None:
     append_entries(path, pack_txn_index([entry]))
 
 
-def read_aborted(path: str, first_offset: int, end_offset: int) -> list[tuple[int, int]]:
-    """(producer id, first offset) of the aborted transactions that touch the range. Raises OSError, CorruptIndex."""
+def read_aborted(path: str, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
+    """The aborted transactions in a .txnindex that touch the range, none without a file.
+
+    Raises OSError, CorruptIndex.
+    """
     if not os.path.exists(path):
         return []
     return [
-        (entry.producer_id, entry.first_offset)
-        for entry in read_txn_index(path)
-        if entry.last_offset >= first_offset and entry.first_offset < end_offset
+        entry for entry in read_txn_index(path) if entry.last_offset >= first_offset and entry.first_offset < end_offset
     ]

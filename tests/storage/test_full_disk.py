@@ -12,6 +12,7 @@ import pytest
 
 from kafka_tools.clock import ManualClock
 from kafka_tools.storage.log.partition_log import LogConfig, LogOffline, PartitionLog
+from kafka_tools.storage.log.replacement import remove_retired
 from tests.storage.test_log import batch, expected, values
 
 
@@ -136,7 +137,7 @@ def test_retention_makes_room_on_a_disk_that_is_full(tmp_path: Path, monkeypatch
     with monkeypatch.context() as patch:
         FullDisk(patch, 1)
         assert log.enforce_retention() == before - 1
-        log.remove_retired()
+        remove_retired(log.take_retired())
     assert not list((tmp_path / "t-0").glob("*.deleted"))
     log.append(batch(1, 12), leader_epoch=12)
     assert log.close()

@@ -64,6 +64,15 @@ def test_a_finished_rewrite_takes_the_place_of_all_segments_whose_offsets_it_hol
     assert not (directory / f"{10:020d}.snapshot").exists()
 
 
+def test_a_rewrite_of_which_nothing_stayed_takes_the_place_of_its_first_original(directory: Path) -> None:
+    write(directory, 10, ".log.swap", b"")
+    write(directory, 10, ".index.swap", b"")
+    write(directory, 10, ".timeindex.swap", b"")
+    write(directory, 10, ".txnindex", bytes(34))  # would hide records of a later transaction
+    assert opened(directory) == [*range(10), *range(20, 25)]
+    assert not (directory / f"{10:020d}.txnindex").exists()
+
+
 def test_an_unfinished_rewrite_is_given_up(directory: Path) -> None:
     write(directory, 0, ".log.cleaned", log_bytes(1, 5))
     write(directory, 0, ".index.cleaned", b"")

@@ -20,6 +20,7 @@ from kafka_tools.records.control import build_marker
 from kafka_tools.storage.indexes import read_offset_index, read_time_index
 from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log.partition_log import LogConfig, LogOffline, OffsetOutOfRange, PartitionLog
+from kafka_tools.storage.log.replacement import remove_retired
 from kafka_tools.storage.producer_state import OutOfOrderSequence, ProducerEntry, StaleProducerEpoch
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -368,7 +369,7 @@ def test_delete_before_moves_the_start_and_drops_whole_segments(
         log.read(third, 100)
     with pytest.raises(OffsetOutOfRange):
         log.delete_before(31)
-    log.remove_retired()
+    remove_retired(log.take_retired())
     assert not [name for name in os.listdir(tmp_path / "t-0") if name.endswith(".deleted")]
     log.close(clean=False)
     assert reopen(LogConfig(segment_bytes=1000), clean=False, log_start_offset=third + 1).log_start_offset == third + 1

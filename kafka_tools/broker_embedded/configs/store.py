@@ -60,6 +60,12 @@ class View(ABC):
         assert isinstance(value, int)
         return value
 
+    def number(self, name: str) -> float:
+        """``get`` for a config of type DOUBLE that has a value."""
+        value = self.get(name)
+        assert isinstance(value, int | float)
+        return float(value)
+
     def forget(self) -> None:
         self._cache.clear()
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs, remove_directory, retire_directory
+from kafka_tools.broker_embedded.partitions.compaction import LogCleaner
 from kafka_tools.broker_embedded.partitions.partition import Partition, limits, log_config
 from kafka_tools.broker_embedded.partitions.upkeep import Upkeep
 from kafka_tools.broker_embedded.refusals import refuse
@@ -60,6 +61,9 @@ class Partitions:
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._load: dict[str, int] = {}
         self.upkeep = Upkeep(dirs, self._partitions.values(), configs, timers)
+        self.cleaner = LogCleaner(
+            dirs.paths, self._partitions.values(), configs, timers, slices, self.upkeep.enforce_retention_of
+        )
         configs.on_topic_changed.append(self.configs_changed)
         configs.on_broker_changed.append(lambda: self.configs_changed(None))
 
@@ -149,6 +153,7 @@ class Partitions:
             clean=self.dirs.clean[log_dir],
             recovery_point=recovery_point,
             log_start_offset=log_start,
+            cleaned_to=self.cleaner.cleaned_to(id, log_dir) or 0,
         )
         first = opened.segments[0].base_offset
         if first > log_start and id in self.dirs.log_starts[log_dir] and not begins_later:
@@ -186,6 +191,7 @@ class Partitions:
     def _make(self, id: TopicPartition, topic_id: uuid.UUID, configs: View) -> Partition:
         log_dir = self.dirs.emptiest(self._load)
         self.upkeep.forget_checkpoints(id, log_dir)  # of a deleted partition of the same name
+        self.cleaner.forget(id, log_dir)
         path = os.path.join(log_dir, str(id))
         os.mkdir(path)
         try:
@@ -250,8 +256,9 @@ class Partitions:
                 partition.log.config, partition.limits = taken[topic]
 
     def start_timers(self) -> None:
-        """Let retention, checkpoints and syncs happen as time passes."""
+        """Let retention, compaction, checkpoints and syncs happen as time passes."""
         self.upkeep.start_timers()
+        self.cleaner.start_timers()
 
     def close(self, *, clean: bool) -> set[str]:
         """Close every log; ``clean`` also completes them and writes the checkpoints.

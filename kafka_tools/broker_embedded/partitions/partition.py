@@ -65,6 +65,12 @@ def log_config(configs: View) -> LogConfig:
         retention_ms=configs.integer("retention.ms"),
         retention_bytes=configs.integer("retention.bytes"),
         delete="delete" in policy,
+        compact="compact" in policy,
+        min_cleanable_dirty_ratio=configs.number("min.cleanable.dirty.ratio"),
+        min_compaction_lag_ms=configs.integer("min.compaction.lag.ms"),
+        max_compaction_lag_ms=configs.integer("max.compaction.lag.ms"),
+        delete_retention_ms=configs.integer("delete.retention.ms"),
+        file_delete_delay_ms=configs.integer("file.delete.delay.ms"),
         preallocate=bool(configs.get("preallocate")),
     )
 

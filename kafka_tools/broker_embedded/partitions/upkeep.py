@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kafka_tools.errors import LogError
+from kafka_tools.storage.log.replacement import remove_retired
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
@@ -77,23 +78,41 @@ class Upkeep:
         """Delete what every topic's retention has given up, and forget producers that fell silent."""
         broker = self._configs.broker
         expired_ms = self._timers.clock.now_ms() - broker.integer("producer.id.expiration.ms")
-        delay_ms = broker.integer("log.segment.delete.delay.ms")
         shortened: dict[str, Partition] = {}
         for partition in list(self._partitions):
-            try:
-                partition.log.producers.expire(expired_ms)
-                if partition.log.enforce_retention():
-                    shortened[partition.log_dir] = partition
-                    log.info("%s: retention moved the log start to %d", partition.id, partition.log.log_start_offset)
-            except (LogError, OSError) as error:
-                log.error("retention of %s failed: %s", partition.id, error)
-            if partition.log.has_retired:
-                self._timers.call_later(delay_ms, partition.log.remove_retired)
-        for log_dir, partition in shortened.items():
-            try:
-                self.log_starts_changed(partition)
-            except OSError as error:  # the next checkpoint has it
-                log.warning("where the logs of %s start cannot be written: %s", log_dir, error)
+            partition.log.producers.expire(expired_ms)
+            if not partition.log.config.compact and self._shorten(partition):  # the cleaner sees to those
+                shortened[partition.log_dir] = partition
+            self.delete_retired(partition)
+        for partition in shortened.values():
+            self._keep_log_starts(partition)
+
+    def enforce_retention_of(self, partition: Partition) -> None:
+        """The same for one partition, between two rounds of its compaction."""
+        if self._shorten(partition):
+            self._keep_log_starts(partition)
+        self.delete_retired(partition)
+
+    def _shorten(self, partition: Partition) -> bool:
+        try:
+            if not partition.log.enforce_retention():
+                return False
+        except (LogError, OSError) as error:
+            log.error("retention of %s failed: %s", partition.id, error)
+            return False
+        log.info("%s: retention moved the log start to %d", partition.id, partition.log.log_start_offset)
+        return True
+
+    def _keep_log_starts(self, partition: Partition) -> None:
+        try:
+            self.log_starts_changed(partition)
+        except OSError as error:  # the next checkpoint has it
+            log.warning("where the logs of %s start cannot be written: %s", partition.log_dir, error)
+
+    def delete_retired(self, partition: Partition) -> None:
+        """See that the files of segments that were replaced or dropped go after ``file.delete.delay.ms``."""
+        if paths := partition.log.take_retired():
+            self._timers.call_later(partition.log.config.file_delete_delay_ms, lambda: remove_retired(paths))
 
     def write_checkpoints(self) -> set[str]:
         """Write where each log starts and what is known to be on the disk; flush buffered index entries.

@@ -24,14 +24,14 @@ from kafka_tools.storage.file_range import FileRange
 from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log import recovery as log_recovery
 from kafka_tools.storage.log.segment import LogSegment
-from kafka_tools.storage.producer_files import append_aborted, end_transaction, read_aborted, write_snapshot
+from kafka_tools.storage.producer_files import append_aborted, end_transaction, write_snapshot
 from kafka_tools.storage.producer_state import ProducerStates
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
 
 log = logging.getLogger(__name__)
 
 _INDEX_ENTRY_BYTES = 8
-_FOR_WANT_OF_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+FOR_WANT_OF_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """Failures that pass by themselves and say nothing about what is on the disk already."""
 _RETRY_S = 0.001
 """How often at most a log that waits for room tries again: a burst of requests is one attempt."""
@@ -60,6 +60,13 @@ class LogConfig(NamedTuple):
     retention_bytes: int = -1
     delete: bool = True
     """Whether ``cleanup.policy`` holds ``delete``: whether retention applies."""
+    compact: bool = False
+    """Whether it holds ``compact``."""
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = _NEVER
+    delete_retention_ms: int = 86400000
+    file_delete_delay_ms: int = 60000
     preallocate: bool = False
     """Whether a new segment's file gets its whole size at once."""
 
@@ -111,6 +118,7 @@ class PartitionLog:
         self._unflushed = 0
         self.synced_ms = clock.now_ms()
         self._retired: list[str] = []
+        self.closed = False
 
     @classmethod
     def open(
@@ -122,13 +130,21 @@ class PartitionLog:
         clean: bool,
         recovery_point: int = 0,
         log_start_offset: int = 0,
+        cleaned_to: int = 0,
     ) -> PartitionLog:
         """Open or make the log. ``clean`` is true only if the broker closed it: else what follows the
-        recovery point is checked batch by batch and cut at the first damage."""
+        recovery point is checked batch by batch and cut at the first damage. Offsets that are missing are told of,
+        but for those below ``cleaned_to``, up to which the log was compacted."""
         try:
             os.makedirs(directory, exist_ok=True)
             opened = cls(directory, config, clock)
-            log_recovery.load(opened, clean=clean, recovery_point=recovery_point, log_start_offset=log_start_offset)
+            log_recovery.load(
+                opened,
+                clean=clean,
+                recovery_point=recovery_point,
+                log_start_offset=log_start_offset,
+                cleaned_to=cleaned_to,
+            )
         except OSError as error:
             error.filename = error.filename or directory
             raise
@@ -149,6 +165,11 @@ class PartitionLog:
     def last_stable_offset(self) -> int:
         first_open = self.producers.first_open_offset
         return self.log_end_offset if first_open is None else first_open
+
+    def holds(self, segment: LogSegment) -> bool:
+        """Whether the segment is part of the log."""
+        at = bisect_right(self._bases, segment.base_offset) - 1
+        return at >= 0 and self.segments[at] is segment
 
     def set_segments(self, segments: list[LogSegment]) -> None:
         self.segments = segments
@@ -205,7 +226,7 @@ class PartitionLog:
             if self._unflushed >= self.config.flush_messages:
                 self.sync()
         except OSError as error:
-            self._take_offline(error)
+            self.take_offline(error)
             raise
         if self.offline:
             log.info("%s is written again", self.name)
@@ -215,8 +236,8 @@ class PartitionLog:
     def _refused(self, error: OSError) -> None:
         """An append failed before it counted. Who waits for room is told once, not with each append that is refused."""
         error.filename = error.filename or self.active.path
-        if self.active.torn or error.errno not in _FOR_WANT_OF_ROOM:
-            self._take_offline(error)
+        if self.active.torn or error.errno not in FOR_WANT_OF_ROOM:
+            self.take_offline(error)
             return
         if not self.waits_for_room:
             log.error(
@@ -234,7 +255,7 @@ class PartitionLog:
     def _may_retry(self) -> bool:
         return self._retry_at_s is not None and self.clock.monotonic_s() >= self._retry_at_s
 
-    def _take_offline(self, error: OSError) -> None:
+    def take_offline(self, error: OSError) -> None:
         error.filename = error.filename or self.active.path
         self.offline, self._retry_at_s = str(error), None
         log.error(
@@ -270,9 +291,10 @@ class PartitionLog:
             return True
         if active.index_entries >= config.segment_index_bytes // _INDEX_ENTRY_BYTES:
             return True
-        first = active.first_timestamp
-        age_ms = timestamp - first if first >= 0 and timestamp >= 0 else self.clock.now_ms() - active.created_ms
-        return age_ms > config.segment_ms - active.roll_early * min(config.segment_jitter_ms, config.segment_ms)
+        first = active.first_batch_timestamp()
+        age_ms = timestamp - first if first >= 0 else self.clock.now_ms() - active.created_ms
+        longest_ms = min(config.segment_ms, config.max_compaction_lag_ms) if config.compact else config.segment_ms
+        return age_ms > longest_ms - active.roll_early * min(config.segment_jitter_ms, config.segment_ms)
 
     def new_segment(self, base_offset: int) -> LogSegment:
         """An empty segment with its files."""
@@ -303,7 +325,7 @@ class PartitionLog:
             self.recovery_point = max(self.recovery_point, end_offset)
         except OSError as error:
             if segment in self.segments:
-                self._take_offline(error)
+                self.take_offline(error)
 
     # Reading
 
@@ -389,7 +411,8 @@ class PartitionLog:
         """(producer id, first offset) of the aborted transactions with records in the range."""
         found: list[tuple[int, int]] = []
         for segment in self.segments[max(bisect_right(self._bases, first_offset) - 1, 0) :]:
-            found += read_aborted(segment.transaction_index_path, first_offset, end_offset)
+            entries = segment.aborted_entries(first_offset, end_offset)
+            found += ((entry.producer_id, entry.first_offset) for entry in entries)
         return found
 
     # Deleting
@@ -417,8 +440,9 @@ class PartitionLog:
         now_ms = self.clock.now_ms()
         while self.config.retention_ms >= 0:
             first = self.segments[0]
-            newest_ms = first.max_timestamp if first.max_timestamp >= 0 else first.created_ms
-            if not first.size or now_ms - newest_ms <= self.config.retention_ms:
+            if (
+                first is self.active and not first.size
+            ) or now_ms - first.largest_timestamp <= self.config.retention_ms:
                 break
             self._drop_first()
             dropped += 1
@@ -450,18 +474,14 @@ class PartitionLog:
                 log.warning("%s cannot be renamed for deletion: %s", path, error)
                 self._retired.append(path)
 
-    def remove_retired(self) -> None:
-        """Delete the files of segments that were retired before; one that cannot be is left to the next start."""
-        retired, self._retired = self._retired, []
-        for path in retired:
-            try:
-                os.remove(path)
-            except OSError as error:
-                log.warning("%s cannot be deleted: %s", path, error)
+    def retired(self, path: str) -> None:
+        """A file was renamed, to be deleted later."""
+        self._retired.append(path)
 
-    @property
-    def has_retired(self) -> bool:
-        return bool(self._retired)
+    def take_retired(self) -> list[str]:
+        """The files of segments that were retired since this was last asked: the caller deletes them later."""
+        retired, self._retired = self._retired, []
+        return retired
 
     def truncate_to(self, offset: int) -> None:
         """Forget everything from ``offset`` on; ``offset`` must be a batch boundary."""
@@ -497,7 +517,7 @@ class PartitionLog:
             try:
                 self.sync()
             except OSError as error:
-                self._take_offline(error)
+                self.take_offline(error)
                 raise
 
     def close(self, *, clean: bool = True) -> bool:
@@ -506,6 +526,7 @@ class PartitionLog:
         ``clean`` completes indexes, writes the producer snapshot and syncs, as at a regular stop; without it, and
         where that fails, the files stay as a killed process leaves them.
         """
+        self.closed = True
         complete = clean and (not self.offline or self.waits_for_room)
         try:
             if complete and self.recovery_point < self.log_end_offset:

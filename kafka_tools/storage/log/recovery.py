@@ -29,7 +29,7 @@ _WINDOW_BYTES = 4 * 1024 * 1024
 """How far back a clean start looks for the batches that a snapshot does not list (it has one per producer)."""
 
 
-def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_offset: int) -> None:
+def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_offset: int, cleaned_to: int = 0) -> None:
     """Fill ``opened`` from its directory. Raises LogError, CorruptIndex or OSError if that cannot be done."""
     directory, now_ms = opened.directory, opened.clock.now_ms()
     _finish_interrupted_work(directory)
@@ -58,14 +58,16 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
             recovered_from = segment.base_offset if recovered_from is None else recovered_from
             end_offset, damaged = recover_segment(opened, segment)
             if next_base is not None and not damaged:
-                _tell_gap(opened, segment, end_offset, next_base)
+                _tell_gap(opened, segment, end_offset, next_base, cleaned_to)
         else:
             try:
                 segment.load_indexes()
             except CorruptIndex as error:
                 log.warning("%s: rebuilding the indexes of segment %d: %s", opened.name, segment.base_offset, error)
                 rebuild_indexes(opened, segment)
-            end_offset = _end_of(segment) if next_base is None else _checked_end(opened, segment, next_base)
+            end_offset = (
+                segment.end_offset() if next_base is None else _checked_end(opened, segment, next_base, cleaned_to)
+            )
     opened.set_segments(kept)
     opened.log_end_offset = end_offset
     if end_offset < opened.log_start_offset:
@@ -117,7 +119,7 @@ def _take_places(directory: str, swaps: list[tuple[int, str]]) -> None:
     logs = [(base, path) for base, path in swaps if path.endswith(names.LOG + ".swap")]
     if logs:
         first = min(base for base, _ in logs)
-        end = max(_end_of_file(base, path) for base, path in logs)
+        end = max(max(base + 1, _end_of_file(base, path)) for base, path in logs)
         for name in os.listdir(directory):
             found = names.parse_file_name(name)
             if found and not found.state and found.suffix != names.CHECKPOINT and first <= found.base_offset < end:
@@ -135,27 +137,18 @@ def _end_of_file(base_offset: int, path: str) -> int:
     return last_offset + 1
 
 
-def _end_of(segment: LogSegment) -> int:
-    """The offset after the last batch, from headers alone, from the last index entry on."""
-    position, end_offset = segment.last_indexed_position, segment.base_offset
-    while position < segment.size:
-        last_offset, size_bytes = segment.header_at(position)
-        end_offset = last_offset + 1
-        position += size_bytes
-    return end_offset
-
-
-def _checked_end(opened: PartitionLog, segment: LogSegment, next_base: int) -> int:
+def _checked_end(opened: PartitionLog, segment: LogSegment, next_base: int, cleaned_to: int) -> int:
     """Where the next segment begins; told is what should lie before it and does not."""
     try:
-        _tell_gap(opened, segment, _end_of(segment), next_base)
+        _tell_gap(opened, segment, segment.end_offset(), next_base, cleaned_to)
     except CorruptBatch as error:
         log.warning("%s: %s", opened.name, error)
     return next_base
 
 
-def _tell_gap(opened: PartitionLog, segment: LogSegment, end_offset: int, next_base: int) -> None:
-    if end_offset < next_base:  # nothing here compacts: a log has every offset
+def _tell_gap(opened: PartitionLog, segment: LogSegment, end_offset: int, next_base: int, cleaned_to: int) -> None:
+    """Before the first compaction a log has every offset."""
+    if end_offset < next_base and max(end_offset, cleaned_to) < next_base:
         log.warning(
             "%s: offsets %d to %d are gone: %s ends before them and %s begins after them",
             opened.name, end_offset, next_base - 1, segment.path, names.log_file_name(next_base),

@@ -32,8 +32,9 @@ from kafka_tools.records.chain import (
 )
 from kafka_tools.storage.checkpoints import file_mode
 from kafka_tools.storage.file_range import FileRange, OpenFile
-from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, append_entries, read_packed
-from kafka_tools.storage.names import file_name
+from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, AbortedTransaction, append_entries, read_packed
+from kafka_tools.storage.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX, file_name
+from kafka_tools.storage.producer_files import read_aborted
 
 log = logging.getLogger(__name__)
 
@@ -52,13 +53,13 @@ class LogSegment:
     or loaded; ``first_timestamp`` is the first batch's, -1 if unknown.
     """
 
-    def __init__(self, directory: str, base_offset: int, *, created_ms: int, preallocate_bytes: int = 0) -> None:
-        stem = os.path.join(directory, file_name(base_offset, ""))
+    def __init__(
+        self, directory: str, base_offset: int, *, created_ms: int, preallocate_bytes: int = 0, state: str = ""
+    ) -> None:
+        """``state``: what the names of its files end with while it does not belong to the log (``names.STATES``)."""
         self.base_offset = base_offset
-        self.path = stem + ".log"
-        self.index_path = stem + ".index"
-        self.time_index_path = stem + ".timeindex"
-        self.transaction_index_path = stem + ".txnindex"
+        self._stem = os.path.join(directory, file_name(base_offset, ""))
+        self._name(state)
         self.created_ms = created_ms
         self.max_timestamp = -1
         self.offset_of_max_timestamp = -1
@@ -83,6 +84,9 @@ class LogSegment:
         self._pending_times: list[bytes] = []
         self._bytes_since_index = 0
         self._hints: dict[int, int] = {}
+
+    def _name(self, state: str) -> None:
+        self.path, self.index_path, self.time_index_path, self.transaction_index_path, _ = self.files(state)
 
     def _create(self, preallocate_bytes: int) -> None:
         """The segment's files: all of them, or none if the disk refuses one."""
@@ -190,7 +194,9 @@ class LogSegment:
 
     def sync(self) -> None:
         """Force log and indexes to the disk."""
-        for path in (self.path, self.index_path, self.time_index_path):
+        for path in (self.path, self.index_path, self.time_index_path, self.transaction_index_path):
+            if path == self.transaction_index_path and not os.path.exists(path):
+                continue
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 os.fsync(fd)
@@ -418,10 +424,70 @@ class LogSegment:
         """Let go of the file, which stays as it is; whoever still sends a range of it keeps it open."""
         self._file = None
 
-    def files(self) -> list[str]:
-        """Every file that goes when the segment goes."""
-        stem = self.path[: -len(".log")]
-        return [stem + suffix for suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot")]
+    def hold(self) -> None:
+        """Keep reading what is the log file now, whatever happens to its name."""
+        self._opened()
+
+    def files(self, state: str = "") -> list[str]:
+        """Every file that goes when the segment goes; ``state`` as in the constructor."""
+        suffixes = (LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT)
+        return [f"{self._stem}{suffix}{state}" for suffix in suffixes]
+
+    def rename(self, state: str) -> None:
+        """Give the files another state, the log first. Raises OSError."""
+        before, after = (self.path, *self._indexes()), self.files(state)
+        for old, new in zip(before, after, strict=False):
+            if os.path.exists(old):
+                os.replace(old, new)
+        self._name(state)
+
+    def _indexes(self) -> tuple[str, str, str]:
+        return self.index_path, self.time_index_path, self.transaction_index_path
+
+    def modified_ms(self) -> int:
+        """When the log file was last written, in milliseconds since the epoch. Raises OSError."""
+        return os.stat(self.path).st_mtime_ns // 1_000_000
+
+    def set_modified(self, time_ns: int) -> None:
+        """Say when log and indexes were last written, in nanoseconds since the epoch. Raises OSError."""
+        for path in (self.path, self.index_path, self.time_index_path):
+            os.utime(path, ns=(time_ns, time_ns))
+
+    # What is asked of whole segments
+
+    @property
+    def largest_timestamp(self) -> int:
+        """The newest timestamp in milliseconds; of a segment without any when it was last written. Raises OSError."""
+        return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms()
+
+    def first_batch_timestamp(self) -> int:
+        """The newest timestamp of the first batch, from which the segment's age counts; -1 for none."""
+        if self.first_timestamp < 0:
+            for _, view in self.walk_headers():
+                self.first_timestamp = view.max_timestamp
+                break
+        return self.first_timestamp
+
+    @property
+    def index_bytes(self) -> int:
+        return len(self._index_offsets) * OFFSET_ENTRY.size
+
+    @property
+    def time_index_bytes(self) -> int:
+        return len(self._times) * TIME_ENTRY.size
+
+    def end_offset(self) -> int:
+        """The offset after the last batch, from headers alone, from the last index entry on. Raises CorruptBatch."""
+        position, end_offset = self.last_indexed_position, self.base_offset
+        while position < self.size:
+            last_offset, size_bytes = self.header_at(position)
+            end_offset = last_offset + 1
+            position += size_bytes
+        return end_offset
+
+    def aborted_entries(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """What the transaction index tells of a range of offsets. Raises OSError, CorruptIndex."""
+        return read_aborted(self.transaction_index_path, first_offset, end_offset)
 
 
 def _before(limit_offset: int | None, data: bytes, starts: list[int], behind: int) -> int:

@@ -1,0 +1,213 @@
+"""The log cleaner: which log is compacted next, and what is done where one cannot be.
+
+One log at a time, the dirtiest first, in slices of the broker's thread between which it serves everybody; what takes
+long by itself (decompressing, syncing) is done on the thread for long work. How far each log is clean stands in Kafka's
+``cleaner-offset-checkpoint``. The rules are those of ``LogCleaner`` and ``LogCleanerManager``; what is done to a log
+is ``storage.cleaner``'s.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Collection, Generator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kafka_tools.broker_embedded.directories.data_dirs import read_checkpoint
+from kafka_tools.broker_embedded.slices import Elsewhere, Pause, Slices, Work
+from kafka_tools.errors import LogError
+from kafka_tools.storage.checkpoints import write_offset_checkpoint
+from kafka_tools.storage.cleaner.cleanable import Cleanable, cleanable
+from kafka_tools.storage.cleaner.rounds import CleaningAborted, MapSize, clean
+from kafka_tools.storage.log.partition_log import FOR_WANT_OF_ROOM
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.partitions.partition import Partition
+    from kafka_tools.broker_embedded.timers import Timers
+    from kafka_tools.storage.cleaner.batch_rewrite import Step
+    from kafka_tools.values import TopicPartition
+
+log = logging.getLogger(__name__)
+
+CHECKPOINT = "cleaner-offset-checkpoint"
+_PAUSE_MS = 4
+"""Between two slices of 4 ms: a log is cleaned in half of the time that the broker has, and requests get the rest."""
+_WINDOW_MS = 300
+"""Over so long reading and writing keep to their rate, as in Kafka: what was slower before does not count."""
+_AHEAD_MS = 50
+"""So far ahead of its rate it stops."""
+
+T = TypeVar("T")
+
+
+class LogCleaner:
+    """Compacts the logs of those partitions whose topics ask for it, over and over."""
+
+    def __init__(
+        self,
+        paths: Collection[str],
+        partitions: Collection[Partition],
+        configs: ConfigStore,
+        timers: Timers,
+        slices: Slices,
+        after_round: Callable[[Partition], None],
+    ) -> None:
+        """``partitions``: those that are served, which change. ``after_round`` sees to retention and replaced files."""
+        self._partitions = partitions
+        self._configs = configs
+        self._timers = timers
+        self._after_round = after_round
+        self._background = Slices(timers, pause_ms=_PAUSE_MS)
+        self._background.offload = lambda function, done: slices.offload(function, done)
+        self._cleaned_to = {path: read_checkpoint(os.path.join(path, CHECKPOINT)) for path in paths}
+        self._uncleanable: set[Partition] = set()
+        self._waiting_for_room = False
+
+    def cleaned_to(self, id: TopicPartition, log_dir: str) -> int | None:
+        """How far the log of a partition is clean; None if it never was cleaned."""
+        return self._cleaned_to[log_dir].get(id)
+
+    def forget(self, id: TopicPartition, log_dir: str) -> None:
+        """See that a new partition does not take over what was cleaned of an old one of its name. Raises OSError."""
+        if self._cleaned_to[log_dir].pop(id, None) is not None:
+            write_offset_checkpoint(os.path.join(log_dir, CHECKPOINT), self._cleaned_to[log_dir])
+
+    @property
+    def busy(self) -> bool:
+        """Whether a log is being cleaned, or looked at."""
+        return len(self._background) > 0
+
+    def start_timers(self) -> None:
+        if self._configs.broker.get("log.cleaner.enable"):
+            self._wait()
+
+    def _wait(self) -> None:
+        self._timers.call_later(self._configs.broker.integer("log.cleaner.backoff.ms"), self.clean_all)
+
+    def clean_all(self) -> None:
+        """Clean until nothing is dirty enough, and come back after ``log.cleaner.backoff.ms``."""
+        self._background.later(self._pass(), self._passed)
+
+    def _passed(self, _: None, error: BaseException | None) -> None:
+        if error is not None:
+            log.error("the log cleaner stumbled, it goes on later: %s", error, exc_info=error)
+        self._wait()
+
+    def _pass(self) -> Work[None]:
+        while True:
+            found = yield from self._dirtiest()
+            if found is not None:
+                yield from self._clean(*found)
+            for partition in self._compacted():
+                self._after_round(partition)
+                yield
+            if found is None:
+                return
+
+    def _compacted(self) -> list[Partition]:
+        self._uncleanable.intersection_update(self._partitions)
+        return [
+            partition
+            for partition in self._partitions
+            if partition.log.config.compact and not partition.log.closed and partition not in self._uncleanable
+        ]
+
+    def _dirtiest(self) -> Work[tuple[Partition, Cleanable] | None]:
+        best: tuple[Partition, Cleanable] | None = None
+        for partition in self._compacted():
+            opened = partition.log
+            if len(opened.segments) > 1 and not opened.offline:
+                try:
+                    found = cleanable(
+                        opened, self.cleaned_to(partition.id, partition.log_dir), self._timers.clock.now_ms()
+                    )
+                except (LogError, OSError) as error:
+                    self._give_up(partition, error)
+                    continue
+                if found.worth_it(opened.config.min_cleanable_dirty_ratio):
+                    best = max(best or (partition, found), (partition, found), key=lambda each: each[1].ratio)
+            yield
+        return best
+
+    def _clean(self, partition: Partition, found: Cleanable) -> Work[None]:
+        broker, opened = self._configs.broker, partition.log
+        size = MapSize(
+            broker.integer("log.cleaner.dedupe.buffer.size") // max(1, broker.integer("log.cleaner.threads")),
+            broker.number("log.cleaner.io.buffer.load.factor"),
+        )
+        try:
+            done = yield from self._throttled(clean(opened, found, size, self._timers.clock.now_ms()))
+        except CleaningAborted as error:
+            log.info("%s", error)
+            return
+        except (LogError, OSError) as error:
+            if isinstance(error, OSError) and error.errno in FOR_WANT_OF_ROOM:
+                self._wait_for_room(partition, error)
+                yield Pause(broker.integer("log.cleaner.backoff.ms"))
+                return
+            self._give_up(partition, error)
+            return
+        self._waiting_for_room = False
+        if opened.closed:
+            return
+        self._cleaned_to[partition.log_dir][partition.id] = done.end_offset
+        yield Elsewhere(self._checkpoint(partition.log_dir))
+        log.info(
+            "%s: cleaned offsets %d to %d, %d bytes became %d",
+            partition.id, found.first_dirty_offset, done.end_offset, done.bytes_read, done.bytes_written,
+        )  # fmt: skip
+
+    def _throttled(self, work: Generator[Step, Any, T]) -> Work[T]:
+        """Drive a round: what takes long goes elsewhere, and reading and writing keep to their rate."""
+        now_s = self._timers.clock.monotonic_s
+        began_s, moved = now_s(), 0
+        sent: Any = None
+        failure: Exception | None = None
+        while True:
+            try:
+                step = work.send(sent) if failure is None else work.throw(failure)
+            except StopIteration as over:
+                return over.value  # type: ignore[no-any-return]
+            sent = failure = None
+            if callable(step):
+                try:
+                    sent = yield Elsewhere(step)
+                except Exception as error:  # noqa: BLE001 - the round's own business
+                    failure = error
+                continue
+            moved += step or 0
+            spent_ms = (now_s() - began_s) * 1000
+            ahead_ms = moved / self._configs.broker.number("log.cleaner.io.max.bytes.per.second") * 1000 - spent_ms
+            if ahead_ms >= _AHEAD_MS or spent_ms >= _WINDOW_MS:
+                if ahead_ms > 0:
+                    yield Pause(ahead_ms)
+                began_s, moved = now_s(), 0
+            yield
+
+    def _give_up(self, partition: Partition, error: Exception) -> None:
+        """Told once: until the next start nothing is done to the log but what appends and readers do."""
+        self._uncleanable.add(partition)
+        log.error(
+            "%s cannot be compacted and grows from now on: %s. What is damaged is told by kafka-dump-log; after it is "
+            "mended, restart the broker",
+            partition.id, error,
+        )  # fmt: skip
+
+    def _wait_for_room(self, partition: Partition, error: OSError) -> None:
+        if not self._waiting_for_room:
+            log.error("%s could not be compacted, it is tried again: %s", partition.id, error)
+        self._waiting_for_room = True
+
+    def _checkpoint(self, log_dir: str) -> Callable[[], None]:
+        """What writes the checkpoint of a directory as things are now."""
+        served = {partition.id for partition in self._partitions if partition.log_dir == log_dir}
+        kept = {id: offset for id, offset in self._cleaned_to[log_dir].items() if id in served}
+
+        def write() -> None:
+            try:
+                write_offset_checkpoint(os.path.join(log_dir, CHECKPOINT), kept)
+            except OSError as error:  # what is clean is cleaned once more after a restart
+                log.warning("how far logs are clean cannot be written: %s", error)
+
+        return write

@@ -1,0 +1,172 @@
+"""What compaction leaves of one batch: ``MemoryRecords.filterTo`` with the filter of Kafka's ``Cleaner``.
+
+A batch keeps its first and last offset, its producer's numbers and its codec. One whose records all go stays without
+records where a producer's last sequence stands in it, and at the end of what a round cleans. Messages of magic 0 and 1
+are written as batches of magic 2, as Kafka has done since 4.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from kafka_tools.errors import CorruptBatch
+from kafka_tools.protocol.enums import TimestampType
+from kafka_tools.records import v2
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.build import BatchBuilder, set_times
+from kafka_tools.records.record import Record
+from kafka_tools.storage.cleaner.offset_map import OffsetMap
+from kafka_tools.storage.cleaner.transactions import CleanedTransactions
+
+Step = int | Callable[[], Any] | None
+"""What work in pieces yields between two of them: a count of bytes that were read or written, or a function that
+touches nothing but its own bytes or files and takes a while, whose result it wants back."""
+
+_PIECE = 256
+"""So many records between two pieces: about a millisecond."""
+LONG_BYTES = 128 * 1024
+"""Batches of so many bytes are decompressed and compressed aside."""
+
+
+class LastRecord(NamedTuple):
+    """The last data of a producer in the log: ``offset`` is None if there is none in its epoch."""
+
+    offset: int | None
+    epoch: int
+
+
+class Retention(NamedTuple):
+    """What decides about records in one round, times in milliseconds."""
+
+    offsets: OffsetMap
+    transactions: CleanedTransactions
+    now_ms: int
+    delete_retention_ms: int
+    end_offset: int
+    """Where the round ends: the batch before it stays, with or without records."""
+    last_records: Mapping[int, LastRecord]
+    """By producer id."""
+    keep_legacy_deletes: bool = True
+    """Whether tombstones of magic 0 and 1, which have no horizon of their own, stay in this segment."""
+
+
+def rewritten(view: BatchView, retention: Retention) -> Generator[Step, Any, bytes | None]:
+    """The bytes that stay of a batch, None for nothing. Raises CorruptBatch, UnsupportedCodec."""
+    discardable = retention.transactions.may_discard(view)
+    horizon = view.delete_horizon_ms
+    discarded = discardable and (not view.is_control or (horizon is not None and horizon <= retention.now_ms))
+    stays_empty = _has_last_sequence(view, retention) or view.last_offset + 1 == retention.end_offset
+    if discarded:
+        return _without_records(view) if stays_empty else None
+    records: list[Record] = []
+    seen = 0
+    tombstones = False
+    for record in (yield from records_of(view)):
+        seen += 1
+        if view.is_control or _stays(view, record, retention):
+            records.append(record)
+            tombstones = tombstones or record.value is None
+        if not seen % _PIECE:
+            yield None
+    if not records:
+        return _without_records(view) if stays_empty else None
+    begins = (tombstones or (discardable and view.is_control)) and horizon is None
+    if len(records) == seen and view.magic >= 2 and not begins:
+        return view.raw()
+    return (yield from _with(view, records, retention.now_ms + retention.delete_retention_ms if begins else horizon))
+
+
+def _has_last_sequence(view: BatchView, retention: Retention) -> bool:
+    """Whether the producer's next sequence, or its epoch, is known from this batch alone."""
+    if view.producer_id < 0:
+        return False
+    last = retention.last_records.get(view.producer_id)
+    if last is None:
+        return False
+    if last.offset is not None:
+        return view.last_offset == last.offset
+    return view.is_control and view.producer_epoch == last.epoch
+
+
+def _stays(view: BatchView, record: Record, retention: Retention) -> bool:
+    if record.offset > retention.offsets.latest_offset:
+        return True
+    if record.key is None:
+        return False
+    if record.offset < retention.offsets.get(record.key):
+        return False
+    if record.value is not None:
+        return True
+    if view.magic < 2:
+        return retention.keep_legacy_deletes
+    horizon = view.delete_horizon_ms
+    return horizon is None or retention.now_ms < horizon
+
+
+def records_of(view: BatchView) -> Generator[Step, Any, Iterable[Record]]:
+    """The records of a batch, decompressed aside if that takes long. Raises CorruptBatch, UnsupportedCodec."""
+    if not view.is_compressed or view.size_bytes < LONG_BYTES:
+        return view.records()
+    if view.magic < 2:
+        return (yield lambda: list(view.records()))  # type: ignore[no-any-return]
+    body = yield view.body
+    append_time_ms = view.max_timestamp if view.timestamp_type == TimestampType.LOG_APPEND_TIME else None
+    return v2.read_records(
+        body, view.record_count, view.base_offset, view.base_timestamp, append_time_ms, view.base_sequence
+    )
+
+
+def _with(view: BatchView, records: list[Record], horizon_ms: int | None) -> Generator[Step, Any, bytes]:
+    base_offset = view.base_offset if view.magic >= 2 else records[0].offset
+    builder = BatchBuilder(codec=view.codec)
+    for number, record in enumerate(records, 1):
+        if record.crc_ok is False:
+            raise CorruptBatch(f"the CRC of the message at offset {record.offset} does not match its contents")
+        builder.append(
+            record.timestamp, record.key, record.value, record.headers, offset_delta=record.offset - base_offset
+        )
+        if not number % _PIECE:
+            yield None
+
+    def build() -> bytes:
+        return builder.build(
+            base_offset=base_offset,
+            producer_id=view.producer_id,
+            producer_epoch=view.producer_epoch,
+            base_sequence=view.base_sequence,
+            transactional=view.is_transactional,
+            control=view.is_control,
+            leader_epoch=view.partition_leader_epoch,
+            timestamp_type=max(0, view.timestamp_type),
+            append_time_ms=view.max_timestamp,
+            last_offset_delta=view.last_offset - base_offset if view.magic >= 2 else None,
+            delete_horizon_ms=horizon_ms,
+        )
+
+    if builder.size_bytes < LONG_BYTES:
+        return build()
+    return (yield build)  # type: ignore[no-any-return]
+
+
+def _without_records(view: BatchView) -> bytes:
+    """Its header alone, which tells offsets and sequences."""
+    empty = bytearray(
+        BatchBuilder().build(
+            base_offset=view.base_offset,
+            producer_id=view.producer_id,
+            producer_epoch=view.producer_epoch,
+            base_sequence=view.base_sequence,
+            transactional=view.is_transactional,
+            control=view.is_control,
+            leader_epoch=view.partition_leader_epoch,
+            last_offset_delta=view.last_offset - view.base_offset,
+        )
+    )
+    set_times(
+        empty,
+        0,
+        max_timestamp=view.max_timestamp,
+        appended=view.timestamp_type == TimestampType.LOG_APPEND_TIME,
+    )
+    return bytes(empty)

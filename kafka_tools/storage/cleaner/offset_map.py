@@ -1,0 +1,69 @@
+"""The last offset of each key, in memory of a fixed size: what a round of compaction knows of the dirty part of a log.
+
+An open table of 24 bytes per entry, a hash of the key and its offset, as Kafka's ``SkimpyOffsetMap`` and the document
+of its design say: 128 MiB hold five million keys. Two keys with the same hash of 128 bits do not happen.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+ENTRY_BYTES = 24
+_HASH_BYTES = 16
+_FREE = bytes(ENTRY_BYTES - _HASH_BYTES)
+"""Offsets are stored plus one: zeros are a free place."""
+
+
+class OffsetMap:
+    """Key -> offset. ``latest_offset`` is the last one that the map was told of, -1 for none."""
+
+    def __init__(self, memory_bytes: int, load_factor: float, most_keys: int) -> None:
+        """Holds as many keys as fit into ``memory_bytes`` filled to ``load_factor``.
+
+        No more memory is taken than ``most_keys`` need, so no more than that many keys may come.
+        """
+        slots = memory_bytes // ENTRY_BYTES
+        self.capacity = int(slots * load_factor)
+        """How many keys it takes."""
+        self._slots = max(1, min(slots, 2 * most_keys + 1))
+        self._table = bytearray(self._slots * ENTRY_BYTES)
+        self._size = 0
+        self.latest_offset = -1
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def full(self) -> bool:
+        """Whether no key is taken any more, not even one that is there: where Kafka ends a round."""
+        return self._size >= self.capacity
+
+    def put(self, key: bytes, offset: int) -> None:
+        """Remember the offset of a key; the map must not be full."""
+        table, digest = self._table, blake2b(key, digest_size=_HASH_BYTES).digest()
+        at = self._place(table, digest)
+        if table[at + _HASH_BYTES : at + ENTRY_BYTES] == _FREE:
+            table[at : at + _HASH_BYTES] = digest
+            self._size += 1
+        table[at + _HASH_BYTES : at + ENTRY_BYTES] = (offset + 1).to_bytes(8, "big")
+        self.latest_offset = offset
+
+    def get(self, key: bytes) -> int:
+        """The offset of a key, -1 if it is not there."""
+        at = self._place(self._table, blake2b(key, digest_size=_HASH_BYTES).digest())
+        return int.from_bytes(self._table[at + _HASH_BYTES : at + ENTRY_BYTES], "big") - 1
+
+    def _place(self, table: bytearray, digest: bytes) -> int:
+        """Where the hash is, or the free place where it belongs. There is one: the table is never filled."""
+        at = int.from_bytes(digest[:8], "big") % self._slots * ENTRY_BYTES
+        end = len(table)
+        while (there := table[at : at + _HASH_BYTES]) != digest:
+            if there == _NO_HASH and table[at + _HASH_BYTES : at + ENTRY_BYTES] == _FREE:
+                return at
+            at += ENTRY_BYTES
+            if at == end:
+                at = 0
+        return at
+
+
+_NO_HASH = bytes(_HASH_BYTES)

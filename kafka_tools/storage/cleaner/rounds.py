@@ -1,0 +1,257 @@
+"""A round of compaction: the map of the dirty part, then the segments anew, group by group (Kafka's ``Cleaner``).
+
+In pieces: ``clean`` is a generator that yields after about a millisecond of work, so that who drives it may do other
+things in between, and what takes longer it hands out (``Step``). Between two pieces the log may be appended to, rolled,
+cut at its start, closed: the round looks again, and ends with ``CleaningAborted`` where what it works on has gone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafka_tools.errors import CorruptBatch, LogError
+from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.storage.cleaner.batch_rewrite import LastRecord, Retention, Step, records_of, rewritten
+from kafka_tools.storage.cleaner.cleanable import Cleanable, groups
+from kafka_tools.storage.cleaner.offset_map import ENTRY_BYTES, OffsetMap
+from kafka_tools.storage.cleaner.transactions import CleanedTransactions
+from kafka_tools.storage.indexes import AbortedTransaction, append_entries, pack_txn_index
+from kafka_tools.storage.log.replacement import CLEANED, remove_files, remove_retired, replace, sync_directory
+from kafka_tools.storage.log.segment import LogSegment
+
+if TYPE_CHECKING:
+    from kafka_tools.storage.log.partition_log import PartitionLog
+
+_PIECE_BATCHES = 64
+_PIECE_RECORDS = 512
+_WRITE_BYTES = 256 * 1024
+
+
+class CleaningAborted(LogError):
+    """What was being cleaned is not there any more: the log was closed, or a segment of it deleted."""
+
+
+class MapSize(NamedTuple):
+    """What the table of keys may take: ``log.cleaner.dedupe.buffer.size`` and ``io.buffer.load.factor``."""
+
+    memory_bytes: int = 134217728
+    load_factor: float = 0.9
+
+
+class Round(NamedTuple):
+    """What a round did: the log is clean up to ``end_offset`` now, and of it so many bytes were read and written."""
+
+    end_offset: int
+    bytes_read: int
+    bytes_written: int
+
+
+def clean(opened: PartitionLog, found: Cleanable, size: MapSize, now_ms: int) -> Generator[Step, Any, Round]:
+    """Clean what ``found`` tells, or as much of it as the map has room for.
+
+    Raises CleaningAborted, CorruptBatch and other LogErrors for a log that cannot be cleaned, OSError from the disk:
+    then the segments are as they were, or some of them are clean already.
+    """
+    before = [segment for segment in opened.segments if segment.base_offset < found.first_dirty_offset]
+    legacy_horizon_ms = before[-1].modified_ms() - opened.config.delete_retention_ms if before else 0
+    aborted = yield from _aborted(opened, found.end_offset)
+    offsets = yield from _offset_map(opened, found, size, aborted)
+    end = offsets.latest_offset + 1
+    transactions = CleanedTransactions()
+    read = written = 0
+    for group in groups(opened, end, found.end_offset):
+        retention = Retention(
+            offsets,
+            transactions,
+            now_ms,
+            opened.config.delete_retention_ms,
+            found.end_offset,
+            _last_records(opened),
+        )
+        read += sum(segment.size for segment in group)
+        written += yield from _clean_group(opened, group, retention, legacy_horizon_ms, aborted)
+    return Round(end, read, written)
+
+
+def _aborted(opened: PartitionLog, end_offset: int) -> Generator[Step, Any, list[AbortedTransaction]]:
+    """The aborted transactions of the log that begin before an offset; their markers may lie beyond it."""
+    found: list[AbortedTransaction] = []
+    for number, segment in enumerate(list(opened.segments)):
+        found += segment.aborted_entries(0, end_offset)
+        if not number % _PIECE_BATCHES:
+            yield None
+            _check(opened)
+    return found
+
+
+def _last_records(opened: PartitionLog) -> dict[int, LastRecord]:
+    return {
+        producer_id: LastRecord(entry.batches[-1].last_offset if entry.batches else None, entry.epoch)
+        for producer_id, entry in opened.producers.entries.items()
+    }
+
+
+# The map
+
+
+def _offset_map(
+    opened: PartitionLog, found: Cleanable, size: MapSize, aborted: list[AbortedTransaction]
+) -> Generator[Step, Any, OffsetMap]:
+    start = found.first_dirty_offset
+    bases = [segment.base_offset for segment in opened.segments]
+    dirty = [
+        (segment, min(end, found.end_offset))
+        for segment, end in zip(opened.segments, [*bases[1:], found.end_offset], strict=True)
+        if segment.base_offset < found.end_offset and end > start
+    ]
+    most = 0
+    for segment, _ in dirty:
+        most += yield from _most_keys(opened, segment, size)
+    offsets = OffsetMap(size.memory_bytes, size.load_factor, most)
+    transactions = CleanedTransactions()
+    transactions.add_aborted(entry for entry in aborted if entry.last_offset >= start)
+    for segment, end in dirty:
+        whole = yield from _map_segment(opened, segment, start, offsets, transactions)
+        if not whole:
+            break
+        offsets.latest_offset = end - 1
+    return offsets
+
+
+def _most_keys(opened: PartitionLog, segment: LogSegment, size: MapSize) -> Generator[Step, Any, int]:
+    """How many keys there may be in a segment, from headers: the table need not be larger."""
+    count = 0
+    for number, (_, view) in enumerate(segment.walk_headers(), 1):
+        if view.magic < 2 and view.is_compressed:
+            return size.memory_bytes // ENTRY_BYTES  # who knows
+        count += view.record_count
+        if not number % _PIECE_BATCHES:
+            yield None
+            _check(opened, segment)
+    return count
+
+
+def _map_segment(
+    opened: PartitionLog, segment: LogSegment, start: int, offsets: OffsetMap, transactions: CleanedTransactions
+) -> Generator[Step, Any, bool]:
+    """Take a segment from ``start`` on into the map; whether all of it had room."""
+    put = offsets.put
+    for _, view in segment.walk(segment.position_of(start)):
+        yield view.size_bytes
+        _check(opened, segment)
+        _check_crc(segment, view)
+        if not transactions.may_discard(view) and not view.is_control:
+            for seen, record in enumerate((yield from records_of(view)), 1):
+                if record.key is not None and record.offset >= start:
+                    if offsets.full:
+                        return False
+                    put(record.key, record.offset)
+                if not seen % _PIECE_RECORDS:
+                    yield None
+            _check(opened, segment)
+        if view.last_offset >= start:
+            offsets.latest_offset = view.last_offset
+    return True
+
+
+# The segments
+
+
+def _clean_group(
+    opened: PartitionLog,
+    group: list[LogSegment],
+    retention: Retention,
+    legacy_horizon_ms: int,
+    aborted: list[AbortedTransaction],
+) -> Generator[Step, Any, int]:
+    """Put one segment with what stays in the place of a group; returns its size."""
+    first = group[0]
+    remove_files(first.files(CLEANED))  # of a round that failed
+    _check(opened, *group)
+    cleaned = LogSegment(opened.directory, first.base_offset, created_ms=first.created_ms, state=CLEANED)
+    try:
+        writer = _Writer(cleaned, opened.config.index_interval_bytes)
+        retention.transactions.kept.clear()
+        for number, segment in enumerate(group):
+            following = group[number + 1].base_offset if number + 1 < len(group) else segment.end_offset()
+            retention.transactions.add_aborted(
+                entry
+                for entry in aborted
+                if entry.last_offset >= segment.base_offset and entry.first_offset < following
+            )
+            keep = segment.modified_ms() > legacy_horizon_ms
+            yield from _rewrite(opened, segment, writer, retention._replace(keep_legacy_deletes=keep))
+        writer.flush()
+        cleaned.seal()
+        if retention.transactions.kept:
+            append_entries(cleaned.transaction_index_path, pack_txn_index(retention.transactions.kept))
+        modified_ns = os.stat(group[-1].path).st_mtime_ns
+        yield cleaned.sync
+        _check(opened, *group)
+        cleaned.set_modified(modified_ns)
+        replace(opened, cleaned, group)
+    except Exception as error:
+        if not opened.holds(cleaned):
+            cleaned.close()
+            remove_retired(cleaned.files(CLEANED))
+        if opened.closed and not isinstance(error, CleaningAborted):
+            raise CleaningAborted(f"{opened.name} was closed while it was cleaned", path=opened.directory) from error
+        raise
+    yield lambda: sync_directory(opened.directory)
+    return cleaned.size
+
+
+class _Writer:
+    """Collects batches for a segment, and writes them in larger pieces."""
+
+    def __init__(self, segment: LogSegment, interval_bytes: int) -> None:
+        self._segment = segment
+        self._interval_bytes = interval_bytes
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, batch: bytes) -> None:
+        self._parts.append(batch)
+        self._size += len(batch)
+        if self._size >= _WRITE_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        data = b"".join(self._parts)
+        self._parts.clear()
+        self._size = 0
+        self._segment.append(data, list(batches(data)), self._interval_bytes)
+
+
+def _rewrite(
+    opened: PartitionLog, segment: LogSegment, writer: _Writer, retention: Retention
+) -> Generator[Step, Any, None]:
+    for _, view in segment.walk():
+        yield view.size_bytes
+        _check(opened, segment)
+        _check_crc(segment, view)
+        stays = yield from rewritten(view, retention)
+        _check(opened, segment)
+        if stays is not None:
+            writer.add(stays)
+            yield len(stays)
+            _check(opened, segment)
+
+
+def _check_crc(segment: LogSegment, view: BatchView) -> None:
+    """A batch that is written anew gets a new CRC: what is damaged must not become right by that."""
+    if not view.crc_ok():
+        raise CorruptBatch(
+            f"{segment.path}: the CRC of the batch at offset {view.last_offset} does not match its contents",
+            path=segment.path,
+        )
+
+
+def _check(opened: PartitionLog, *segments: LogSegment) -> None:
+    if opened.closed or not opened.config.compact:
+        raise CleaningAborted(f"{opened.name} is not to be cleaned any more", path=opened.directory)
+    for segment in segments:
+        if not opened.holds(segment):
+            raise CleaningAborted(f"{segment.path} was deleted while it was cleaned", path=segment.path)
