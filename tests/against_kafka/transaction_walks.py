@@ -219,7 +219,9 @@ class Peer:
         return self._state()
 
     def _list(self, *_: Any) -> tuple[Any, ...]:
-        found = self.client.call(ListTransactionsRequest(state_filters=["Ongoing", "Nonsense"]), 1)
+        pattern = rf"\Q{self.name}\E"
+        request = ListTransactionsRequest(state_filters=["Ongoing", "Nonsense"], transactional_id_pattern=pattern)
+        found = self.client.call(request, 2)
         names = [each.transactional_id for each in found.transaction_states]
         return found.error_code, self.name in names, found.unknown_state_filters
 

@@ -1,16 +1,25 @@
 """ListTransactions (66): the transactional ids that this broker coordinates (KIP-664).
 
-Filters are all of them wanted at once. States that nobody knows come back. v1: how long they are open (KIP-994).
+Filters are all of them wanted at once. States that nobody knows come back. v1: how long they are open (KIP-994); v2: a
+pattern of ids (KIP-1152); matching those that are long is work for another thread.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.broker_embedded.patterns import InvalidPattern, compile_pattern
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation, TransactionState
 from kafka_tools.protocol.messages.list_transactions import ListTransactionsResponse
 
-VERSIONS = (0, 1)  # v2 has patterns, which need an engine that no pattern can stop
+SHORT = 249
+"""Ids of up to so many characters are matched in no time, whatever the pattern, as names of topics are."""
+
+VERSIONS = (0, 2)
 AUTHORIZE = ()
 
 
@@ -19,9 +28,19 @@ def handle(call: Call) -> Work[ListTransactionsResponse]:
     states = set(request.state_filters)
     unknown = [state for state in dict.fromkeys(request.state_filters) if state not in TransactionState.all]
     open_for_ms = request.duration_filter if call.version >= 1 else -1
+    pattern = None
+    if request.transactional_id_pattern:
+        try:
+            pattern = compile_pattern(request.transactional_id_pattern)
+        except InvalidPattern as error:
+            raise refuse(error_codes.INVALID_REGULAR_EXPRESSION) from error
     response = ListTransactionsResponse(unknown_state_filters=unknown)
     for found in call.broker.transactions.matching(states, set(request.producer_id_filters), open_for_ms):
         yield
+        if pattern is not None:
+            matching = partial(pattern.matches, found.id)
+            if not (matching() if len(found.id) <= SHORT else (yield Elsewhere(matching))):
+                continue
         if call.allowed_on_transactional_id(AclOperation.DESCRIBE, found.id):
             response.transaction_states.append(
                 response.TransactionState(

@@ -81,10 +81,6 @@ ROWS: tuple[Row, ...] = (
         "old versions are served to clients back to Kafka 1.1 (KIP-896 dropped theirs)",
     ),
     Row(
-        ".*api_versions", r"api_keys\[66\]\.max_version", is_one_of(2), is_one_of(1),
-        "ListTransactions v2 has patterns, for which ours has no engine that no pattern can stop",
-    ),
-    Row(
         ".*describe_configs", rf".*\.configs\[({_PLACES})\]\.config_source", is_one_of(4), is_one_of(5),
         "places that Kafka is told in its properties and ours is not",
     ),

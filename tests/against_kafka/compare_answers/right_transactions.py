@@ -74,4 +74,10 @@ def describe_transactions(pools: Pools, version: int) -> dict[str, Any]:
 def list_transactions(pools: Pools, version: int) -> dict[str, Any]:
     states = [], [], ["Ongoing"], ["Empty", "nosuch"], ["ongoing"], ["Dead"]
     made = {"state_filters": pools.one(*states), "producer_id_filters": pools.one([], [9_999_998], [-1])}
-    return made | ({"duration_filter": pools.one(-1, 0, 5000, -7)} if version >= 1 else {})
+    if version >= 1:
+        made["duration_filter"] = pools.one(-1, 0, 5000, -7)
+    if version >= 2:
+        made["transactional_id_pattern"] = pools.one(
+            None, "", ".*", "t.*", "(?i)T.*|x", r"\pL+-?\d*", "nosuch", "(", "a**"
+        )
+    return made

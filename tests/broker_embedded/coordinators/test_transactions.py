@@ -17,7 +17,7 @@ from kafka_tools.protocol.messages.describe_transactions import DescribeTransact
 from kafka_tools.protocol.messages.end_txn import EndTxnRequest
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
-from kafka_tools.protocol.messages.list_transactions import ListTransactionsRequest
+from kafka_tools.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
@@ -435,11 +435,20 @@ def test_transactions_are_listed_by_state_producer_and_age(broker: DiskBroker) -
         assert found.error_code == 0
         return [each.transactional_id for each in found.transaction_states]
 
-    assert ids(0) == ids() == ["one", "two"]
+    assert ids(0) == ids() == ids(2) == ids(2, transactional_id_pattern="") == ["one", "two"]
+    assert ids(2, transactional_id_pattern="o.*") == ids(2, transactional_id_pattern="(?i)ONE|x") == ["one"]
+    assert ids(2, transactional_id_pattern="o") == [], "all of the id is meant"
+    assert ids(2, transactional_id_pattern="t.*", state_filters=["Empty"]) == ["two"]
+    refused = broker.call(ListTransactionsRequest(state_filters=["no"], transactional_id_pattern="("), 2)
+    assert refused == ListTransactionsResponse(error_code=codes.INVALID_REGULAR_EXPRESSION)
     assert ids(state_filters=["Ongoing"]) == ids(producer_id_filters=[one.producer_id]) == ["one"]
     assert ids(state_filters=["Ongoing"], duration_filter=4_000) == ["one"]
     assert ids(state_filters=["Ongoing"], duration_filter=6_000) == []
     assert ids(state_filters=["Empty"], producer_id_filters=[one.producer_id]) == []
+    Client(broker, "n" * 300).init()  # such are matched on another thread
+    asked = broker.send(ListTransactionsRequest(transactional_id_pattern="n.*|two"), 2)
+    broker.advance(0)
+    assert [each.transactional_id for each in asked.response.transaction_states] == ["n" * 300, "two"]
     found = broker.call(ListTransactionsRequest(state_filters=["ongoing", "Empty"]), 1)
     assert found.unknown_state_filters == ["ongoing"]
     state = one.state()
