@@ -23,7 +23,7 @@ from kafka_tools.broker_embedded.directories.local_store import LocalStore
 from kafka_tools.broker_embedded.directories.state_checks import check_state
 from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.faults.vocabulary import Faults
-from kafka_tools.broker_embedded.handler_table import load_handlers
+from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.broker_embedded.listeners.server import Server
 from kafka_tools.clock import Clock, ShiftedClock, SystemClock
 from kafka_tools.errors import ConfigError, KafkaToolsError, LogError

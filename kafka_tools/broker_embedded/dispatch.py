@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.call import Answer, CloseConnection, RequestBytes
 from kafka_tools.broker_embedded.connection import Connection
-from kafka_tools.broker_embedded.handler_table import load_handlers
+from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.broker_embedded.serving import ServedRequest
 from kafka_tools.errors import AuthenticationFailed, DecodeError, TooManyElements, WireError
 from kafka_tools.protocol import error_codes, registry

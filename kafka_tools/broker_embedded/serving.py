@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_tools.broker_embedded.answers import Payload
 from kafka_tools.broker_embedded.call import NO_REPLY, Answer, Call, CloseConnection, NoReply, RequestBytes
 from kafka_tools.broker_embedded.connection import Connection
-from kafka_tools.broker_embedded.handler_table import Handler
+from kafka_tools.broker_embedded.handlers._table import Handler
 from kafka_tools.broker_embedded.purgatory import Parked
 from kafka_tools.broker_embedded.refusals import refused
 from kafka_tools.broker_embedded.slices import SLICE_S, UNBROKEN, Elsewhere, Sliced, Work, rest_of

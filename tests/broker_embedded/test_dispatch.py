@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.connection import Connection
-from kafka_tools.broker_embedded.handler_table import load_handlers
+from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.broker_embedded.purgatory import Parked, Purgatory
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock

@@ -31,7 +31,7 @@ from kafka_tools.broker_embedded.faults.selectors import ANY, Selector, error_co
 from kafka_tools.broker_embedded.faults.striking import Serve, Struck
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.handler_table import Handler
+    from kafka_tools.broker_embedded.handlers._table import Handler
 
 F = TypeVar("F", bound=Fault)
 T = TypeVar("T")

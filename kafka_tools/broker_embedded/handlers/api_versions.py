@@ -13,7 +13,7 @@ import re
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.features import SUPPORTED
-from kafka_tools.broker_embedded.handler_table import load_handlers
+from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.api_versions import ApiVersionsResponse

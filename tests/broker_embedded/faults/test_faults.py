@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.faults.selectors import Selector
-from kafka_tools.broker_embedded.handler_table import load_handlers
+from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest

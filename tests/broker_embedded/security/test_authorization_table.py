@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kafka_tools.broker_embedded.connection import Connection
-from kafka_tools.broker_embedded.handler_table import load_handlers
+from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.enums import AclOperation, AclResourceType

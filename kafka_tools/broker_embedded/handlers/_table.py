@@ -1,4 +1,4 @@
-"""Which APIs are served, in which versions, and by which handler: read off the modules of ``handlers``.
+"""Which APIs are served, in which versions, and by which handler: read off the modules of this folder.
 
 A handler is the module ``handlers/<stem>.py`` with ``VERSIONS``, ``AUTHORIZE`` (the operations on the cluster without
 which nothing is served) and ``handle(call)``, which asks itself for what it takes per topic, group and so on.
