@@ -1,4 +1,4 @@
-"""The broker as a process: ready line, signals, and what ``kill -9`` may not lose."""
+"""The broker as a process: ready line, signals, its log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hmac
 import json
 import logging
 import os
-import random
 import re
 import signal
 import subprocess
@@ -29,15 +28,10 @@ from kafka_tools.protocol.messages.add_partitions_to_txn import Topic as Added
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
-from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest
 from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
-from kafka_tools.protocol.messages.produce import ProduceRequest
-from kafka_tools.records.batches import batches
-from kafka_tools.records.build import build_batch
-from tests.broker_embedded.disk_broker import fetch_request
 from tests.broker_embedded.wire_client import WireClient
 
 _WAIT_S = 60
@@ -210,103 +204,6 @@ def test_overrides() -> None:
     assert dirs == ["/a", "/b"]
     with pytest.raises(ConfigError, match="twice"):
         with_overrides({"log.dirs": "/a,/a"}, listen=None, data_dir=None, overrides={})
-
-
-# kill -9
-
-
-class Sender:
-    """An idempotent producer of one partition that repeats whatever was not acknowledged, as clients do."""
-
-    def __init__(self, producer_id: int) -> None:
-        self.producer_id = producer_id
-        self.acknowledged: dict[int, int] = {}
-
-    def request(self, sequence: int, codec: str) -> ProduceRequest:
-        TopicData = ProduceRequest.TopicProduceData
-        rows = [(1_700_000_000_000 + sequence, b"k", b"%d/%d" % (sequence, at), ()) for at in range(5)]
-        batch = build_batch(
-            rows, producer_id=self.producer_id, producer_epoch=0, base_sequence=sequence * 5, codec=codec
-        )
-        data = TopicData(name="t", partition_data=[TopicData.PartitionProduceData(index=0, records=batch)])
-        return ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data])
-
-    def send_until_killed(self, client: WireClient, kill: Any, rounds: int, dice: random.Random) -> None:
-        """Keep up to five batches in flight; ``kill()`` strikes while the last of them are."""
-        in_flight: list[tuple[int, ProduceRequest]] = []
-        following = len(self.acknowledged)
-        try:
-            for number in range(rounds + 5):
-                if number == rounds:
-                    kill()
-                request = self.request(following, dice.choice(["none", "gzip", "lz4", "zstd"]))
-                client.send(request, 9)
-                in_flight.append((following, request))
-                following += 1
-                if len(in_flight) == 5:
-                    self._take(client, in_flight)
-            while in_flight:
-                self._take(client, in_flight)
-        except OSError:
-            pass  # killed: what is in flight will be repeated
-
-    def _take(self, client: WireClient, in_flight: list[tuple[int, ProduceRequest]]) -> None:
-        sequence, request = in_flight[0]
-        answer = client.receive_response(request, 9)[1].responses[0].partition_responses[0]
-        assert answer.error_code == 0, answer
-        self.acknowledged[sequence] = answer.base_offset
-        in_flight.pop(0)
-
-
-def test_killed_again_and_again_nothing_acknowledged_is_lost_or_doubled(
-    processes: list[Process], tmp_path: Path
-) -> None:
-    """Level A of durability: every byte is the kernel's before its acknowledgement."""
-    dice = random.Random(7)
-    arguments = ["--data-dir", str(tmp_path / "data"), "--set", "log.segment.bytes=1048576"]
-    sender: Sender | None = None
-    rounds = int(os.environ.get("KAFKA_TOOLS_KILLS", "6"))
-    for _ in range(rounds):
-        broker = Process("--listen", "127.0.0.1:0", *arguments)
-        processes.append(broker)
-        with WireClient(broker.address) as client:
-            if sender is None:
-                topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
-                topic.configs = [topic.CreatableTopicConfig(name="segment.bytes", value="1048576")]
-                assert client.call(CreateTopicsRequest(topics=[topic]), 5).topics[0].error_code == 0
-                given = client.call(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
-                sender = Sender(given.producer_id)
-            else:
-                fresh = client.call(
-                    InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4
-                ).producer_id
-                assert fresh > sender.producer_id
-            sender.send_until_killed(client, lambda broker=broker: broker.process.kill(), dice.randrange(10, 120), dice)
-        broker.end(signal.SIGKILL)
-    assert sender is not None
-    broker = Process("--listen", "127.0.0.1:0", *arguments)
-    processes.append(broker)
-    with WireClient(broker.address) as client:
-        found = _read_all(client)
-    order = [int(value.split(b"/")[0]) for _, value in found]
-    assert len({value for _, value in found}) == len(found), "a batch was written twice"
-    assert order == sorted(order)
-    assert [offset for offset, _ in found] == list(range(len(found)))
-    offsets = {value: offset for offset, value in found}
-    for sequence, base_offset in sender.acknowledged.items():
-        assert [offsets[b"%d/%d" % (sequence, at)] for at in range(5)] == [base_offset + at for at in range(5)]
-
-
-def _read_all(client: WireClient) -> list[tuple[int, bytes]]:
-    found: list[tuple[int, bytes]] = []
-    while True:
-        request: FetchRequest = fetch_request("t", len(found), max_wait_ms=0)
-        data = client.call(request, 11).responses[0].partitions[0].records
-        if not data:
-            return found
-        for view in batches(bytes(data)):
-            assert view.crc_ok()
-            found += [(record.offset, record.value or b"") for record in view.records()]
 
 
 # In process

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from kafka_tools.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, Topic
@@ -12,16 +12,25 @@ from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorReques
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from kafka_tools.protocol.schema import Request
 from kafka_tools.records.batches import batches
 from kafka_tools.records.control import read_marker
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
 
 
+class Peer(Protocol):
+    """Whoever answers requests: a broker without listeners, or one at the other end of a connection."""
+
+    def call(self, request: Request, version: int) -> Any: ...
+
+    def batch(self, *values: bytes, **fields: Any) -> bytes: ...
+
+
 class Client:
     """A transactional producer that does as it is told. ``bumps``: as clients of transaction version 2 do."""
 
-    def __init__(self, broker: DiskBroker, id: str = "tx", *, bumps: bool = False, timeout_ms: int = 60_000) -> None:
+    def __init__(self, broker: Peer, id: str = "tx", *, bumps: bool = False, timeout_ms: int = 60_000) -> None:
         self.broker, self.id, self.bumps, self.timeout_ms = broker, id, bumps, timeout_ms
         self.producer_id, self.epoch = -1, -1
         self.sequences: dict[TopicPartition, int] = {}

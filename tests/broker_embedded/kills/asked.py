@@ -1,0 +1,42 @@
+"""What the broker says of partitions and groups, asked over a connection of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
+from tests.broker_embedded.kills.load import At
+from tests.broker_embedded.wire_client import WireClient
+
+LATEST = -1
+
+
+def ends(address: str, partitions: Iterable[At]) -> dict[At, int]:
+    """The end of each partition's log."""
+    Topic = ListOffsetsRequest.Topic
+    wanted = [
+        Topic(name=topic, partitions=[Topic.Partition(partition_index=partition, timestamp=LATEST)])
+        for topic, partition in partitions
+    ]
+    with WireClient(address) as client:
+        answer = client.call(ListOffsetsRequest(replica_id=-1, topics=wanted), 7)
+    return {(topic.name, each.partition_index): each.offset for topic in answer.topics for each in topic.partitions}
+
+
+def committed(address: str, groups: Iterable[str]) -> dict[str, dict[At, int] | None]:
+    """The offsets of each group; None while an open transaction can still change one."""
+    wanted = [OffsetFetchRequest.RequestGroup(group_id=group, topics=None) for group in groups]
+    with WireClient(address) as client:
+        answer = client.call(OffsetFetchRequest(groups=wanted, require_stable=True), 8)
+    found: dict[str, dict[At, int] | None] = {}
+    for group in answer.groups:
+        assert not group.error_code, group
+        offsets = {(topic.name, each.partition_index): each for topic in group.topics for each in topic.partitions}
+        if any(each.error_code == error_codes.UNSTABLE_OFFSET_COMMIT for each in offsets.values()):
+            found[group.group_id] = None
+        else:
+            assert not any(each.error_code for each in offsets.values()), group
+            found[group.group_id] = {at: each.committed_offset for at, each in offsets.items()}
+    return found
