@@ -54,6 +54,10 @@ CONNECTOR_ARTIFACTS = [
     "org.apache.commons:commons-pool2:2.12.0",
 ]
 
+STREAMS = "4.3.1-streams"
+"""Kafka Streams beside 4.3.1's other jars, without the native library of stores that none of our tests keeps."""
+ALONE = {SPARK_CONNECTOR: CONNECTOR_ARTIFACTS, STREAMS: ["org.apache.kafka:kafka-streams:4.3.1"]}
+
 # The ZooKeeper client 3.4 of these releases cannot connect under Java 17; the one that 2.8.2 brings can.
 OLD_ZOOKEEPER = ("1.1.1", "2.2.2")
 
@@ -97,7 +101,7 @@ def class_path(version: str) -> list[Path]:
 
 @cache
 def library(version: str) -> Path:
-    """The folder of ``version``'s jars (or SPARK_CONNECTOR's), complete. Raises Unavailable if it cannot be fetched."""
+    """The folder of ``version``'s jars (or of one of ALONE), complete. Raises Unavailable if it cannot be fetched."""
     folder = cache_directory() / version / "lib"
     if folder.is_dir():
         return folder
@@ -114,9 +118,8 @@ def _fetch(version: str, folder: Path) -> None:
     """Let Maven copy the jars beside ``folder``, then move them there whole."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         pom = Path(scratch) / "pom.xml"
-        alone = version == SPARK_CONNECTOR
-        artifacts = CONNECTOR_ARTIFACTS if alone else {**ARTIFACTS, **DEFINITIONS_ONLY}[version]
-        pom.write_text(_pom(artifacts, alone), encoding="utf-8")
+        artifacts = {**ARTIFACTS, **DEFINITIONS_ONLY, **ALONE}[version]
+        pom.write_text(_pom(artifacts, version in ALONE), encoding="utf-8")
         command = [*MAVEN, "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={scratch}/lib"]
         problem = ""
         for attempt in range(ATTEMPTS):
