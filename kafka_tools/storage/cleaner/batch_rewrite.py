@@ -23,8 +23,8 @@ Step = int | Callable[[], Any] | None
 """What work in pieces yields between two of them: a count of bytes that were read or written, or a function that
 touches nothing but its own bytes or files and takes a while, whose result it wants back."""
 
-_PIECE = 256
-"""So many records between two pieces: about a millisecond."""
+_PIECE = 128
+"""So many records between two pieces: a few milliseconds at most."""
 LONG_BYTES = 128 * 1024
 """Batches of so many bytes are decompressed and compressed aside."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kafka_tools.storage.log.partition_log import PartitionLog
 
 _PIECE_BATCHES = 64
-_PIECE_RECORDS = 512
+_PIECE_RECORDS = 256
 _WRITE_BYTES = 256 * 1024
 
 
