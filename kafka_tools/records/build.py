@@ -267,6 +267,7 @@ def build_batch(
     *,
     codec: int | str = "none",
     magic: int = 2,
+    level: int | None = None,
     offsets: Iterable[int] | None = None,
     last_offset: int | None = None,
     **header: Unpack[HeaderFields],
@@ -274,9 +275,9 @@ def build_batch(
     """The bytes of one batch of (timestamp in ms, key, value, headers), with these fields in its header.
 
     Offsets follow ``base_offset`` one by one unless ``offsets`` gives each record's, ascending. ``last_offset``
-    (magic 2) keeps the range of a batch whose last records were compacted away.
+    (magic 2) keeps the range of a batch whose last records were compacted away. ``level`` is the codec's own.
     """
-    builder = BatchBuilder(codec=codec, magic=magic)
+    builder = BatchBuilder(codec=codec, magic=magic, level=level)
     base_offset = header.get("base_offset", 0)
     if offsets is None:
         for timestamp, key, value, headers in records:

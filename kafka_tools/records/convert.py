@@ -184,13 +184,15 @@ def up_convert(
     *,
     base_offset: int = 0,
     codec: int | str | None = None,
+    level: int | None = None,
     leader_epoch: int = -1,
     append_time_ms: int | None = None,
 ) -> bytes:
     """One magic 2 batch of all records of messages of magic 0 or 1, with offsets from ``base_offset`` on.
 
-    ``codec`` None: that of the first message. ``append_time_ms``: LogAppendTime of that time, else the records' own
-    times (-1 from magic 0). Raises CorruptBatch for messages that cannot be read or whose CRC is wrong, and for none.
+    ``codec`` None: that of the first message; ``level`` is its own. ``append_time_ms``: LogAppendTime of that time,
+    else the records' own times (-1 from magic 0). Raises CorruptBatch for messages that cannot be read or whose CRC is
+    wrong, and for none.
     """
     builder: BatchBuilder | None = None
     for view in views:
@@ -199,7 +201,7 @@ def up_convert(
         if not view.crc_ok():
             raise CorruptBatch("the CRC of a message does not match its contents")
         if builder is None:
-            builder = BatchBuilder(codec=view.codec if codec is None else codec)
+            builder = BatchBuilder(codec=view.codec if codec is None else codec, level=level)
         for record in view.records():
             if record.crc_ok is False:
                 raise CorruptBatch("the CRC of a message in a compressed set does not match its contents")

@@ -17,12 +17,19 @@ from kafka_tools.broker_embedded.call import NO_REPLY, Call, CloseConnection, No
 from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.handlers._in_transaction import InTransaction, producer_of
 from kafka_tools.broker_embedded.partitions.partition import Partition
-from kafka_tools.broker_embedded.partitions.produced_batches import Refused, TooLong, is_long, take
+from kafka_tools.broker_embedded.partitions.produced_batches import (
+    Limits,
+    Refused,
+    TooLong,
+    is_long,
+    stored_codec,
+    take,
+)
 from kafka_tools.broker_embedded.refusals import refuse, refused
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import TRANSACTIONAL_BIT, AclOperation, AclResourceType
+from kafka_tools.protocol.enums import CODEC_BITS, CODECS, TRANSACTIONAL_BIT, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records.chain import FLAGS_POSITION, MAGIC_POSITION
@@ -32,6 +39,8 @@ from kafka_tools.storage.producer_state import NotTransactional, OutOfOrderSeque
 VERSIONS = (0, 13)
 AUTHORIZE = ()
 
+_ANEW_BYTES = 64 * 1024
+"""So much is encoded and compressed again while everybody waits: a few milliseconds."""
 _WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
 
 log = logging.getLogger(__name__)
@@ -222,12 +231,27 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
 
 def _taken_at_once(records: Buffer | None, version: int, partition: Partition, now_ms: int) -> bytearray | None:
     """``take``, or None if it takes long: then it is done where nobody waits for it."""
+    limits = partition.limits
     if is_long(records):
         return None
+    if records and _is_written_anew(records, limits):
+        if len(records) > _ANEW_BYTES:
+            return None
+        limits = limits._replace(body_bytes=_ANEW_BYTES)
     try:
-        return take(records, version, partition.limits, now_ms, partition.id)
+        return take(records, version, limits, now_ms, partition.id)
     except TooLong:
         return None
+
+
+def _is_written_anew(records: Buffer, limits: Limits) -> bool:
+    """Whether batches are of an old magic, or not of the topic's codec: they are encoded and compressed again."""
+    if len(records) <= FLAGS_POSITION:
+        return False
+    if records[MAGIC_POSITION] < 2:
+        return True
+    codec = records[FLAGS_POSITION] & CODEC_BITS
+    return codec < len(CODECS) and stored_codec(codec, limits) != CODECS[codec]
 
 
 def _error(

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
     from kafka_tools.broker_embedded.configs.store import View
 
+_LEVELS = {
+    "gzip": "compression.gzip.level",
+    "lz4": "compression.lz4.level",
+    "zstd": "compression.zstd.level",
+}
+_FAST_LZ4 = ("lz4", 9)
+
 
 class Partition:
     """A partition led here. ``appended_bytes`` counts what was ever appended since the start."""
@@ -79,12 +86,23 @@ def limits(configs: View) -> Limits:
     """What a topic's configs ask of produced batches."""
     policy = configs.get("cleanup.policy")
     assert isinstance(policy, list)
+    codec = str(configs.get("compression.type"))
     return Limits(
         max_batch_bytes=configs.integer("max.message.bytes"),
         segment_bytes=configs.integer("segment.bytes"),
-        codec=str(configs.get("compression.type")),
+        codec=codec,
+        level=_level(codec, configs),
         log_append_time=configs.get("message.timestamp.type") == TIMESTAMP_TYPES[TimestampType.LOG_APPEND_TIME],
         before_max_ms=configs.integer("message.timestamp.before.max.ms"),
         after_max_ms=configs.integer("message.timestamp.after.max.ms"),
         needs_keys="compact" in policy,
     )
+
+
+def _level(codec: str, configs: View) -> int | None:
+    """The level of a topic's codec, where it has one; None for its default, which of lz4 is the fast compressor."""
+    name = _LEVELS.get(codec)
+    if name is None:
+        return None
+    level = configs.integer(name)
+    return None if (codec, level) == _FAST_LZ4 else level

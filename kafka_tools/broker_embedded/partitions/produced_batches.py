@@ -31,18 +31,20 @@ _LARGEST_BODY_BYTES = 32 * 1024 * 1024
 """What a batch may hold once decompressed: ordinary ones, and any. Producers fill batches of ``batch.size`` and
 ``max.request.size`` bytes, a mebibyte as a rule, before they compress them: more is a bomb."""
 _MOST_TOLD = 1000
-"""So many records at fault are named in an answer: a batch of millions must not make an answer of gigabytes."""
+"""So many records at fault are named in an answer: it must not be of gigabytes."""
 
 
 class Limits(NamedTuple):
     """What a topic's configs ask of batches; names and units are Kafka's.
 
-    ``codec`` is compression.type: "producer" keeps what the producer chose, "uncompressed" is none.
+    ``codec`` is compression.type: "producer" keeps what the producer chose, "uncompressed" is none. ``level`` is
+    that of batches that are written anew, None for the default.
     """
 
     max_batch_bytes: int = 1048588
     segment_bytes: int = 1073741824
     codec: str = "producer"
+    level: int | None = None
     log_append_time: bool = False
     before_max_ms: int = _NEVER_MS
     after_max_ms: int = 3600000
@@ -178,7 +180,7 @@ def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicP
     _check_header(view)
     body = view.body(limit_bytes=limits.body_bytes)
     found = ordinary(body, view.record_count)
-    codec = _stored_codec(view.codec, limits)
+    codec = stored_codec(view.codec, limits)
     other_codec = codec != CODECS[view.codec]
     base = view.base_timestamp
     wrong: list[tuple[int, str]] = []
@@ -257,6 +259,7 @@ def _written_anew(view: BatchView, codec: str, limits: Limits, partition: TopicP
             for record in view.records(limit_bytes=limits.body_bytes)
         ),
         codec=codec,
+        level=limits.level,
         producer_id=view.producer_id,
         producer_epoch=view.producer_epoch,
         base_sequence=view.base_sequence,
@@ -282,7 +285,7 @@ def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, par
     if any(record.crc_ok is False for record in records):
         raise CorruptBatch("The CRC of a message in a compressed set does not match its contents.")
     _check_records(records, by_broker, limits, now_ms, partition)
-    taken = up_convert(views, codec=_stored_codec(max(view.codec for view in views), limits))
+    taken = up_convert(views, codec=stored_codec(max(view.codec for view in views), limits), level=limits.level)
     _check_size(len(taken), limits, partition)
     return bytearray(taken)
 
@@ -341,8 +344,7 @@ def _int64(value: int) -> int:
     return (value + _INT64) % (2 * _INT64) - _INT64
 
 
-def _stored_codec(codec: int, limits: Limits) -> str:
-    came_as = CODECS[codec]
-    if limits.codec == "producer":
-        return came_as
-    return "none" if limits.codec == "uncompressed" else limits.codec
+def stored_codec(codec: int, limits: Limits) -> str:
+    """The codec in which a topic stores what came in another one."""
+    wanted = {"producer": CODECS[codec], "uncompressed": "none"}
+    return wanted.get(limits.codec, limits.codec)

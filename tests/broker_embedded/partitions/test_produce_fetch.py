@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from kafka_tools.protocol.messages.offset_for_leader_epoch import OffsetForLeade
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.records.chain import HEADER_BYTES
+from kafka_tools.records.compression import compress
 from kafka_tools.records.control import build_marker
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
 
@@ -192,6 +195,48 @@ def test_the_topics_codec_replaces_the_producers(broker: DiskBroker, wanted: str
     (view,) = batches(bytes(fetch(broker, topic="c").records))
     assert view.codec == {"uncompressed": 0}.get(wanted, CODECS.index(wanted) if wanted in CODECS else 0)
     assert (view.producer_id, view.producer_epoch, view.base_sequence, view.crc_ok()) == (5, 1, 7, True)
+
+
+@pytest.mark.parametrize(
+    ("codec", "levels", "default"),
+    [("gzip", (1, 9, -1), 6), ("zstd", (-100, 19, 3), 3), ("lz4", (1, 17, 9), None)],
+)
+def test_the_topics_level_is_that_of_batches_that_are_compressed_again(
+    broker: DiskBroker, codec: str, levels: tuple[int, ...], default: int | None
+) -> None:
+    sent = broker.batch(*(b"value %d of many that are much alike" % (number * number) for number in range(1000)))
+    (plain,) = batches(sent)
+    for level in levels:
+        topic = f"level.{level}"
+        broker.create(topic, **{"compression_type": codec, f"compression_{codec}_level": str(level)})
+        assert broker.produce(topic, sent).error_code == 0
+        (view,) = batches(bytes(fetch(broker, topic=topic).records))
+        assert view.body() == plain.body()
+        wanted = compress(codec, plain.body(), level=default if level == levels[-1] else level)
+        assert view.raw()[HEADER_BYTES:] == wanted
+        came = broker.batch(b"a" * 1000, codec=codec)  # what came in the topic's codec is kept as it is
+        assert broker.produce(topic, came).error_code == 0
+        assert broker.core.partitions.led(topic, 0).log.read(1000, 10_000)[HEADER_BYTES:] == came[HEADER_BYTES:]
+
+
+@pytest.mark.parametrize("size", [10, 100_000, 1_000_000])
+@pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
+def test_long_batches_are_compressed_again_where_nobody_waits_for_it(broker: DiskBroker, size: int, codec: str) -> None:
+    broker.create("z", compression_type="zstd")
+    elsewhere: list[int] = []
+    real = broker.core.slices.offload
+
+    def offload(function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        elsewhere.append(1)
+        real(function, done)
+
+    broker.core.slices.offload = offload
+    pending = broker.produce_pending("z", broker.batch(b"x" * size, codec=codec))
+    while pending.response is None:
+        broker.core.step()
+    assert pending.response.responses[0].partition_responses[0].error_code == 0
+    assert values(fetch(broker, topic="z").records) == [b"x" * size]
+    assert bool(elsewhere) == (size > 1000 and codec != "zstd")
 
 
 def test_log_append_time_is_stamped_and_told(broker: DiskBroker) -> None:
