@@ -92,7 +92,15 @@ class Core:
         self.fetch_sessions = FetchSessions(self.configs)
         self.topics = TopicChanges(self.cluster, self.journal, self.configs, self.partitions, self.timers, self.slices)
         self.state_topics = StateTopics(self.cluster, self.topics, self.partitions, self.purgatory)
-        self.groups = GroupCoordinator(self.journal, self.state_topics, self.cluster, self.configs, self.timers)
+        self.groups = GroupCoordinator(
+            self.journal,
+            self.state_topics,
+            self.cluster,
+            self.configs,
+            self.features,
+            self.timers,
+            self.slices,
+        )
         self.markers = Markers(self.partitions, self.groups.offsets, self.purgatory, clock)
         self.transactions = TransactionCoordinator(
             self.journal,

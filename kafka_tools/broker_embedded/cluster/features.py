@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 METADATA_VERSION, KRAFT_VERSION = "metadata.version", "kraft.version"
 ELIGIBLE_LEADER_REPLICAS = "eligible.leader.replicas.version"
 TRANSACTION_VERSION = "transaction.version"
+GROUP_VERSION = "group.version"
 
 SUPPORTED = {
     ELIGIBLE_LEADER_REPLICAS: (0, 1),
-    "group.version": (0, 1),
+    GROUP_VERSION: (0, 1),
     KRAFT_VERSION: (0, 1),
     METADATA_VERSION: (7, 30),
     "share.version": (0, 1),
@@ -67,6 +68,11 @@ class FinalizedFeatures:
     def transaction_version(self) -> int:
         """Of transactions: 1 writes their log in the newer format, 2 raises epochs with each end (KIP-890)."""
         return self.finalized.get(TRANSACTION_VERSION, 0)
+
+    @property
+    def group_version(self) -> int:
+        """Of groups: 1 has those of the consumer protocol (KIP-848)."""
+        return self.finalized.get(GROUP_VERSION, 0)
 
     def begin(self, with_elr: Sequence[Stored]) -> None:
         """Finalize Kafka 4.3.1's levels in a cluster that has none: a new one, or one of an older broker.

@@ -16,15 +16,20 @@ from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS
 from kafka_tools.protocol.schema import Stored
-from kafka_tools.protocol.stored import group_metadata, offset_commit
+from kafka_tools.protocol.stored import consumer_group, group_metadata, offset_commit
 from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.values import ZERO_UUID, TopicPartition
 
 GROUPS_TOPIC = CONSUMER_OFFSETS
 
-KEYS: dict[int, type[Stored]] = {**offset_commit.KEYS, **group_metadata.KEYS}
-VALUES: dict[int, type[Stored]] = {**offset_commit.VALUES, **group_metadata.VALUES, 0: OffsetCommitValue}
+KEYS: dict[int, type[Stored]] = {**offset_commit.KEYS, **group_metadata.KEYS, **consumer_group.KEYS}
+VALUES: dict[int, type[Stored]] = {
+    **offset_commit.VALUES,
+    **group_metadata.VALUES,
+    **consumer_group.VALUES,
+    0: OffsetCommitValue,
+}
 """Record type -> struct. Types 0 and 1 share their value: version 0 of it is what type 0 wrote."""
 
 _GROUP_VERSION = 3

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
+from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import consumer_group_tombstones, replay
+from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.group_records import (
     GROUPS_TOPIC,
     group_record,
@@ -16,6 +18,7 @@ from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey
 
 if TYPE_CHECKING:
     from kafka_tools.clock import Clock
@@ -27,14 +30,24 @@ class GroupStore:
     def __init__(self, log: CoordinatorLog, clock: Clock) -> None:
         self.log = log
         self._clock = clock
-        self.groups: dict[str, ClassicGroup] = {}
+        self.groups: dict[str, ClassicGroup | ConsumerGroup] = {}
         self.unread: set[int] = set()
         """The partitions of the log that are damaged: no group in them is served, so that no commit is lost unseen."""
 
-    def classic(self, group_id: str) -> ClassicGroup | None:
-        """The classic group of this id. BrokerError if its part of the log could not be read."""
+    def find(self, group_id: str) -> ClassicGroup | ConsumerGroup | None:
+        """The group of this id, of either kind. BrokerError if its part of the log could not be read."""
         self.check_served(group_id)
         return self.groups.get(group_id)
+
+    def classic(self, group_id: str) -> ClassicGroup | None:
+        """As ``find``, if it is a classic group."""
+        found = self.find(group_id)
+        return found if isinstance(found, ClassicGroup) else None
+
+    def consumer(self, group_id: str) -> ConsumerGroup | None:
+        """As ``find``, if it is a consumer group."""
+        found = self.find(group_id)
+        return found if isinstance(found, ConsumerGroup) else None
 
     def check_served(self, group_id: str) -> None:
         """NOT_COORDINATOR, as in Kafka, for a group whose part of the log could not be read at the start."""
@@ -46,10 +59,15 @@ class GroupStore:
         return self.groups.get(group.id) is group
 
     def create(self, group_id: str) -> ClassicGroup:
-        """A new, empty group, in the log already. BrokerError if it cannot be written."""
+        """A new, empty group, in the log already, where a consumer group without members makes way for it.
+
+        BrokerError if it cannot be written.
+        """
         group = ClassicGroup(group_id, self._clock.now_ms())
+        former = self.consumer(group_id)
+        records = [] if former is None else consumer_group_tombstones(former)
         try:
-            self.write(group_id, [group_record(group, {})])
+            self.write(group_id, [*records, group_record(group, {})])
         except BrokerError as error:
             raise refuse(response_code_of_group_append(error)) from error
         self.groups[group_id] = group
@@ -88,3 +106,21 @@ class GroupStore:
         if not self.log.partitions:
             self.log.ensure()
         self.log.append_batch(self.partition(group_id), batch, producer=producer)
+
+    def commit(self, group_id: str, records: Sequence[CoordinatorRecord]) -> None:
+        """Write a change of a consumer group and make it hold. BrokerError with what a member is told: it does not.
+
+        A classic group that ends with it ends here too.
+        """
+        if not records:
+            return
+        try:
+            self.write(group_id, records)
+        except BrokerError as error:
+            raise refuse(response_code_of_group_append(error), error.broker_message) from error
+        for record in records:
+            if isinstance(record.key, GroupMetadataKey):
+                assert record.value is None
+                self.groups.pop(group_id, None)
+            else:
+                replay(self.groups, record.key, record.value)

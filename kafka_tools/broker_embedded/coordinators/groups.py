@@ -11,9 +11,16 @@ import uuid
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.coordinators.classic.group import DEAD, EMPTY, STABLE, ClassicGroup
+from kafka_tools.broker_embedded.coordinators.classic.group import DEAD, EMPTY, STABLE, ClassicGroup, in_join_version
 from kafka_tools.broker_embedded.coordinators.classic.membership import Membership
-from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances
+from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances, join_error
+from kafka_tools.broker_embedded.coordinators.consumer import consumer_records
+from kafka_tools.broker_embedded.coordinators.consumer.classic_members import ClassicMembers
+from kafka_tools.broker_embedded.coordinators.consumer.coordinator import ConsumerGroups
+from kafka_tools.broker_embedded.coordinators.consumer.describing import described
+from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
+from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
+from kafka_tools.broker_embedded.coordinators.consumer.settings import ConsumerGroupSettings
 from kafka_tools.broker_embedded.coordinators.group_records import (
     GROUPS_TOPIC,
     KEYS,
@@ -27,10 +34,16 @@ from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
 from kafka_tools.broker_embedded.coordinators.offsets import Offsets
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CoordinatorGroupType
+from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse
+from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest
+from kafka_tools.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kafka_tools.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import RemoveTopicRecord, TopicRecord
 from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue
@@ -38,22 +51,39 @@ from kafka_tools.protocol.stored.offset_commit import LegacyOffsetCommitKey, Off
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
     from kafka_tools.broker_embedded.cluster.journal import Journal
     from kafka_tools.broker_embedded.cluster.metadata import Cluster
     from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
+    from kafka_tools.broker_embedded.purgatory import Parked
+    from kafka_tools.broker_embedded.slices import Slices
     from kafka_tools.broker_embedded.timers import Timers
 
 log = logging.getLogger(__name__)
 
 DescribedGroup = DescribeGroupsResponse.DescribedGroup
+SEVERAL_LEAVE_FROM = 3
+"""Version of LeaveGroup (KIP-345)."""
+
+
+def type_of(group: ClassicGroup | ConsumerGroup) -> str:
+    """The type of a group, as ListGroups says it."""
+    return CoordinatorGroupType.CONSUMER if isinstance(group, ConsumerGroup) else CoordinatorGroupType.CLASSIC
 
 
 class GroupCoordinator:
     """``membership`` and ``offsets`` are the two halves of the work on what ``store`` holds; ``load`` reads the log."""
 
     def __init__(
-        self, journal: Journal, topics: StateTopics, cluster: Cluster, configs: ConfigStore, timers: Timers
+        self,
+        journal: Journal,
+        topics: StateTopics,
+        cluster: Cluster,
+        configs: ConfigStore,
+        features: FinalizedFeatures,
+        timers: Timers,
+        slices: Slices,
     ) -> None:
         self._configs = configs
         self._timers = timers
@@ -62,45 +92,97 @@ class GroupCoordinator:
         self._rebalances = rebalances = Rebalances(store, configs, timers)
         self.membership = Membership(store, rebalances, configs)
         self.offsets = Offsets(store, rebalances, cluster, configs)
+        self.settings = ConsumerGroupSettings(configs, features)
+        self.consumer = ConsumerGroups(store, GroupTopics(journal, cluster), self.settings, rebalances, timers, slices)
+        self._classic_members = ClassicMembers(self.consumer)
         self._topic_names: dict[uuid.UUID, str] = {}
         self._loaded = False
         journal.on_record(TopicRecord, self._apply_topic)
         journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
 
+    # requests of classic members, to groups of either kind
+
+    def join(
+        self, request: JoinGroupRequest, version: int, client_id: str, client_host: str
+    ) -> Work[JoinGroupResponse | Parked]:
+        """Join or rejoin. BrokerError for what no group takes."""
+        self.membership.check_join(request)
+        group = self.store.consumer(request.group_id)
+        if group is None or group.is_empty:
+            return self.membership.join(request, version, client_id, client_host)
+        try:
+            response = yield from self._classic_members.join(request.group_id, request, version, client_id, client_host)
+        except BrokerError as error:
+            response = join_error(error.code.code, "")
+        return in_join_version(response, version)
+
+    def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Parked:
+        """A member asks for its assignment. BrokerError with what it is told."""
+        group = self._with_members(request.group_id)
+        return self.membership.sync(request) if group is None else self._classic_members.sync(group, request)
+
+    def heartbeat(self, request: HeartbeatRequest) -> int:
+        """Keep a member's session; returns the error code of the answer, or BrokerError."""
+        group = self._with_members(request.group_id)
+        return self.membership.heartbeat(request) if group is None else self._classic_members.heartbeat(group, request)
+
+    def leave(self, request: LeaveGroupRequest, version: int) -> LeaveGroupResponse:
+        """Members leave. BrokerError with what all of them are told."""
+        group = self._with_members(request.group_id)
+        if group is None:
+            return self.membership.leave(request, version)
+        if version >= SEVERAL_LEAVE_FROM:
+            return LeaveGroupResponse(members=self._classic_members.leave(group, request.members))
+        (answer,) = self._classic_members.leave(group, [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)])
+        return LeaveGroupResponse(error_code=answer.error_code)
+
+    def _with_members(self, group_id: str) -> ConsumerGroup | None:
+        """The consumer group of this id, unless it is empty: then its classic members are those of no group."""
+        group = self.store.consumer(group_id) if group_id else None
+        return None if group is None or group.is_empty else group
+
     # reading
 
-    def list(self, states: Collection[str], types: Collection[str]) -> list[ClassicGroup]:
+    def list(self, states: Collection[str], types: Collection[str]) -> list[ClassicGroup | ConsumerGroup]:
         """Groups by id, narrowed to states and types; both are compared without case, none means all."""
         wanted = {state.strip().lower() for state in states}
-        if types and CoordinatorGroupType.CLASSIC not in {name.strip().lower() for name in types}:
-            return []
+        kinds = {name.strip().lower() for name in types}
+        groups = [self.store.groups[group_id] for group_id in sorted(self.store.groups)]
         return [
-            self.store.groups[group_id]
-            for group_id in sorted(self.store.groups)
-            if not wanted or self.store.groups[group_id].state.lower() in wanted
+            group
+            for group in groups
+            if (not wanted or group.state.lower() in wanted) and (not kinds or type_of(group) in kinds)
         ]
+
+    def describe_consumer(self, group_id: str) -> ConsumerGroupDescribeResponse.DescribedGroup:
+        """A consumer group and its members. BrokerError GROUP_ID_NOT_FOUND for others."""
+        if not group_id:
+            raise refuse(error_codes.INVALID_GROUP_ID)
+        group = self.consumer.migration.existing(group_id)
+        return described(group, self.settings.assignors[0], self.consumer.topics)
 
     def describe(self, group_id: str, version: int) -> DescribeGroupsResponse.DescribedGroup:
         """A group and its members; protocol and metadata only while it is stable. Unknown groups are Dead."""
-        described = DescribedGroup(group_id=group_id)
+        answer = DescribedGroup(group_id=group_id)
         try:
-            group = self.store.classic(group_id)
+            group = self.store.find(group_id)
         except BrokerError as error:
-            described.error_code = error.code.code
+            answer.error_code = error.code.code
             if version >= 6:
-                described.error_message = error.broker_message
-            return described
-        if group is None:
-            described.group_state = DEAD
+                answer.error_message = error.broker_message
+            return answer
+        if not isinstance(group, ClassicGroup):
+            answer.group_state = DEAD
             if version >= 6:  # KIP-1043
-                described.error_code = error_codes.GROUP_ID_NOT_FOUND
-                described.error_message = f"Group {group_id} not found."
-            return described
+                answer.error_code = error_codes.GROUP_ID_NOT_FOUND
+                problem = "not found" if group is None else "is not a classic group"
+                answer.error_message = f"Group {group_id} {problem}."
+            return answer
         stable = group.state == STABLE
-        described.group_state = group.state
-        described.protocol_type = group.protocol_type or ""
-        described.protocol_data = group.protocol or "" if stable else ""
-        described.members = [
+        answer.group_state = group.state
+        answer.protocol_type = group.protocol_type or ""
+        answer.protocol_data = group.protocol or "" if stable else ""
+        answer.members = [
             DescribedGroup.DescribedGroupMember(
                 member_id=member.id,
                 group_instance_id=member.instance_id,
@@ -111,25 +193,28 @@ class GroupCoordinator:
             )
             for member in group.members.values()
         ]
-        return described
+        return answer
 
     # deleting
 
     def delete(self, group_id: str) -> None:
         """Forget a group without members, its offsets too. BrokerError if it has members, or does not exist."""
-        group = self.store.classic(group_id)
+        group = self.store.find(group_id)
         if group is None:
             raise refuse(error_codes.GROUP_ID_NOT_FOUND)
         if group.state != EMPTY:
             raise refuse(error_codes.NON_EMPTY_GROUP)
         self._delete(group, [*{*self.offsets.of(group_id), *self.offsets.open.of(group_id)}])
 
-    def _delete(self, group: ClassicGroup, partitions: Sequence[TopicPartition]) -> None:
+    def _delete(self, group: ClassicGroup | ConsumerGroup, partitions: Sequence[TopicPartition]) -> None:
         records = [offset_tombstone(group.id, partition) for partition in partitions]
-        self.store.write(group.id, [*records, group_tombstone(group.id)])
-        for member_id in list(group.pending_join):
-            group.forget_pending(member_id)
-        group.to(DEAD, self._timers.clock.now_ms())
+        if isinstance(group, ConsumerGroup):
+            self.store.write(group.id, [*records, *consumer_records.consumer_group_tombstones(group)])
+        else:
+            self.store.write(group.id, [*records, group_tombstone(group.id)])
+            for member_id in list(group.pending_join):
+                group.forget_pending(member_id)
+            group.to(DEAD, self._timers.clock.now_ms())
         del self.store.groups[group.id]
         self.offsets.drop(group.id)
 
@@ -143,9 +228,10 @@ class GroupCoordinator:
                 log.warning("expired offsets of group %s stay for now: %s", group.id, error)
         self._schedule_expiry()
 
-    def _expire_group(self, group: ClassicGroup, now_ms: int) -> None:
+    def _expire_group(self, group: ClassicGroup | ConsumerGroup, now_ms: int) -> None:
         gone = self.offsets.expired(group, now_ms)
-        idle = group.state == EMPTY and not group.pending_join and not self.offsets.open.is_open(group.id)
+        joining = isinstance(group, ClassicGroup) and bool(group.pending_join)
+        idle = group.state == EMPTY and not joining and not self.offsets.open.is_open(group.id)
         if idle and len(gone) == len(self.offsets.of(group.id)):
             self._delete(group, gone)
         elif gone:
@@ -182,7 +268,10 @@ class GroupCoordinator:
             if group_id not in self.store.groups:
                 self.store.create_simple(group_id)
         for group in self.store.groups.values():
-            self._rebalances.loaded(group)
+            if isinstance(group, ConsumerGroup):
+                self.consumer.loaded(group)
+            else:
+                self._rebalances.loaded(group)
         self._loaded = True
         self._schedule_expiry()
 
@@ -209,6 +298,8 @@ class GroupCoordinator:
             assert value is None or isinstance(value, OffsetCommitValue)
             partition = TopicPartition(key.topic, key.partition)
             self.offsets.replay(key.group, partition, None if value is None else committed_of_value(value))
+        else:
+            consumer_records.replay(self.store.groups, key, value)
 
     def _apply_topic(self, record: TopicRecord) -> None:
         self._topic_names[record.topic_id] = record.name
@@ -225,7 +316,9 @@ class GroupCoordinator:
         """The log is gone, and all groups with it: whoever waits must look for a coordinator again."""
         log.info("unloading %d groups", len(self.store.groups))
         for group in self.store.groups.values():
-            self._rebalances.unloaded(group)
+            if isinstance(group, ClassicGroup):
+                self._rebalances.unloaded(group)
+        self.consumer.fencing.deadlines.cancel_all()
         self.store.groups.clear()
         self.store.unread.clear()
         self.offsets.drop_all()

@@ -10,6 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.broker_embedded.coordinators.classic.group import COMPLETING_REBALANCE, EMPTY, STABLE, ClassicGroup
+from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
+from kafka_tools.broker_embedded.coordinators.consumer.offset_checks import (
+    check_commit,
+    check_commit_in_transaction,
+    check_fetch,
+)
 from kafka_tools.broker_embedded.coordinators.group_records import (
     CommittedOffset,
     offset_record,
@@ -71,6 +77,15 @@ class Offsets:
         self._groups.check_served(group_id)
         return self.of(group_id)
 
+    def committed_for(
+        self, group_id: str, member_id: str | None, member_epoch: int
+    ) -> Mapping[TopicPartition, CommittedOffset]:
+        """As ``committed``, for a member of a consumer group. BrokerError if it is none, or at another epoch."""
+        group = self._groups.find(group_id)
+        if isinstance(group, ConsumerGroup):
+            check_fetch(group, member_id, member_epoch)
+        return self.of(group_id)
+
     def groups_with_offsets(self) -> list[str]:
         """Groups that have committed something, be it in a transaction that is open."""
         return list({**self._by_group, **dict.fromkeys(self.open.groups())})
@@ -117,13 +132,15 @@ class Offsets:
 
         A generation of -1 is a commit by assignment or by an administrator: the group must be empty.
         """
-        group = self._groups.classic(group_id)
-        is_new = group is None
+        group = self._groups.find(group_id)
+        created = None
         if group is None:
             if generation >= 0:
                 late = error_codes.ILLEGAL_GENERATION
                 raise refuse(error_codes.GROUP_ID_NOT_FOUND if version >= GROUP_ID_NOT_FOUND_FROM else late)
-            group = self._groups.create_simple(group_id)
+            created = self._groups.create_simple(group_id)
+        elif isinstance(group, ConsumerGroup):
+            check_commit(group, member_id, generation, prepared.accepted, version)
         else:
             _check_commit(group, generation, member_id, instance_id)
             self._rebalances.keep_alive(group, member_id)
@@ -131,9 +148,9 @@ class Offsets:
         if not failed:
             for each in prepared.accepted:
                 self.replay(group_id, *each)
-        if is_new and not self.of(group_id):
+        if created is not None and not self.of(group_id):
             # Kafka keeps such a group in memory only, where some of its requests see it until the broker restarts
-            self._groups.forget(group)
+            self._groups.forget(created)
         return [code or failed for code in prepared.codes]
 
     def commit_in_transaction(
@@ -149,12 +166,14 @@ class Offsets:
 
         As ``commit``; a generation of -1 without a member is a producer that knows no members, and may always.
         """
-        group = self._groups.classic(group_id)
-        is_new = group is None
+        group = self._groups.find(group_id)
+        created = None
         if group is None:
             if generation >= 0:
                 raise refuse(error_codes.ILLEGAL_GENERATION)
-            group = self._groups.create_simple(group_id)
+            created = self._groups.create_simple(group_id)
+        elif isinstance(group, ConsumerGroup):
+            check_commit_in_transaction(group, member_id, instance_id, generation, prepared.accepted)
         else:
             _check_member(group, generation, member_id, instance_id)
         failed = self._written(group_id, prepared, producer)
@@ -162,8 +181,8 @@ class Offsets:
             partition = self._groups.partition(group_id)
             for at, committed in prepared.accepted:
                 self.open.add(partition, producer[0], group_id, at, committed)
-        if is_new and not self.open.is_open(group_id):
-            self._groups.forget(group)
+        if created is not None and not self.open.is_open(group_id):
+            self._groups.forget(created)
         return [code or failed for code in prepared.codes]
 
     def _written(self, group_id: str, prepared: PreparedCommit, producer: Writer = None) -> int:
@@ -184,7 +203,7 @@ class Offsets:
 
     def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """Forget offsets that no member of the group reads; returns the error code per partition."""
-        group = self._groups.classic(group_id)
+        group = self._groups.find(group_id)
         if group is None:
             raise refuse(error_codes.GROUP_ID_NOT_FOUND)
         if group.state != EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
@@ -211,11 +230,12 @@ class Offsets:
                 except BrokerError as error:
                     log.warning("offsets of deleted topic %s in group %s stay for now: %s", topic, group_id, error)
 
-    def expired(self, group: ClassicGroup, now_ms: int) -> list[TopicPartition]:
+    def expired(self, group: ClassicGroup | ConsumerGroup, now_ms: int) -> list[TopicPartition]:
         """The offsets whose time is over.
 
-        It counts from the commit for simple groups and for topics that a stable group no longer reads, and from the
-        moment the last member left for groups that have none. Offsets of topics that are gone expire at once.
+        It counts from the commit for simple groups, for consumer groups and for topics that a stable group no longer
+        reads, and from the moment the last member left for classic groups that have none. Offsets of topics that are
+        gone expire at once.
         """
         return [
             partition
@@ -224,9 +244,14 @@ class Offsets:
             if self._cluster.topic(partition.topic) is None or self._is_expired(group, partition, committed, now_ms)
         ]
 
-    def _is_expired(self, group: ClassicGroup, at: TopicPartition, committed: CommittedOffset, now_ms: int) -> bool:
+    def _is_expired(
+        self, group: ClassicGroup | ConsumerGroup, at: TopicPartition, committed: CommittedOffset, now_ms: int
+    ) -> bool:
         since_ms = committed.commit_ms
-        if group.protocol_type is not None:
+        if isinstance(group, ConsumerGroup):
+            if group.is_subscribed(at.topic):
+                return False
+        elif group.protocol_type is not None:
             if group.state == EMPTY:
                 since_ms = group.state_since_ms if group.state_since_ms >= 0 else committed.commit_ms
             elif group.state != STABLE or group.subscribed_topics is None or group.is_subscribed(at.topic):

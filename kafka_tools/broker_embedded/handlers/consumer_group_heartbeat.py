@@ -1,19 +1,38 @@
-"""ConsumerGroupHeartbeat (68): UNSUPPORTED_VERSION to everybody, as Kafka where the protocol "consumer" is turned off.
+"""ConsumerGroupHeartbeat (68): the one request of members of consumer groups (KIP-848).
 
-It is served for this answer alone: with it a librdkafka consumer of ``group.protocol=consumer`` ends, which waits in
-silence where brokers do not advertise v1. Nobody is asked for rights, as in ``KafkaApis``.
+UNSUPPORTED_VERSION where the protocol is off: group.version 0, or group.coordinator.rebalance.protocols without
+"consumer". Clients end with it, where one that waits for the API to be advertised would wait in silence.
 """
 
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 
 VERSIONS = (0, 1)
 AUTHORIZE = ()
 
 
-def handle(call: Call) -> ConsumerGroupHeartbeatResponse:
-    raise refuse(error_codes.UNSUPPORTED_VERSION)
+def handle(call: Call) -> Work[ConsumerGroupHeartbeatResponse]:
+    request, groups = call.request, call.broker.groups
+    if not groups.settings.enabled:
+        raise refuse(error_codes.UNSUPPORTED_VERSION)
+    if not call.allowed_on_group(AclOperation.READ, request.group_id):
+        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+    for name in dict.fromkeys(request.subscribed_topic_names or ()):
+        yield
+        if not call.allowed_on_topic(AclOperation.DESCRIBE, name):
+            raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+    return (
+        yield from groups.consumer.heartbeat(
+            request,
+            call.version,
+            call.client_id,
+            f"/{call.client_host}",  # as Java prints an address
+            lambda name: call.allowed_on_topic(AclOperation.DESCRIBE, name),
+        )
+    )

@@ -15,4 +15,4 @@ AUTHORIZE = ()
 def handle(call: Call) -> HeartbeatResponse:
     if not call.allowed_on_group(AclOperation.READ, call.request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
-    return HeartbeatResponse(error_code=call.broker.groups.membership.heartbeat(call.request))
+    return HeartbeatResponse(error_code=call.broker.groups.heartbeat(call.request))

@@ -15,4 +15,4 @@ AUTHORIZE = ()
 def handle(call: Call) -> LeaveGroupResponse:
     if not call.allowed_on_group(AclOperation.READ, call.request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
-    return call.broker.groups.membership.leave(call.request, call.version)
+    return call.broker.groups.leave(call.request, call.version)

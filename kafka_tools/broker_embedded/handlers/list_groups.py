@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.protocol.enums import AclOperation, CoordinatorGroupType
+from kafka_tools.broker_embedded.coordinators.groups import type_of
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
 
 VERSIONS = (0, 5)
@@ -21,7 +22,7 @@ def handle(call: Call) -> ListGroupsResponse:
                     group_id=group.id,
                     protocol_type=group.protocol_type or "",
                     group_state=group.state,
-                    group_type=CoordinatorGroupType.CLASSIC,
+                    group_type=type_of(group),
                 )
             )
     return response

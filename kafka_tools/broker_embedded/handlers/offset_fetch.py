@@ -73,7 +73,7 @@ def _group(call: Call, wanted: Any) -> Work[OffsetFetchResponse.ResponseGroup]:
         return response
     cluster = call.broker.cluster
     try:
-        committed = call.broker.groups.offsets.committed(wanted.group_id)
+        committed = call.broker.groups.offsets.committed_for(wanted.group_id, wanted.member_id, wanted.member_epoch)
     except BrokerError as error:
         response.error_code = error.code.code
         return response

@@ -19,4 +19,4 @@ def handle(call: Call) -> SyncGroupResponse | Parked:
         raise refuse(error_codes.INCONSISTENT_GROUP_PROTOCOL)
     if not call.allowed_on_group(AclOperation.READ, request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
-    return call.broker.groups.membership.sync(request)
+    return call.broker.groups.sync(request)

@@ -10,11 +10,17 @@ import pytest
 from kafka_tools.broker_embedded.broker import EmbeddedBroker
 
 _numbers = itertools.count()
+PROMPT = {
+    "group.consumer.min.heartbeat.interval.ms": 100,
+    "group.consumer.heartbeat.interval.ms": 100,
+    "group.consumer.assignment.interval.ms": 0,
+}
+"""Members of consumer groups settle within a second, not within heartbeats of five."""
 
 
 @pytest.fixture(scope="session")
 def bundled() -> Iterator[EmbeddedBroker]:
-    with EmbeddedBroker() as broker:
+    with EmbeddedBroker(config=PROMPT) as broker:
         yield broker
 
 

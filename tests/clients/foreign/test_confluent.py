@@ -212,15 +212,48 @@ def test_transactions_with_offsets_and_a_fenced_producer(servers: str, new_topic
     assert fenced.value.args[0].fatal()
 
 
-def test_the_new_group_protocol_is_refused_at_once(servers: str, new_topic: Callable[..., str]) -> None:
-    """As by Kafka 4.3.1 with the protocol turned off; without an answer librdkafka asks for ever and says nothing."""
-    consumer = Consumer(
-        {"bootstrap.servers": servers, "group.id": "modern", "group.protocol": "consumer", "log_level": 0}
+def modern(servers: str, group: str, **settings: Any) -> Consumer:
+    """A consumer of the consumer protocol."""
+    return Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": group,
+            "group.protocol": "consumer",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "log_level": 0,
+            **settings,
+        }
     )
-    consumer.subscribe([new_topic()])
-    message = consumer.poll(READ_TIMEOUT_S)
-    consumer.close()
-    assert message is not None
-    error = message.error()
-    assert error.code() == KafkaError._FATAL
-    assert "ConsumerGroupHeartbeat fatal error: Broker: API version not supported" in error.str()
+
+
+def parts(*consumers: Consumer) -> list[set[int]]:
+    """The partitions that each has."""
+    return [{each.partition for each in consumer.assignment()} for consumer in consumers]
+
+
+def test_members_of_the_consumer_protocol_share_partitions_and_keep_their_place(
+    servers: str, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic(partitions=4)
+    first, second = modern(servers, topic), modern(servers, topic)
+    first.subscribe([topic])
+    _until(lambda: parts(first) == [{0, 1, 2, 3}], first)
+    second.subscribe([topic])
+    _until(lambda: [len(each) for each in parts(first, second)] == [2, 2], first, second)
+    assert set.union(*parts(first, second)) == {0, 1, 2, 3}
+    first.close()
+    _until(lambda: parts(second) == [{0, 1, 2, 3}], second)
+    producer = Producer({"bootstrap.servers": servers})
+    for number in range(40):
+        producer.produce(topic, str(number).encode(), partition=number % 4)
+    assert producer.flush(READ_TIMEOUT_S) == 0
+    assert len(read(second, 40)) == 40
+    second.commit(asynchronous=False)
+    second.close()
+    third = modern(servers, topic, **{"group.instance.id": "static"})
+    third.subscribe([topic])
+    _until(lambda: parts(third) == [{0, 1, 2, 3}], third)
+    committed = third.committed([TopicPartition(topic, number) for number in range(4)], READ_TIMEOUT_S)
+    assert [each.offset for each in committed] == [10] * 4
+    third.close()

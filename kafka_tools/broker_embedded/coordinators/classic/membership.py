@@ -56,6 +56,18 @@ class Membership:
 
     # JoinGroup
 
+    def check_join(self, request: JoinGroupRequest) -> None:
+        """BrokerError INVALID_GROUP_ID or INVALID_SESSION_TIMEOUT for a join that no group of any kind takes."""
+        if not request.group_id:
+            raise refuse(error_codes.INVALID_GROUP_ID)
+        broker = self._configs.broker
+        shortest, longest = (
+            broker.integer("group.min.session.timeout.ms"),
+            broker.integer("group.max.session.timeout.ms"),
+        )
+        if not shortest <= request.session_timeout_ms <= longest:
+            raise refuse(error_codes.INVALID_SESSION_TIMEOUT)
+
     def join(
         self, request: JoinGroupRequest, version: int, client_id: str, client_host: str
     ) -> JoinGroupResponse | Parked:
@@ -66,15 +78,6 @@ class Membership:
     def _join(
         self, request: JoinGroupRequest, version: int, client_id: str, client_host: str
     ) -> JoinGroupResponse | Parked:
-        if not request.group_id:
-            raise refuse(error_codes.INVALID_GROUP_ID)
-        broker = self._configs.broker
-        shortest, longest = (
-            broker.integer("group.min.session.timeout.ms"),
-            broker.integer("group.max.session.timeout.ms"),
-        )
-        if not shortest <= request.session_timeout_ms <= longest:
-            raise refuse(error_codes.INVALID_SESSION_TIMEOUT)
         member_id = request.member_id
         group = self._groups.classic(request.group_id)
         if group is None:

@@ -218,10 +218,17 @@ class Rebalances:
 
     def unloaded(self, group: ClassicGroup) -> None:
         """The group is given up: answer who waits, stop its timers."""
+        self._end(group, error_codes.NOT_COORDINATOR)
+
+    def converted(self, group: ClassicGroup) -> None:
+        """The group is a consumer group from now on: who waits has to join that."""
+        self._end(group, error_codes.REBALANCE_IN_PROGRESS)
+
+    def _end(self, group: ClassicGroup, code: int) -> None:
         group.to(DEAD, self._timers.clock.now_ms())
         for member in list(group.members.values()):
-            group.answer_join(member, join_error(error_codes.NOT_COORDINATOR, member.id))
-            group.answer_sync(member, SyncGroupResponse(error_code=error_codes.NOT_COORDINATOR))
+            group.answer_join(member, join_error(code, member.id))
+            group.answer_sync(member, SyncGroupResponse(error_code=code))
             group.remove(member.id)
         for member_id in list(group.pending_join):
             group.forget_pending(member_id)

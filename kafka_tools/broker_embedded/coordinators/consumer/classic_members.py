@@ -1,0 +1,267 @@
+"""Members of the classic protocol in a consumer group: JoinGroup, SyncGroup, Heartbeat and LeaveGroup (KIP-848).
+
+To them a rebalance looks as ever, but nobody leads and nobody waits for the others: the coordinator assigns. A member
+epoch is their generation. As the ``...ToConsumerGroup`` half of ``GroupMetadataManager`` (Kafka 4.3.1).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from kafka_tools.broker_embedded.coordinators.consumer.coordinator import ConsumerGroups, new_member_id
+from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
+from kafka_tools.broker_embedded.coordinators.consumer.heartbeat_checks import check_room, check_same
+from kafka_tools.broker_embedded.coordinators.consumer.member import (
+    LEAVING_EPOCH,
+    UNRELEASED_PARTITIONS,
+    UNREVOKED_PARTITIONS,
+    ClassicSide,
+    ConsumerMember,
+)
+from kafka_tools.broker_embedded.coordinators.consumer.member_timers import JOIN, SYNC
+from kafka_tools.broker_embedded.coordinators.consumer.migration import read_subscription
+from kafka_tools.broker_embedded.coordinators.consumer.steps import GroupStep, MemberRequest
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.errors import BrokerError, WireError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE
+from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest
+from kafka_tools.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kafka_tools.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
+
+log = logging.getLogger(__name__)
+
+MEMBER_ID_REQUIRED_FROM = 4
+"""Version of JoinGroup (KIP-394)."""
+
+
+class ClassicMembers:
+    """The classic requests to consumer groups that have members. ``groups`` decides what the protocols share."""
+
+    def __init__(self, groups: ConsumerGroups) -> None:
+        self._groups = groups
+        self._store = groups.store
+        self._fencing = groups.fencing
+        self._migration = groups.migration
+
+    # JoinGroup
+
+    def join(
+        self, group_id: str, request: JoinGroupRequest, version: int, client_id: str, client_host: str
+    ) -> Work[JoinGroupResponse]:
+        """Join or rejoin; nobody is waited for. BrokerError with what the member is told."""
+        settings = self._groups.settings
+        group = self._store.consumer(group_id)
+        assert group is not None
+        if not settings.may_mix:
+            raise refuse(
+                error_codes.INCONSISTENT_GROUP_PROTOCOL,
+                f"Cannot join the consumer group {group_id} with the classic protocol because the group migration is "
+                "disabled.",
+            )
+        member_id = request.member_id or new_member_id()
+        check_room(group, member_id, settings.max_size)
+        if not group.supports(request.protocol_type, [each.name for each in request.protocols]):
+            raise refuse(error_codes.INCONSISTENT_GROUP_PROTOCOL, f"Member {member_id}'s protocols are not supported.")
+        is_dynamic = request.group_instance_id is None
+        if version >= MEMBER_ID_REQUIRED_FROM and is_dynamic and not request.member_id:
+            return JoinGroupResponse(error_code=error_codes.MEMBER_ID_REQUIRED, member_id=member_id, protocol_name=None)
+        subscription = _subscription(request)
+        asked = MemberRequest(
+            group_id,
+            member_id,
+            LEAVING_EPOCH,
+            request.group_instance_id,
+            self._migration.partitions_of(subscription.owned_partitions),
+            _wanted(request, version, client_id, client_host, subscription),
+            lambda _: True,
+        )
+        step = yield from self._groups.steps.take(group_id, lambda: self._step(asked, not request.member_id))
+        member = step.member
+        assert member.classic is not None
+        if self._downgrades(step.group, asked):
+            self._downgrade(step)
+        else:
+            self._groups.steps.commit(step)
+            self._fencing.expect_heartbeat(group_id, member.id, request.session_timeout_ms)
+            self._fencing.expect_sync(group_id, member.id, member.rebalance_timeout_ms)
+        self._fencing.deadlines.cancel(group_id, member.id, JOIN)
+        return JoinGroupResponse(
+            member_id=member.id,
+            generation_id=member.epoch,
+            protocol_type=CONSUMER_PROTOCOL_TYPE,
+            protocol_name=member.classic.protocols[0][0],
+        )
+
+    def _step(self, asked: MemberRequest, is_new: bool) -> Work[GroupStep]:
+        group = self._migration.existing(asked.group_id)
+        records: list[CoordinatorRecord] = []
+        if asked.instance_id is None:
+            member = group.members.get(asked.member_id, ConsumerMember(asked.member_id))
+        else:
+            member = self._groups.steps.static_member(group, asked, is_new, True, records)
+        return (
+            yield from self._groups.steps.advance(
+                asked, group, member, records, resolved_only=False, downgrades=self._downgrades(group, asked)
+            )
+        )
+
+    def _downgrades(self, group: ConsumerGroup, asked: MemberRequest) -> bool:
+        """Whether the group is a classic one once this member has taken a static member's place."""
+        replaced = group.static_member(asked.instance_id)
+        return replaced is not None and self._migration.downgrades_with(group, replaced)
+
+    def _downgrade(self, step: GroupStep) -> None:
+        group = step.group
+        stale = group.target_epoch < step.epoch
+        classic, records = self._migration.downgraded(group, (), step.member, self._groups.now_ms())
+        self._fencing.become_classic(group, classic, [*step.records, *records])
+        if stale:
+            self._groups.rebalances.prepare(classic, "what its members shall have is not known for what they read now")
+
+    # SyncGroup, Heartbeat, LeaveGroup
+
+    def sync(self, group: ConsumerGroup, request: SyncGroupRequest) -> SyncGroupResponse:
+        """What a member may read. BrokerError with what it is told."""
+        member, classic = self._member(group, request.member_id, request.group_instance_id)
+        _check_generation(member, request.generation_id)
+        _check_protocol(member, classic, request)
+        if group.target_epoch > member.epoch and member.state != UNREVOKED_PARTITIONS:
+            self._fencing.expect_join(group.id, member)
+            raise refuse(
+                error_codes.REBALANCE_IN_PROGRESS,
+                f"A new rebalance is triggered in group {group.id} and member {member.id} should rejoin to catch up.",
+            )
+        self._fencing.deadlines.cancel(group.id, member.id, SYNC)
+        self._fencing.expect_heartbeat(group.id, member.id, classic.session_timeout_ms)
+        return SyncGroupResponse(
+            protocol_type=request.protocol_type,
+            protocol_name=request.protocol_name,
+            assignment=self._migration.assignment_bytes(member.assigned, classic.protocols[0][1]),
+        )
+
+    def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> int:
+        """Keep a member's session; REBALANCE_IN_PROGRESS tells it to join anew. BrokerError with what it is told."""
+        member, classic = self._member(group, request.member_id, request.group_instance_id)
+        _check_generation(member, request.generation_id)
+        self._fencing.expect_heartbeat(group.id, member.id, classic.session_timeout_ms)
+        if (
+            member.epoch < group.target_epoch
+            or member.state == UNREVOKED_PARTITIONS
+            or (member.state == UNRELEASED_PARTITIONS and not group.waits_for_release(member))
+        ):
+            self._fencing.expect_join(group.id, member)
+            return error_codes.REBALANCE_IN_PROGRESS
+        return error_codes.NONE
+
+    def leave(
+        self, group: ConsumerGroup, identities: list[LeaveGroupRequest.MemberIdentity]
+    ) -> list[LeaveGroupResponse.MemberResponse]:
+        """Members leave, those of the consumer protocol too. BrokerError if that cannot be written."""
+        answers, leaving = [], {}
+        for identity in identities:
+            code = error_codes.NONE
+            try:
+                member = self._leaving(group, identity)
+                leaving[member.id] = member
+            except BrokerError as error:
+                code = error.code.code
+            answers.append(
+                LeaveGroupResponse.MemberResponse(
+                    member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=code
+                )
+            )
+        log.info("group %s: members %s leave", group.id, list(leaving))
+        self._fencing.fence(group, leaving.values())
+        return answers
+
+    def _leaving(self, group: ConsumerGroup, identity: LeaveGroupRequest.MemberIdentity) -> ConsumerMember:
+        if identity.group_instance_id is None:
+            return group.member(identity.member_id)
+        member = group.static_member(identity.group_instance_id)
+        if member is None:
+            raise refuse(error_codes.UNKNOWN_MEMBER_ID, f"Instance id {identity.group_instance_id} is unknown.")
+        if identity.member_id:
+            check_same(member, identity.member_id, identity.group_instance_id)
+        return member
+
+    def _member(
+        self, group: ConsumerGroup, member_id: str, instance_id: str | None
+    ) -> tuple[ConsumerMember, ClassicSide]:
+        if instance_id is None:
+            member = group.member(member_id)
+        else:
+            found = group.static_member(instance_id)
+            if found is None:
+                raise refuse(
+                    error_codes.UNKNOWN_MEMBER_ID,
+                    f"Member with instance id {instance_id} is not a member of group {group.id}.",
+                )
+            check_same(found, member_id, instance_id)
+            member = found
+        if member.classic is None:
+            raise refuse(error_codes.UNKNOWN_MEMBER_ID, f"Member {member.id} does not use the classic protocol.")
+        return member, member.classic
+
+
+def _wanted(
+    request: JoinGroupRequest,
+    version: int,
+    client_id: str,
+    client_host: str,
+    subscription: ConsumerProtocolSubscription,
+) -> Callable[[ConsumerMember], ConsumerMember]:
+    protocols = tuple((each.name, bytes(each.metadata)) for each in request.protocols)
+    timeout_ms = request.rebalance_timeout_ms if version >= 1 else request.session_timeout_ms
+
+    def wanted(member: ConsumerMember) -> ConsumerMember:
+        return member._replace(
+            instance_id=member.instance_id if request.group_instance_id is None else request.group_instance_id,
+            rack_id=subscription.rack_id or member.rack_id,
+            rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+            topics=frozenset(subscription.topics),
+            regex="",
+            client_id=client_id,
+            client_host=client_host,
+            classic=ClassicSide(request.session_timeout_ms, protocols),
+        )
+
+    return wanted
+
+
+def _subscription(request: JoinGroupRequest) -> ConsumerProtocolSubscription:
+    try:
+        return read_subscription(bytes(request.protocols[0].metadata))
+    except (WireError, ValueError) as error:
+        log.warning("what a member of group %s says that it reads is unreadable: %s", request.group_id, error)
+        raise refuse(error_codes.UNKNOWN_SERVER_ERROR) from error
+
+
+def _check_generation(member: ConsumerMember, generation: int) -> None:
+    if member.epoch != generation:
+        raise refuse(
+            error_codes.ILLEGAL_GENERATION,
+            f"The request generation id {generation} is not equal to the member epoch {member.epoch} of member "
+            f"{member.id}.",
+        )
+
+
+def _check_protocol(member: ConsumerMember, classic: ClassicSide, request: SyncGroupRequest) -> None:
+    name = classic.protocols[0][0]
+    if request.protocol_type is not None and request.protocol_type != CONSUMER_PROTOCOL_TYPE:
+        raise refuse(
+            error_codes.INCONSISTENT_GROUP_PROTOCOL,
+            f"The protocol type {request.protocol_type} from member {member.id} request is not equal to the group "
+            f"protocol type {CONSUMER_PROTOCOL_TYPE}.",
+        )
+    if request.protocol_name is not None and request.protocol_name != name:
+        raise refuse(
+            error_codes.INCONSISTENT_GROUP_PROTOCOL,
+            f"The protocol name {request.protocol_name} from member {member.id} request is not equal to the protocol "
+            f"name {name} returned in the join response.",
+        )

@@ -1,0 +1,199 @@
+"""Consumer groups: the coordinator's half of KIP-848, beside the classic groups.
+
+A heartbeat says what a member reads and owns. What follows is decided on the state as it is, written as one batch of
+records, and holds once it is written; the answer is what the records say. Follows ``GroupMetadataManager`` (Kafka
+4.3.1) in the order of its checks.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
+
+from kafka_tools.broker_embedded.coordinators.consumer.expressions import (
+    Expressions,
+    MayDescribe,
+)
+from kafka_tools.broker_embedded.coordinators.consumer.fencing import Fencing
+from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
+from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
+from kafka_tools.broker_embedded.coordinators.consumer.heartbeat_checks import (
+    check_epoch,
+    check_heartbeat,
+    check_instance,
+    check_room,
+)
+from kafka_tools.broker_embedded.coordinators.consumer.member import (
+    JOINING_EPOCH,
+    LEAVING_EPOCH,
+    STATIC_LEAVING_EPOCH,
+    UNREVOKED_PARTITIONS,
+    ConsumerMember,
+    Partitions,
+)
+from kafka_tools.broker_embedded.coordinators.consumer.migration import Migration
+from kafka_tools.broker_embedded.coordinators.consumer.steps import GroupStep, MemberRequest, Steps
+from kafka_tools.broker_embedded.coordinators.consumer.targets import Targets
+from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.protocol.messages import consumer_group_heartbeat
+from kafka_tools.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from kafka_tools.values import uuid_text
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances
+    from kafka_tools.broker_embedded.coordinators.consumer.settings import ConsumerGroupSettings
+    from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
+    from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
+    from kafka_tools.broker_embedded.slices import Slices
+    from kafka_tools.broker_embedded.timers import Timers
+
+log = logging.getLogger(__name__)
+
+
+class ConsumerGroups:
+    """``heartbeat`` is the one request of the protocol; ``steps`` is what it shares with the classic JoinGroup."""
+
+    def __init__(
+        self,
+        store: GroupStore,
+        topics: GroupTopics,
+        settings: ConsumerGroupSettings,
+        rebalances: Rebalances,
+        timers: Timers,
+        slices: Slices,
+    ) -> None:
+        self.store = store
+        self.topics = topics
+        self.settings = settings
+        self.rebalances = rebalances
+        self._clock = timers.clock
+        self.migration = Migration(store, topics, settings)
+        self.fencing = Fencing(store, topics, self.migration, rebalances, timers)
+        expressions = Expressions(store, topics, settings, slices, timers.clock)
+        targets = Targets(topics, settings, timers.clock)
+        self.steps = Steps(store, topics, expressions, targets, self.fencing, rebalances)
+
+    def now_ms(self) -> int:
+        return self._clock.now_ms()
+
+    # ConsumerGroupHeartbeat
+
+    def heartbeat(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        version: int,
+        client_id: str,
+        client_host: str,
+        may_describe: MayDescribe,
+    ) -> Work[ConsumerGroupHeartbeatResponse]:
+        """Join, stay or leave. BrokerError with what the member is told."""
+        check_heartbeat(request, version, self.settings.assignors)
+        if request.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
+            return self._leave(request)
+        member_id = request.member_id or new_member_id()
+
+        def wanted(member: ConsumerMember) -> ConsumerMember:
+            names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
+            timeout_ms = request.rebalance_timeout_ms
+            return member._replace(
+                instance_id=_given(request.instance_id, member.instance_id),
+                rack_id=_given(request.rack_id, member.rack_id),
+                rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+                assignor=_given(request.server_assignor, member.assignor),
+                topics=member.topics if names is None else frozenset(names),
+                regex=_given(regex, member.regex),
+                client_id=client_id,
+                client_host=client_host,
+                classic=None,
+            )
+
+        owned = None if request.topic_partitions is None else owned_partitions(request.topic_partitions)
+        asked = MemberRequest(
+            request.group_id, member_id, request.member_epoch, request.instance_id, owned, wanted, may_describe
+        )
+        step = yield from self.steps.take(asked.group_id, lambda: self._heartbeat_step(asked, request.member_id))
+        self.steps.commit(step)
+        group_id, member = request.group_id, step.member
+        self.fencing.expect_heartbeat(group_id, member.id, self.settings.session_timeout_ms(group_id))
+        response = ConsumerGroupHeartbeatResponse(
+            member_id=member.id,
+            member_epoch=member.epoch,
+            heartbeat_interval_ms=self.settings.heartbeat_interval_ms(group_id),
+        )
+        is_full = (
+            request.rebalance_timeout_ms != -1
+            and (request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
+            and owned is not None
+        )
+        if request.member_epoch == JOINING_EPOCH or is_full or member.assigned != step.before.assigned:
+            response.assignment = _assignment(member)
+        return response
+
+    def _heartbeat_step(self, asked: MemberRequest, given_id: str) -> Work[GroupStep]:
+        records: list[CoordinatorRecord] = []
+        joins = asked.epoch == JOINING_EPOCH
+        group = self.migration.group_for(asked.group_id, joins, records)
+        check_room(group, given_id, self.settings.max_size)
+        if asked.instance_id is None:
+            found = group.members.get(asked.member_id)
+            member = ConsumerMember(asked.member_id) if found is None and joins else group.member(asked.member_id)
+            check_epoch(member, asked.epoch, asked.owned)
+        else:
+            member = self.steps.static_member(group, asked, joins, False, records)
+            if not joins:
+                check_epoch(member, asked.epoch, asked.owned)
+        return (yield from self.steps.advance(asked, group, member, records, resolved_only=True))
+
+    def _leave(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
+        group = self.migration.existing(request.group_id)
+        instance_id = request.instance_id
+        if instance_id is None:
+            member = group.member(request.member_id)
+        else:
+            member = check_instance(group.static_member(instance_id), request.member_id, instance_id)
+        if instance_id is not None and request.member_epoch == STATIC_LEAVING_EPOCH:
+            self.fencing.leave_for_now(group, member)
+        else:
+            log.info("group %s: member %s leaves", group.id, member.id)
+            self.fencing.fence(group, [member])
+        return ConsumerGroupHeartbeatResponse(member_id=member.id, member_epoch=request.member_epoch)
+
+    def loaded(self, group: ConsumerGroup) -> None:
+        """After a start every member has one session to come back."""
+        timeout_ms = self.settings.session_timeout_ms(group.id)
+        for member in group.members.values():
+            self.fencing.expect_heartbeat(group.id, member.id, timeout_ms)
+            if member.state == UNREVOKED_PARTITIONS:
+                self.fencing.expect_revocation(group.id, member)
+
+
+def new_member_id() -> str:
+    """An id for a member that brought none."""
+    return uuid_text(uuid4())
+
+
+def owned_partitions(
+    topics: Collection[consumer_group_heartbeat.ConsumerGroupHeartbeatRequest.TopicPartitions],
+) -> Partitions:
+    """What a member says that it owns."""
+    owned: dict[UUID, frozenset[int]] = {}
+    for each in topics:
+        owned[each.topic_id] = owned.get(each.topic_id, frozenset()) | frozenset(each.partitions)
+    return owned
+
+
+def _given(new: str | None, old: str | None) -> str | None:
+    return old if new is None else new
+
+
+def _assignment(member: ConsumerMember) -> ConsumerGroupHeartbeatResponse.Assignment:
+    topics = [
+        consumer_group_heartbeat.TopicPartitions(topic_id=topic_id, partitions=sorted(numbers))
+        for topic_id, numbers in member.assigned.items()
+    ]
+    return ConsumerGroupHeartbeatResponse.Assignment(topic_partitions=topics)

@@ -1,0 +1,173 @@
+"""Subscriptions by regular expression: which topics match, found out beside the heartbeats (KIP-848).
+
+An expression is resolved for the first member that uses it, when topics were made since, and now and then; what
+matches becomes a record. As ``TopicRegexResolver`` and ``maybeUpdateRegularExpressions`` (Kafka 4.3.1).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
+    epoch_record,
+    expression_record,
+    expression_tombstone,
+)
+from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup, ResolvedExpression
+from kafka_tools.broker_embedded.patterns import InvalidPattern, Pattern, compile_pattern
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
+    from kafka_tools.broker_embedded.coordinators.consumer.member import ConsumerMember
+    from kafka_tools.broker_embedded.coordinators.consumer.settings import ConsumerGroupSettings
+    from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
+    from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
+    from kafka_tools.broker_embedded.slices import Slices
+    from kafka_tools.clock import Clock
+
+log = logging.getLogger(__name__)
+
+MIN_REFRESH_MS = 10_000
+"""A group's expressions are not resolved more often, whatever its members ask for."""
+
+MayDescribe = Callable[[str], bool]
+"""Whether the member that asked may describe a topic: others are not told to it."""
+
+SAME, CHANGED, CHANGED_AND_RESOLVED = 0, 1, 2
+"""What became of a member's expression; what it matches is known for the last alone."""
+
+
+class Expressions:
+    """Resolves expressions of groups, each group's in one piece of work."""
+
+    def __init__(
+        self, store: GroupStore, topics: GroupTopics, settings: ConsumerGroupSettings, slices: Slices, clock: Clock
+    ) -> None:
+        self._store = store
+        self._topics = topics
+        self._settings = settings
+        self._slices = slices
+        self._clock = clock
+        self._underway: set[str] = set()
+
+    def update(
+        self,
+        group: ConsumerGroup,
+        old: ConsumerMember,
+        new: ConsumerMember,
+        may_describe: MayDescribe,
+        records: list[CoordinatorRecord],
+    ) -> tuple[int, Callable[[], None] | None]:
+        """What became of the member's expression, and what to begin once the change is written.
+
+        BrokerError INVALID_REGULAR_EXPRESSION.
+        """
+        status, wanted = self._changed(group, old, new, records)
+        if not wanted and not group.expression_members:
+            return status, None
+        if group.id in self._underway:
+            return status, None
+        now_ms = self._clock.now_ms()
+        known = next(iter(group.expressions.values()), None)
+        if known is not None and now_ms <= known.resolved_ms + MIN_REFRESH_MS:
+            return status, None
+        users = group.expression_members - _once(old.regex) + _once(new.regex)
+        wanted = wanted or len(users) != len(group.expressions)
+        wanted = wanted or (0 if known is None else known.version) < self._topics.newest_version
+        wanted = wanted or known is None or now_ms > known.resolved_ms + self._settings.regex_refresh_ms
+        if not wanted or not users:
+            return status, None
+        return status, lambda: self._begin(group.id, list(users), may_describe)
+
+    def _changed(
+        self, group: ConsumerGroup, old: ConsumerMember, new: ConsumerMember, records: list[CoordinatorRecord]
+    ) -> tuple[int, bool]:
+        """What became of the expression, and whether it has to be resolved."""
+        if old.regex == new.regex:
+            return SAME, False
+        if old.regex and group.expression_members[old.regex] == 1:
+            records.append(expression_tombstone(group.id, old.regex))
+        if not new.regex:
+            return (CHANGED_AND_RESOLVED if old.regex else CHANGED), False
+        if not group.expression_members[new.regex]:
+            _check(new.regex)
+            return CHANGED, True
+        return (CHANGED_AND_RESOLVED if new.regex in group.expressions else CHANGED), False
+
+    def _begin(self, group_id: str, expressions: Collection[str], may_describe: MayDescribe) -> None:
+        self._underway.add(group_id)
+
+        def done(resolved: dict[str, ResolvedExpression] | None, error: BaseException | None) -> None:
+            self._underway.discard(group_id)
+            try:
+                if error is not None:
+                    raise error
+                self._take(group_id, resolved or {})
+            except BrokerError as failure:
+                log.error("group %s: its regular expressions are not updated: %s", group_id, failure)
+
+        self._slices.later(self._resolved(group_id, expressions, may_describe), done)
+
+    def _resolved(
+        self, group_id: str, expressions: Collection[str], may_describe: MayDescribe
+    ) -> Work[dict[str, ResolvedExpression]]:
+        """The topics that match each expression."""
+        now_ms, version = self._clock.now_ms(), self._topics.version
+        matching: dict[str, set[str]] = {regex: set() for regex in expressions}
+        compiled: dict[str, Pattern] = {}
+        for regex in expressions:
+            yield
+            try:
+                compiled[regex] = compile_pattern(regex)
+            except InvalidPattern as error:  # written by an older broker, which took it
+                log.error("group %s: regular expression '%s' is left out: %s", group_id, regex, error)
+        for name in list(self._topics.names):
+            yield
+            matched = [regex for regex, pattern in compiled.items() if pattern.matches(name)]
+            if matched and may_describe(name):
+                for regex in matched:
+                    matching[regex].add(name)
+        return {regex: ResolvedExpression(frozenset(names), version, now_ms) for regex, names in matching.items()}
+
+    def _take(self, group_id: str, resolved: dict[str, ResolvedExpression]) -> None:
+        """Write what was found, for expressions that are still in use."""
+        group = self._store.consumer(group_id)
+        if group is None:
+            return
+        used = {regex: found for regex, found in resolved.items() if group.expression_members[regex]}
+        different = {
+            regex: found
+            for regex, found in used.items()
+            if found.topics != (group.expressions[regex].topics if regex in group.expressions else frozenset())
+        }
+        records = [expression_record(group_id, regex, found) for regex, found in used.items()]
+        serial = self._topics.serial
+        metadata_hash = self._topics.hash_of(group.topics_resolved(different))
+        bumps = bool(different) or metadata_hash != group.metadata_hash
+        epoch = group.epoch + bumps
+        if bumps:
+            records.append(epoch_record(group_id, epoch, metadata_hash))
+        self._store.commit(group_id, records)
+        if bumps:
+            group.refreshed_at, group.refreshed_epoch = serial, epoch
+
+
+def _once(regex: str | None) -> Counter[str]:
+    return Counter((regex,) if regex else ())
+
+
+def _check(regex: str) -> None:
+    try:
+        compile_pattern(regex)
+    except InvalidPattern as error:
+        raise refuse(
+            error_codes.INVALID_REGULAR_EXPRESSION,
+            f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {error}.",
+        ) from error

@@ -1,0 +1,271 @@
+"""A consumer group as its records tell it: members, the target of each, who has which partition (KIP-848).
+
+State only, as ``ConsumerGroup`` and ``ModernGroup`` of Kafka 4.3.1 keep it: it changes by ``replay``, live and at a
+start alike. What it becomes is decided elsewhere in this folder, on the state before the change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from kafka_tools.broker_embedded.coordinators.consumer.member import (
+    UNRELEASED_PARTITIONS,
+    ConsumerMember,
+    Epochs,
+    MemberTarget,
+    Partitions,
+)
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, GroupState
+
+NO_EPOCH = -1
+_ASSIGNORS_IN_ORDER = ("uniform", "range")
+"""Which assignor wins among those that as many members prefer: the order of Java's hash map."""
+
+
+class ResolvedExpression(NamedTuple):
+    """The topics that matched a regular expression at a version of the metadata. ``resolved_ms`` since 1970."""
+
+    topics: frozenset[str]
+    version: int = -1
+    resolved_ms: int = -1
+
+
+class Subscriptions(NamedTuple):
+    """What members read: how many by each name, how many expressions match each name, and who uses those."""
+
+    by_name: Counter[str]
+    by_expression: Counter[str]
+    users: Counter[str]
+
+    @property
+    def topics(self) -> set[str]:
+        """The names of all topics that are read, whether they exist or not."""
+        return {*self.by_name, *self.by_expression}
+
+    def is_alike(self, members: int) -> bool:
+        """Whether all members read the same, as Kafka's ``subscriptionType`` sees it."""
+        if not self.users:
+            return all(count == members for count in self.by_name.values())
+        if next(iter(self.users.values())) != members:
+            return False
+        return not self.by_name and all(count == 1 for count in self.by_expression.values())
+
+
+class ConsumerGroup:
+    """One group. ``targets`` are by member; ``target_ms`` is when they were computed, 0 if that does not matter."""
+
+    protocol_type = CONSUMER_PROTOCOL_TYPE
+
+    def __init__(self, group_id: str) -> None:
+        self.id = group_id
+        self.epoch = 1
+        self.metadata_hash = 0
+        self.members: dict[str, ConsumerMember] = {}
+        self.static_members: dict[str, str] = {}
+        self.targets: dict[str, Partitions] = {}
+        self.target_epoch = 1
+        self.target_ms = 0
+        self.expressions: dict[str, ResolvedExpression] = {}
+        self.has_partition_metadata = False
+        """Whether a Kafka before 4.1 wrote what the group reads into its log."""
+        self.refreshed_at = -1
+        """Up to which change of topics the group's hash is known to be right; not in the log."""
+        self.refreshed_epoch = 0
+        self.version = 0
+        """How often the group has changed since it was made or read."""
+        self.expression_members: Counter[str] = Counter()
+        self.protocol_members: Counter[str] = Counter()
+        """How many classic members can do an embedded protocol."""
+        self.classic_count = 0
+        self._by_name: Counter[str] = Counter()
+        self._by_expression: Counter[str] = Counter()
+        self._assignors: Counter[str] = Counter()
+        self._partition_epochs: dict[UUID, dict[int, int]] = {}
+
+    # looking
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.members
+
+    @property
+    def state(self) -> str:
+        if not self.members:
+            return GroupState.EMPTY
+        if self.epoch > self.target_epoch:
+            return GroupState.ASSIGNING
+        reconciled = all(member.is_reconciled(self.target_epoch) for member in self.members.values())
+        return GroupState.STABLE if reconciled else GroupState.RECONCILING
+
+    def member(self, member_id: str) -> ConsumerMember:
+        """A member; BrokerError UNKNOWN_MEMBER_ID."""
+        found = self.members.get(member_id)
+        if found is None:
+            raise refuse(error_codes.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.id}.")
+        return found
+
+    def static_member(self, instance_id: str | None) -> ConsumerMember | None:
+        """The member that has this instance id."""
+        member_id = None if instance_id is None else self.static_members.get(instance_id)
+        return None if member_id is None else self.members.get(member_id)
+
+    def target_of(self, member: ConsumerMember) -> MemberTarget:
+        """What a member shall have; one that replaces a static member has the target of that."""
+        member_id: str | None = member.id
+        if member.instance_id is not None:
+            member_id = self.static_members.get(member.instance_id)
+        return MemberTarget(self.target_epoch, self.targets.get(member_id or "", {}))
+
+    def partition_epoch(self, topic_id: UUID, partition: int) -> int:
+        """The epoch of the member that has a partition or gives it up; -1 if nobody does."""
+        return self._partition_epochs.get(topic_id, {}).get(partition, NO_EPOCH)
+
+    def is_subscribed(self, topic: str) -> bool:
+        """Whether a member reads the topic."""
+        return topic in self._by_name or topic in self._by_expression
+
+    @property
+    def reading(self) -> Subscriptions:
+        """What all members read."""
+        return Subscriptions(self._by_name, self._by_expression, self.expression_members)
+
+    def reading_with(self, old: ConsumerMember | None, new: ConsumerMember) -> Subscriptions:
+        """What is read once a member is another."""
+        by_name, by_expression = Counter(self._by_name), self._by_expression
+        users = Counter(self.expression_members)
+        if old is not None:
+            _add(by_name, old.topics, -1)
+            if old.regex and old.regex != new.regex:
+                _add(users, (old.regex,), -1)
+                if old.regex not in users:
+                    by_expression = self._without((old.regex,))
+        _add(by_name, new.topics, 1)
+        if new.regex and (old is None or old.regex != new.regex):
+            users[new.regex] += 1
+        return Subscriptions(by_name, by_expression, users)
+
+    def topics_without(self, removed: Iterable[ConsumerMember], expressions: Iterable[str]) -> set[str]:
+        """The topics that are read once members are gone, and expressions with them."""
+        by_name = Counter(self._by_name)
+        for member in removed:
+            _add(by_name, member.topics, -1)
+        return {*by_name, *self._without(expressions)}
+
+    def topics_resolved(self, resolved: Mapping[str, ResolvedExpression]) -> set[str]:
+        """The topics that are read once expressions are resolved anew."""
+        by_expression = self._without(resolved)
+        for found in resolved.values():
+            _add(by_expression, found.topics, 1)
+        return {*self._by_name, *by_expression}
+
+    def _without(self, expressions: Iterable[str]) -> Counter[str]:
+        left = Counter(self._by_expression)
+        for regex in expressions:
+            if regex in self.expressions:
+                _add(left, self.expressions[regex].topics, -1)
+        return left
+
+    def topics_of(self, member: ConsumerMember) -> frozenset[str]:
+        """What one member reads, by name and by expression."""
+        found = self.expressions.get(member.regex or "")
+        return member.topics if found is None else member.topics | found.topics
+
+    def preferred_assignor(self, old: ConsumerMember | None, new: ConsumerMember | None) -> str | None:
+        """The assignor that most members ask for once one of them is another; None if none asks."""
+        counts = Counter(self._assignors)
+        counts.subtract([each.assignor for each in (old,) if each is not None and each.assignor is not None])
+        counts.update([each.assignor for each in (new,) if each is not None and each.assignor is not None])
+        asked = [name for name in (*_ASSIGNORS_IN_ORDER, *counts) if counts[name] > 0]
+        return max(asked, key=lambda name: counts[name], default=None)
+
+    # classic members
+
+    def supports(self, protocol_type: str, protocols: Collection[str]) -> bool:
+        """Whether a classic member with these protocols may join."""
+        if protocol_type != CONSUMER_PROTOCOL_TYPE:
+            return False
+        if self.is_empty:
+            return bool(protocols)
+        return any(self.protocol_members[name] == self.classic_count for name in protocols)
+
+    def all_classic_but(self, leaving: Collection[ConsumerMember]) -> bool:
+        """Whether who stays speaks the classic protocol."""
+        staying = self.classic_count - sum(member.classic is not None for member in leaving)
+        return staying == len(self.members) - len(leaving)
+
+    def waits_for_release(self, member: ConsumerMember) -> bool:
+        """Whether a partition of its target is still with another member."""
+        return member.state == UNRELEASED_PARTITIONS and any(
+            number not in member.assigned.get(topic_id, {}) and self.partition_epoch(topic_id, number) != NO_EPOCH
+            for topic_id, numbers in self.targets.get(member.id, {}).items()
+            for number in numbers
+        )
+
+    # changes, by records alone
+
+    def put(self, member: ConsumerMember) -> None:
+        """A member joined or is another."""
+        self._count(self.members.get(member.id), -1)
+        self.members[member.id] = member
+        self._count(member, 1)
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member.id
+
+    def remove(self, member_id: str) -> None:
+        """A member is gone."""
+        member = self.members.pop(member_id, None)
+        self._count(member, -1)
+        if member is not None and member.instance_id is not None:
+            self.static_members.pop(member.instance_id, None)
+
+    def resolve(self, regex: str, resolved: ResolvedExpression | None) -> None:
+        """What an expression matches; None forgets it."""
+        old = self.expressions.pop(regex, None)
+        if old is not None:
+            _add(self._by_expression, old.topics, -1)
+        if resolved is not None:
+            self.expressions[regex] = resolved
+            _add(self._by_expression, resolved.topics, 1)
+
+    def _count(self, member: ConsumerMember | None, by: int) -> None:
+        if member is None:
+            return
+        _add(self._by_name, member.topics, by)
+        _add(self.expression_members, (member.regex,) if member.regex else (), by)
+        _add(self._assignors, () if member.assignor is None else (member.assignor,), by)
+        if member.classic is not None:
+            self.classic_count += by
+            _add(self.protocol_members, [name for name, _ in member.classic.protocols], by)
+        for epochs in (member.assigned, member.revoking):
+            if by > 0:
+                self._take(epochs, member.epoch)
+            else:
+                self._release(epochs, member.epoch)
+
+    def _take(self, epochs: Epochs, member_epoch: int) -> None:
+        for topic_id, numbers in epochs.items():
+            taken = self._partition_epochs.setdefault(topic_id, {})
+            for number in numbers:
+                taken[number] = max(member_epoch, taken.get(number, member_epoch))
+
+    def _release(self, epochs: Epochs, member_epoch: int) -> None:
+        for topic_id, numbers in epochs.items():
+            taken = self._partition_epochs.get(topic_id, {})
+            for number in numbers:
+                if taken.get(number) == member_epoch:
+                    del taken[number]
+            if not taken:
+                self._partition_epochs.pop(topic_id, None)
+
+
+def _add(counts: Counter[str], names: Iterable[str], by: int) -> None:
+    """Count, and forget what is at 0."""
+    for name in names:
+        counts[name] += by
+        if counts[name] <= 0:
+            del counts[name]

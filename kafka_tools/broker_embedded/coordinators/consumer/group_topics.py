@@ -1,0 +1,113 @@
+"""What consumer groups know of topics: ids, sizes, and by a hash whether those that a group reads have changed.
+
+The hash is Kafka's (``Utils.computeTopicHash``, ``computeGroupHash``): a directory changes hands without rebalances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from struct import pack
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from kafka_tools.broker_embedded.coordinators.consumer.xxh3 import xxh3_64
+from kafka_tools.protocol.stored.cluster_metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.cluster.journal import Journal
+    from kafka_tools.broker_embedded.cluster.metadata import Cluster, Topic
+
+
+class GroupTopics:
+    """``serial`` counts changes of topics; ``version`` is the offset of the last record of metadata."""
+
+    def __init__(self, journal: Journal, cluster: Cluster) -> None:
+        self._journal = journal
+        self._cluster = cluster
+        self.serial = 0
+        self.newest_version = -1
+        """The version of the metadata in which a topic was created last."""
+        self._changed_at: dict[str, int] = {}
+        self._hashes: dict[str, int] = {}
+        self._names: dict[UUID, str] = {}
+        journal.on_record(TopicRecord, self._apply_topic)
+        journal.on_record(PartitionRecord, lambda record: self._changed(self._names.get(record.topic_id)))
+        journal.on_record(RemoveTopicRecord, lambda record: self._changed(self._names.pop(record.topic_id, None)))
+
+    @property
+    def version(self) -> int:
+        return self._journal.end_offset - 1
+
+    @property
+    def names(self) -> Collection[str]:
+        """Of all topics."""
+        return self._cluster.topics
+
+    def named(self, name: str) -> Topic | None:
+        """A topic by its name."""
+        return self._cluster.topic(name)
+
+    def name(self, topic_id: UUID) -> str | None:
+        """The name of a topic that exists."""
+        topic = self._cluster.topics_by_id.get(topic_id)
+        return None if topic is None else topic.name
+
+    def ids(self, names: Iterable[str]) -> frozenset[UUID]:
+        """The ids of those that exist."""
+        topics = self._cluster.topics
+        return frozenset(topics[name].id for name in names if name in topics)
+
+    def partition_count(self, topic_id: UUID) -> int:
+        """How many partitions a topic has; 0 for one that is gone."""
+        topic = self._cluster.topics_by_id.get(topic_id)
+        return 0 if topic is None else len(topic.partitions)
+
+    def has_changed(self, names: Iterable[str], since: int) -> bool:
+        """Whether one of these topics was made, became larger or was deleted after ``serial`` was ``since``."""
+        if since < 0:
+            return True
+        return self.serial > since and any(self._changed_at.get(name, 0) > since for name in names)
+
+    def hash_of(self, names: Iterable[str]) -> int:
+        """The hash of those that exist; 0 for none."""
+        hashes = [self._hash(name) for name in sorted(names, key=_java_order) if name in self._cluster.topics]
+        return xxh3_64(pack(f"<{len(hashes)}q", *hashes)) if hashes else 0
+
+    def _hash(self, name: str) -> int:
+        found = self._hashes.get(name)
+        if found is None:
+            found = self._hashes[name] = xxh3_64(self._bytes(self._cluster.topics[name]))
+        return found
+
+    def _bytes(self, topic: Topic) -> bytes:
+        """A topic in the layout in which Kafka hashes it."""
+        parts = [b"\0", pack("<QQ", topic.id.int >> 64, topic.id.int & (2**64 - 1)), _text(topic.name)]
+        parts.append(pack("<i", len(topic.partitions)))
+        for number in range(len(topic.partitions)):
+            parts.append(pack("<i", number))
+            brokers = [self._cluster.brokers.get(replica) for replica in topic.partitions[number].replicas]
+            for rack in sorted(broker.rack for broker in brokers if broker is not None and broker.rack is not None):
+                parts.append(pack("<i", len(rack)) + _text(rack))
+        return b"".join(parts)
+
+    def _apply_topic(self, record: TopicRecord) -> None:
+        self._names[record.topic_id] = record.name
+        self.newest_version = self.version
+        self._changed(record.name)
+
+    def _changed(self, name: str | None) -> None:
+        if name is not None:
+            self.serial += 1
+            self._changed_at[name] = self.serial
+            self._hashes.pop(name, None)
+
+
+def _java_order(text: str) -> bytes:
+    """Java compares UTF-16 units."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def _text(text: str) -> bytes:
+    """As hash4j puts a String: its UTF-16 units, then how many."""
+    encoded = text.encode("utf-16-le", "surrogatepass")
+    return encoded + pack("<i", len(encoded) // 2)

@@ -1,0 +1,175 @@
+"""One member of a consumer group, and what a heartbeat makes of its assignment (KIP-848): pure decisions.
+
+``reconciled`` follows ``CurrentAssignmentBuilder`` (Kafka 4.3.1): a member gives up first what its target lacks, then
+moves to the target's epoch, then gets what others have released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+from uuid import UUID
+
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.protocol import error_codes
+
+JOINING_EPOCH, LEAVING_EPOCH, STATIC_LEAVING_EPOCH = 0, -1, -2
+"""Member epochs with a meaning of their own."""
+
+STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS, UNKNOWN_STATE = 0, 1, 2, 127
+"""States of a member as records have them (``MemberState``)."""
+
+Partitions = Mapping[UUID, frozenset[int]]
+"""Partitions by topic id."""
+Epochs = Mapping[UUID, Mapping[int, int]]
+"""Partitions by topic id, each with the member epoch at which it was assigned."""
+
+
+_NOTHING: Epochs = MappingProxyType({})
+
+
+class ClassicSide(NamedTuple):
+    """What is known of a member that speaks the classic protocol. ``protocols``: (name, metadata), best first."""
+
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+
+
+class ConsumerMember(NamedTuple):
+    """A member. ``assigned`` is what it may read, ``revoking`` what it has to give up and has not yet.
+
+    ``classic`` is None for members of the consumer protocol; ``regex`` is "" or None for those that name topics.
+    """
+
+    id: str
+    epoch: int = 0
+    previous_epoch: int = -1
+    state: int = STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    client_id: str = ""
+    client_host: str = ""
+    topics: frozenset[str] = frozenset()
+    regex: str | None = ""
+    assignor: str | None = None
+    assigned: Epochs = _NOTHING
+    revoking: Epochs = _NOTHING
+    classic: ClassicSide | None = None
+
+    def is_reconciled(self, target_epoch: int) -> bool:
+        """Whether it has all that the target of this epoch gives it, and nothing else."""
+        return self.state == STABLE and self.epoch == target_epoch
+
+    def assignment_epoch(self, topic_id: UUID, partition: int) -> int | None:
+        """The epoch at which it got a partition that it still reads; None for one that it does not read."""
+        found = self.assigned.get(topic_id, {}).get(partition)
+        return self.revoking.get(topic_id, {}).get(partition) if found is None else found
+
+    def moved(self, epoch: int, **changes: object) -> ConsumerMember:
+        """The member at another epoch."""
+        return self._replace(previous_epoch=self.epoch, epoch=epoch, **changes)  # type: ignore[arg-type]
+
+
+class MemberTarget(NamedTuple):
+    """What a member shall have, and the epoch of the group's target that says so."""
+
+    epoch: int
+    partitions: Partitions
+
+
+class Subscribed(NamedTuple):
+    """The topics that a member reads: their names, and the ids of those that exist."""
+
+    names: Collection[str]
+    ids: Collection[UUID]
+
+
+def reconciled(
+    member: ConsumerMember,
+    target: MemberTarget,
+    owned: Partitions | None,
+    subscribed: Subscribed,
+    changed: bool,
+    partition_epoch: Callable[[UUID, int], int],
+) -> ConsumerMember:
+    """The member after a heartbeat in which it says that it owns ``owned`` (None: as it said before).
+
+    ``changed``: whether it reads other topics than before.
+    ``partition_epoch``: the epoch at which somebody has a partition, -1 if nobody has. BrokerError FENCED_MEMBER_EPOCH
+    for a member whose state was written by something newer.
+    """
+    if not changed and member.is_reconciled(target.epoch):
+        return member
+    if member.state == UNKNOWN_STATE:
+        if owned is None or owned:
+            raise refuse(
+                error_codes.FENCED_MEMBER_EPOCH,
+                "The consumer group member is in a unknown state. The member must abandon all its partitions and "
+                "rejoin.",
+            )
+        return _next(member, target.epoch, target, owned, subscribed, partition_epoch)
+    if member.state == STABLE and member.epoch == target.epoch:
+        return _unsubscribed(member, owned, subscribed)
+    if member.state == UNREVOKED_PARTITIONS and _owns(owned, member.revoking):
+        return _unsubscribed(member, owned, subscribed) if changed else member
+    return _next(member, member.epoch, target, owned, subscribed, partition_epoch)
+
+
+def _owns(owned: Partitions | None, revoking: Mapping[UUID, Collection[int]]) -> bool:
+    """Whether the member has not said that it gave all of them up."""
+    if owned is None:
+        return True
+    return any(not numbers.isdisjoint(revoking.get(topic_id, ())) for topic_id, numbers in owned.items())
+
+
+def _unsubscribed(member: ConsumerMember, owned: Partitions | None, subscribed: Subscribed) -> ConsumerMember:
+    """The member without partitions of topics that it does not read any longer, still at its epoch."""
+    kept = {topic_id: numbers for topic_id, numbers in member.assigned.items() if topic_id in subscribed.ids}
+    gives_up_all = not subscribed.names and not member.revoking
+    if len(kept) == len(member.assigned) and not gives_up_all:
+        return member
+    revoking = dict(member.revoking)
+    for topic_id in member.assigned.keys() - kept.keys():
+        revoking[topic_id] = {**revoking.get(topic_id, {}), **member.assigned[topic_id]}
+    if _owns(owned, revoking):
+        return member.moved(member.epoch, state=UNREVOKED_PARTITIONS, assigned=kept, revoking=revoking)
+    return member.moved(member.epoch, assigned=kept)
+
+
+def _next(
+    member: ConsumerMember,
+    epoch: int,
+    target: MemberTarget,
+    owned: Partitions | None,
+    subscribed: Subscribed,
+    partition_epoch: Callable[[UUID, int], int],
+) -> ConsumerMember:
+    """The member one step nearer to its target."""
+    assigned: dict[UUID, dict[int, int]] = {}
+    revoking: dict[UUID, dict[int, int]] = {}
+    unreleased = False
+    for topic_id in {**target.partitions, **member.assigned}:
+        wanted = target.partitions.get(topic_id, frozenset()) if topic_id in subscribed.ids else frozenset()
+        present = member.assigned.get(topic_id, {})
+        kept = {number: at for number, at in present.items() if number in wanted}
+        lost = {number: at for number, at in present.items() if number not in wanted}
+        own = member.revoking.get(topic_id, {})
+        new = [number for number in wanted if number not in kept]
+        free = [number for number in new if number in own or partition_epoch(topic_id, number) == -1]
+        unreleased = unreleased or len(free) < len(new)
+        if lost:
+            revoking[topic_id] = lost
+        if kept or free:
+            assigned[topic_id] = {**kept, **dict.fromkeys(free, target.epoch)}
+    if revoking and _owns(owned, revoking):
+        kept_only = {
+            topic_id: {number: at for number, at in member.assigned[topic_id].items() if number in numbers}
+            for topic_id, numbers in assigned.items()
+            if topic_id in member.assigned
+        }
+        first = {topic_id: numbers for topic_id, numbers in kept_only.items() if numbers}
+        return member.moved(epoch, state=UNREVOKED_PARTITIONS, assigned=first, revoking=revoking)
+    state = UNRELEASED_PARTITIONS if unreleased else STABLE
+    return member.moved(target.epoch, state=state, assigned=assigned, revoking={})

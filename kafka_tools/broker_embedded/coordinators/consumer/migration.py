@@ -1,0 +1,235 @@
+"""Groups that change from one protocol to the other while members are in them (KIP-848's online migration).
+
+A classic group becomes a consumer group when a member of the consumer protocol joins; it becomes a classic one again
+when only classic members are left. As ``GroupMetadataManager``, ``ConsumerGroup.fromClassicGroup`` and
+``ClassicGroup.fromConsumerGroup`` (Kafka 4.3.1).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from struct import unpack_from
+from typing import TYPE_CHECKING, TypeVar
+from uuid import UUID
+
+from kafka_tools.broker_embedded.coordinators.classic.group import EMPTY, STABLE, ClassicGroup, Member
+from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
+    consumer_group_records,
+    consumer_group_tombstones,
+)
+from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
+from kafka_tools.broker_embedded.coordinators.consumer.member import ClassicSide, ConsumerMember, Partitions
+from kafka_tools.broker_embedded.coordinators.group_records import group_record, group_tombstone
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.errors import WireError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.codec import decode_prefix, encode_versioned
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
+    from kafka_tools.broker_embedded.coordinators.consumer.settings import ConsumerGroupSettings
+    from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
+    from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
+
+log = logging.getLogger(__name__)
+
+S = TypeVar("S", bound=Stored)
+_NamedPartitions = ConsumerProtocolAssignment.TopicPartition | ConsumerProtocolSubscription.TopicPartition
+
+_NEWEST = 3
+"""The newest version of the embedded protocol; newer ones are read as this one, as clients do (KIP-429)."""
+
+
+class Migration:
+    """Makes the other kind of group of one, with the records that say so."""
+
+    def __init__(self, store: GroupStore, topics: GroupTopics, settings: ConsumerGroupSettings) -> None:
+        self._store = store
+        self._topics = topics
+        self._settings = settings
+
+    def group_for(self, group_id: str, joins: bool, records: list[CoordinatorRecord]) -> ConsumerGroup:
+        """The consumer group that a heartbeat is for; ``records`` get what makes it one.
+
+        A group that is not there is made for who ``joins``, an empty classic group gives way, and one with members is
+        converted. BrokerError GROUP_ID_NOT_FOUND.
+        """
+        found = self._store.find(group_id)
+        if isinstance(found, ConsumerGroup):
+            return found
+        if found is None:
+            if joins:
+                return ConsumerGroup(group_id)
+            raise refuse(error_codes.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
+        if not joins:
+            raise refuse(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+        if found.state == EMPTY:
+            records.append(group_tombstone(group_id))
+            return ConsumerGroup(group_id)
+        self._check_upgrade(found)
+        group = self._upgraded(found)
+        records.append(group_tombstone(group_id))
+        records += consumer_group_records(group)
+        return group
+
+    def existing(self, group_id: str) -> ConsumerGroup:
+        """The consumer group of this id; BrokerError GROUP_ID_NOT_FOUND."""
+        found = self._store.find(group_id)
+        if isinstance(found, ConsumerGroup):
+            return found
+        problem = "not found" if found is None else "is not a consumer group"
+        raise refuse(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} {problem}.")
+
+    # from classic
+
+    def _check_upgrade(self, group: ClassicGroup) -> None:
+        if not self._settings.may_upgrade:
+            raise _not_upgraded(group, "online upgrade is disabled")
+        if group.protocol_type != CONSUMER_PROTOCOL_TYPE:
+            raise _not_upgraded(group, "the group does not use the consumer embedded protocol")
+        if len(group.members) > self._settings.max_size:
+            raise _not_upgraded(group, "the group size exceeds the consumer group maximum size")
+
+    def _upgraded(self, classic: ClassicGroup) -> ConsumerGroup:
+        group = ConsumerGroup(classic.id)
+        group.epoch = group.target_epoch = classic.generation
+        try:
+            for member in classic.members.values():
+                self._add_classic(group, classic, member)
+        except (WireError, ValueError) as error:
+            log.warning("group %s stays classic: what a member says of itself is unreadable: %s", classic.id, error)
+            raise _not_upgraded(classic, "the embedded consumer protocol is malformed") from error
+        group.metadata_hash = self._topics.hash_of(group.reading.topics)
+        return group
+
+    def _add_classic(self, group: ConsumerGroup, classic: ClassicGroup, member: Member) -> None:
+        partitions: Partitions = {}
+        if member.assignment:
+            assignment = _decode(ConsumerProtocolAssignment, member.assignment)
+            if assignment.user_data:
+                raise _not_upgraded(
+                    classic,
+                    "an unsupported custom assignor is in use. Please refer to the documentation or switch to a "
+                    "default assignor before re-attempting the upgrade",
+                )
+            partitions = self.partitions_of(assignment.assigned_partitions)
+        subscription = _decode(ConsumerProtocolSubscription, member.metadata(classic.protocol or ""))
+        group.targets[member.id] = partitions
+        group.put(
+            ConsumerMember(
+                member.id,
+                epoch=classic.generation,
+                previous_epoch=classic.generation,
+                instance_id=member.instance_id,
+                rack_id=subscription.rack_id or None,
+                rebalance_timeout_ms=member.rebalance_timeout_ms,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                topics=frozenset(subscription.topics),
+                assigned={
+                    topic_id: dict.fromkeys(numbers, classic.generation) for topic_id, numbers in partitions.items()
+                },
+                classic=ClassicSide(member.session_timeout_ms, tuple(member.protocols)),
+            )
+        )
+
+    def partitions_of(self, topics: Iterable[_NamedPartitions]) -> dict[UUID, frozenset[int]]:
+        """Partitions named as the embedded protocol names them; topics that are gone are left out."""
+        found = {}
+        for each in topics:
+            topic = self._topics.named(each.topic)
+            if topic is not None:
+                found[topic.id] = frozenset(each.partitions)
+        return found
+
+    # to classic
+
+    def downgrades_without(self, group: ConsumerGroup, leaving: Collection[ConsumerMember]) -> bool:
+        """Whether the group becomes classic once these members are gone."""
+        staying = len(group.members) - len(leaving)
+        if not staying or not group.all_classic_but(leaving):
+            return False
+        return self._may_downgrade(group, staying)
+
+    def downgrades_with(self, group: ConsumerGroup, replaced: ConsumerMember) -> bool:
+        """Whether the group becomes classic once a classic member takes this one's place."""
+        if replaced.classic is not None or not group.all_classic_but([replaced]):
+            return False
+        return self._may_downgrade(group, len(group.members))
+
+    def _may_downgrade(self, group: ConsumerGroup, members: int) -> bool:
+        if self._settings.may_downgrade and members <= self._settings.classic_max_size:
+            return True
+        log.info("group %s stays a consumer group: it may not become a classic one, or is too large for it", group.id)
+        return False
+
+    def downgraded(
+        self, group: ConsumerGroup, leaving: Collection[ConsumerMember], joining: ConsumerMember | None, now_ms: int
+    ) -> tuple[ClassicGroup, list[CoordinatorRecord]]:
+        """The classic group of who stays, and the records that make it one.
+
+        ``joining`` takes the place of a static member, whose removal the records say already.
+        """
+        replaced = None if joining is None else group.static_member(joining.instance_id)
+        renamed = {} if joining is None or replaced is None else {replaced.id: joining.id}
+        records = consumer_group_tombstones(group, renamed)
+        classic = ClassicGroup(group.id, now_ms)
+        classic.generation = group.epoch
+        classic.state = STABLE
+        gone = {member.id for member in leaving} | renamed.keys()
+        staying = [member for member in group.members.values() if member.id not in gone]
+        for member in (*staying, *(() if joining is None else (joining,))):
+            classic.add(_classic_member(member))
+        classic.protocol = classic.select_protocol()
+        classic.refresh_subscriptions()
+        for each in classic.members.values():
+            of = replaced.id if replaced is not None and joining is not None and each.id == joining.id else each.id
+            each.assignment = self.assignment_bytes(group.targets.get(of, {}), each.metadata(classic.protocol))
+        records.append(group_record(classic, {each.id: each.assignment for each in classic.members.values()}))
+        return classic, records
+
+    def assignment_bytes(self, partitions: Mapping[UUID, Collection[int]], subscription: bytes) -> bytes:
+        """Partitions as the embedded protocol says them, in the version in which the member said what it reads."""
+        topics = []
+        for topic_id, numbers in partitions.items():
+            name = self._topics.name(topic_id)
+            if name is not None:
+                topics.append(ConsumerProtocolAssignment.TopicPartition(topic=name, partitions=sorted(numbers)))
+        version = min(unpack_from(">h", subscription)[0], _NEWEST)
+        return encode_versioned(ConsumerProtocolAssignment(assigned_partitions=topics), version)
+
+
+def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
+    """What a classic member says that it reads. WireError for what is not that."""
+    return _decode(ConsumerProtocolSubscription, metadata)
+
+
+def _classic_member(member: ConsumerMember) -> Member:
+    assert member.classic is not None
+    return Member(
+        member.id,
+        instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        session_timeout_ms=member.classic.session_timeout_ms,
+        protocol_type=CONSUMER_PROTOCOL_TYPE,
+        protocols=list(member.classic.protocols),
+    )
+
+
+def _decode(kind: type[S], metadata: bytes) -> S:
+    if len(metadata) < 2:
+        raise ValueError("it has no version")
+    version = max(0, min(unpack_from(">h", metadata)[0], _NEWEST))
+    return decode_prefix(kind, version, metadata, 2)[0]
+
+
+def _not_upgraded(group: ClassicGroup, reason: str) -> Exception:
+    return refuse(
+        error_codes.GROUP_ID_NOT_FOUND, f"Cannot upgrade classic group {group.id} to consumer group because {reason}."
+    )

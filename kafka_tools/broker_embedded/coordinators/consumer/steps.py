@@ -1,0 +1,223 @@
+"""One step of a consumer group: what a member of either protocol asks for, and what becomes of the group by it.
+
+A step is decided on the state as it is, written as one batch of records, and holds once it is written. A large group's
+target takes several slices; a step that another one has overtaken meanwhile begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
+    current_record,
+    epoch_record,
+    member_record,
+    member_tombstones,
+    partition_metadata_tombstone,
+    target_record,
+)
+from kafka_tools.broker_embedded.coordinators.consumer.expressions import (
+    CHANGED_AND_RESOLVED,
+    SAME,
+    Expressions,
+    MayDescribe,
+)
+from kafka_tools.broker_embedded.coordinators.consumer.fencing import Fencing
+from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
+from kafka_tools.broker_embedded.coordinators.consumer.heartbeat_checks import check_instance, check_released
+from kafka_tools.broker_embedded.coordinators.consumer.member import (
+    UNREVOKED_PARTITIONS,
+    ConsumerMember,
+    MemberTarget,
+    Partitions,
+    Subscribed,
+    reconciled,
+)
+from kafka_tools.broker_embedded.coordinators.consumer.member_timers import REBALANCE
+from kafka_tools.broker_embedded.coordinators.consumer.targets import Targets
+from kafka_tools.broker_embedded.slices import Work, whole
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances
+    from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
+    from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
+    from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
+
+_MOST_TRIES = 3
+"""How often a target is computed in slices for nothing, because the group changed meanwhile, before it is at once."""
+
+
+class MemberRequest(NamedTuple):
+    """What a member of either protocol asks for. ``owned``: None for what it said before.
+
+    ``wanted`` makes of the member that is there the one that it shall be, without an assignment.
+    """
+
+    group_id: str
+    member_id: str
+    epoch: int
+    instance_id: str | None
+    owned: Partitions | None
+    wanted: Callable[[ConsumerMember], ConsumerMember]
+    may_describe: MayDescribe
+
+
+class GroupStep(NamedTuple):
+    """What a request makes of a group, which gets ``epoch``, and its member. ``then`` is done once it is written."""
+
+    group: ConsumerGroup
+    epoch: int
+    before: ConsumerMember
+    member: ConsumerMember
+    records: list[CoordinatorRecord]
+    then: list[Callable[[], None]]
+
+
+class Steps:
+    """``take`` decides a step, ``commit`` makes it hold."""
+
+    def __init__(
+        self,
+        store: GroupStore,
+        topics: GroupTopics,
+        expressions: Expressions,
+        targets: Targets,
+        fencing: Fencing,
+        rebalances: Rebalances,
+    ) -> None:
+        self._store = store
+        self._topics = topics
+        self._expressions = expressions
+        self._targets = targets
+        self._fencing = fencing
+        self._rebalances = rebalances
+
+    def take(self, group_id: str, begin: Callable[[], Work[GroupStep]]) -> Work[GroupStep]:
+        """A step on a group that is still what it was when the step began; one that was overtaken begins anew."""
+        for _ in range(_MOST_TRIES):
+            seen = self._seen(group_id)
+            step = yield from begin()
+            if self._seen(group_id) == seen:
+                return step
+        return whole(begin())
+
+    def _seen(self, group_id: str) -> tuple[object, ...]:
+        """Something that is another once the group, or a topic, has changed."""
+        found = self._store.groups.get(group_id)
+        if isinstance(found, ConsumerGroup):
+            return found, found.version, self._topics.serial
+        if found is not None:
+            return found, found.generation, found.state, len(found.members), self._topics.serial
+        return None, self._topics.serial
+
+    def commit(self, step: GroupStep) -> None:
+        """Write a step and make it hold. BrokerError, and nothing has changed."""
+        group = step.group
+        former = self._store.groups.get(group.id)
+        self._store.commit(group.id, step.records)
+        if former is not None and not isinstance(former, ConsumerGroup):
+            self._rebalances.converted(former)
+            for member in group.members.values():
+                assert member.classic is not None
+                self._fencing.expect_heartbeat(group.id, member.id, member.classic.session_timeout_ms)
+        for do in step.then:
+            do()
+
+    def static_member(
+        self,
+        group: ConsumerGroup,
+        asked: MemberRequest,
+        joins: bool,
+        is_classic: bool,
+        records: list[CoordinatorRecord],
+    ) -> ConsumerMember:
+        """The member that has the instance id, or one that takes its place or is new, if it joins."""
+        assert asked.instance_id is not None
+        present = group.static_member(asked.instance_id)
+        if not joins:
+            return check_instance(present, asked.member_id, asked.instance_id)
+        if present is None:
+            return group.members.get(asked.member_id, ConsumerMember(asked.member_id))
+        if not is_classic and present.classic is None:
+            check_released(present, asked.member_id, asked.instance_id)
+        member = present._replace(id=asked.member_id, epoch=0, previous_epoch=0)
+        records += member_tombstones(group.id, present.id)
+        records.append(member_record(group.id, member))
+        records.append(target_record(group.id, member.id, group.targets.get(present.id, {})))
+        records.append(current_record(group.id, member))
+        return member
+
+    def advance(
+        self,
+        asked: MemberRequest,
+        group: ConsumerGroup,
+        before: ConsumerMember,
+        records: list[CoordinatorRecord],
+        *,
+        resolved_only: bool,
+        downgrades: bool = False,
+    ) -> Work[GroupStep]:
+        """The member with what it reads now, the group's next epoch and target, and what the member gets of it.
+
+        ``resolved_only``: another expression counts once it is known what it matches.
+        """
+        member = asked.wanted(before)
+        then: list[Callable[[], None]] = []
+        if member != before:
+            records.append(member_record(group.id, member))
+        names_changed = member.topics != before.topics
+        regex, begin = self._expressions.update(group, before, member, asked.may_describe, records)
+        if begin is not None:
+            then.append(begin)
+        bumps = names_changed or (regex == CHANGED_AND_RESOLVED if resolved_only else regex != SAME)
+        reading, epoch = group.reading, group.epoch
+        members = len(group.members)
+        serial = self._topics.serial
+        if bumps or group.refreshed_epoch > epoch or self._topics.has_changed(reading.topics, group.refreshed_at):
+            reading = group.reading_with(before, member)
+            metadata_hash = self._topics.hash_of(reading.topics)
+            members += member.id not in group.members and group.static_member(member.instance_id) is None
+            if bumps or metadata_hash != group.metadata_hash:
+                epoch += 1
+                records.append(epoch_record(group.id, epoch, metadata_hash))
+            if group.has_partition_metadata:
+                records.append(partition_metadata_tombstone(group.id))
+            then.append(lambda: self._refreshed(group.id, serial, epoch))
+        changed = names_changed or regex != SAME
+        if downgrades and group.target_epoch < epoch:
+            return GroupStep(group, epoch, before, member, records, then)
+        if downgrades:
+            target = group.target_of(member)
+        else:
+            target = yield from self._targets.update(group, epoch, before, member, reading.is_alike(members), records)
+        member = self._reconcile(asked, group, member, target, changed, records, then)
+        return GroupStep(group, epoch, before, member, records, then)
+
+    def _reconcile(
+        self,
+        asked: MemberRequest,
+        group: ConsumerGroup,
+        member: ConsumerMember,
+        target: MemberTarget,
+        changed: bool,
+        records: list[CoordinatorRecord],
+        then: list[Callable[[], None]],
+    ) -> ConsumerMember:
+        if not changed and member.is_reconciled(target.epoch):
+            return member
+        names = group.topics_of(member)
+        subscribed = Subscribed(names, self._topics.ids(names))
+        after = reconciled(member, target, asked.owned, subscribed, changed, group.partition_epoch)
+        if after != member:
+            records.append(current_record(group.id, after))
+            if after.classic is None and after.state == UNREVOKED_PARTITIONS:
+                then.append(lambda: self._fencing.expect_revocation(group.id, after))
+            elif after.classic is None:
+                then.append(lambda: self._fencing.deadlines.cancel(group.id, after.id, REBALANCE))
+        return after
+
+    def _refreshed(self, group_id: str, serial: int, epoch: int) -> None:
+        group = self._store.consumer(group_id)
+        if group is not None:
+            group.refreshed_at, group.refreshed_epoch = serial, epoch

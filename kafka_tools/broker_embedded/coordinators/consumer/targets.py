@@ -1,0 +1,79 @@
+"""The target of a group: who shall have what, computed by an assignor in slices (``TargetAssignmentBuilder``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from kafka_tools.broker_embedded.coordinators.consumer.assignors import MemberSpec, uniform
+from kafka_tools.broker_embedded.coordinators.consumer.assignors import range as ranges
+from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import target_epoch_record, target_record
+from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
+from kafka_tools.broker_embedded.coordinators.consumer.member import ConsumerMember, MemberTarget
+from kafka_tools.broker_embedded.slices import Work
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
+    from kafka_tools.broker_embedded.coordinators.consumer.settings import ConsumerGroupSettings
+    from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
+    from kafka_tools.clock import Clock
+
+
+class Targets:
+    """Computes the target that belongs to an epoch of a group."""
+
+    def __init__(self, topics: GroupTopics, settings: ConsumerGroupSettings, clock: Clock) -> None:
+        self._topics = topics
+        self._settings = settings
+        self._clock = clock
+
+    def update(
+        self,
+        group: ConsumerGroup,
+        epoch: int,
+        old: ConsumerMember,
+        new: ConsumerMember,
+        is_alike: bool,
+        records: list[CoordinatorRecord],
+    ) -> Work[MemberTarget]:
+        """What the member shall have; ``records`` get a new target if the group's is of an older epoch.
+
+        Not more often than in each group.consumer.assignment.interval.ms. ``is_alike``: all members read the same.
+        """
+        if group.target_epoch >= epoch or not self._is_due(group):
+            return group.target_of(new)
+        members = dict(group.members)
+        before = group.static_member(new.instance_id)
+        if before is not None and before.id != new.id:
+            del members[before.id]
+        members[new.id] = new
+        specs = {}
+        ids: dict[frozenset[str], frozenset[UUID]] = {}
+        for member_id, member in members.items():
+            yield
+            present = group.targets.get(member_id, {})
+            if member_id == new.id and before is not None and before.id != new.id:
+                present = group.targets.get(before.id, {})
+            read = group.topics_of(member)
+            if read not in ids:
+                ids[read] = self._topics.ids(read)
+            specs[member_id] = MemberSpec(ids[read], member.instance_id, present)
+        topic_ids = frozenset[UUID]().union(*ids.values())
+        counts = {topic_id: self._topics.partition_count(topic_id) for topic_id in topic_ids}
+        names = {topic_id: self._topics.name(topic_id) or "" for topic_id in topic_ids}
+        assignor = group.preferred_assignor(old, new) or self._settings.assignors[0]
+        if assignor == "range":
+            assigned = yield from ranges.assign_work(specs, counts, names)
+        else:
+            assigned = yield from uniform.assign_work(specs, counts, names, is_alike)
+        for member_id in specs:
+            yield
+            target = assigned.get(member_id, {})
+            if group.targets.get(member_id) != target:
+                records.append(target_record(group.id, member_id, target))
+        records.append(target_epoch_record(group.id, epoch, self._clock.now_ms()))
+        return MemberTarget(epoch, assigned.get(new.id, {}))
+
+    def _is_due(self, group: ConsumerGroup) -> bool:
+        interval_ms = self._settings.assignment_interval_ms(group.id)
+        return not group.target_ms or not interval_ms or self._clock.now_ms() >= group.target_ms + interval_ms
