@@ -45,12 +45,26 @@ class FileRange:
         while len(data) < size:
             more = os.pread(self._file.fd, size - len(data), self._position + len(data))
             if not more:
-                raise LogError(
-                    f"{self._file.path} ends at {self._position + len(data)}, before what is to be read of it",
-                    path=self._file.path,
-                )
+                raise self._too_short(len(data))
             data += more
         return data
+
+    def send(self, socket_fd: int, size: int) -> int:
+        """Have the system send up to ``size`` bytes, which do not pass through this process; how many it took.
+
+        Raises BlockingIOError while the socket takes nothing, another OSError, or LogError if the file has become
+        shorter.
+        """
+        sent = os.sendfile(socket_fd, self._file.fd, self._position, min(size, self._size))
+        if not sent:
+            raise self._too_short(0)
+        return sent
+
+    def _too_short(self, missing_from: int) -> LogError:
+        return LogError(
+            f"{self._file.path} ends at {self._position + missing_from}, before what is to be read of it",
+            path=self._file.path,
+        )
 
     def after(self, size: int) -> FileRange:
         """What is left behind the first ``size`` bytes."""

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.answers import Payload
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.listeners.receiving import Receiver, Request
-from kafka_tools.broker_embedded.listeners.sending import Outgoing
+from kafka_tools.broker_embedded.listeners.sending import READ_BYTES, Outgoing
 from kafka_tools.errors import LogError, WireError
+from kafka_tools.storage.file_range import FileRange
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.endpoints import Endpoint
@@ -58,6 +60,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._penalty: Timer | None = None
         """Runs while the answer to a failed login is held back."""
         self._transport: Any = None
+        self._sends_files = False
+        """Whether the system sends ranges of files: nothing is encrypted here, and it can."""
         self.certificate_principal = "User:ANONYMOUS"
         """Who the client's certificate names, on listeners with TLS alone."""
         self.connection: Connection | None = None
@@ -71,6 +75,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
+        self._sends_files = not self._endpoint.has_tls and hasattr(os, "sendfile")
         transport.set_write_buffer_limits(high=1, low=0)  # the next piece goes when the one before is taken
         peer = transport.get_extra_info("peername") or ("", 0)
         local = transport.get_extra_info("sockname") or ("", 0)
@@ -352,8 +357,11 @@ class ClientConnection(asyncio.BufferedProtocol):
             for _ in range(_TURN_PIECES):
                 if self._blocked or not self._outgoing:
                     break
-                self._transport.write(self._outgoing.piece())
+                self._send_piece()
                 self.took_s = self.last_used_s = self._shared.clock.monotonic_s()
+        except ConnectionError:  # the client is gone
+            self.close(abort=True)
+            return
         except (OSError, LogError) as error:
             log.error("an answer to %s cannot be completed: %s", connection.id, error)
             self.give_up("its answer cannot be completed")
@@ -365,6 +373,14 @@ class ClientConnection(asyncio.BufferedProtocol):
         elif connection.close_after_reply:
             self._received.clear()
             self._transport.close()
+
+    def _send_piece(self) -> None:
+        """Hand over one piece. From a file the system sends it, as long as the socket takes all that it is given."""
+        if not self._sends_files or not isinstance(self._outgoing[0], FileRange):
+            self._transport.write(self._outgoing.piece())
+        elif not self._outgoing.send_file(self.fileno) and self._outgoing:
+            # The transport waits until the socket takes more, and says so (``resume_writing``).
+            self._transport.write(self._outgoing.piece(READ_BYTES))
 
     def _is_punished(self, connection: Connection) -> bool:
         """Whether what is to be said to a failed login, if only the end, has to wait.

@@ -1,6 +1,7 @@
 """Answers on their way to one client: in pieces, and the next piece only when the client has taken the one before.
 
-Ranges of files are read when their turn comes, so an answer of a gigabyte holds no more memory than a piece.
+Ranges of files are read when their turn comes, so an answer of a gigabyte holds no more memory than a piece. Where
+nothing is encrypted the system sends them from the file (``sendfile``), and they are not read at all.
 """
 
 from __future__ import annotations
@@ -12,6 +13,12 @@ from kafka_tools.broker_embedded.answers import CutShort, Part, Payload
 from kafka_tools.storage.file_range import FileRange
 
 PIECE_BYTES = 128 * 1024
+SENT_FROM_FILE_BYTES = 512 * 1024
+"""What of a file the system is asked to send at once."""
+READ_BYTES = 4096
+"""What is read of a file although the system could send it: to be told when the socket takes something again."""
+_APART_BYTES = 16 * 1024
+"""So large a range is a piece of its own: copying it behind other parts would cost more than another system call."""
 _LENGTH_BYTES = 4
 
 
@@ -48,8 +55,27 @@ class Outgoing(deque[Part]):
         self.extend(parts)
         self.held_bytes += sum(len(part) for part in parts if not isinstance(part, FileRange))
 
-    def piece(self) -> bytes:
-        """The next bytes to send, about ``PIECE_BYTES``; empty if there are none.
+    def send_file(self, socket_fd: int) -> bool:
+        """Have the system send what is next if it is a range of a file; whether it took all it was asked to.
+
+        Raises as ``FileRange.send``, but for BlockingIOError.
+        """
+        part = self[0]
+        if not isinstance(part, FileRange):
+            return False
+        size = min(len(part), SENT_FROM_FILE_BYTES)
+        try:
+            sent = part.send(socket_fd, size)
+        except BlockingIOError:
+            return False
+        if sent == len(part):
+            self.popleft()
+        else:
+            self[0] = part.after(sent)
+        return sent == size
+
+    def piece(self, most_of_file: int = PIECE_BYTES) -> bytes:
+        """The next bytes to send, about ``PIECE_BYTES``, or ``most_of_file`` of a large range; empty if there are none.
 
         Raises OSError or LogError when a file does not give what it must: the answer cannot be completed.
         """
@@ -59,6 +85,11 @@ class Outgoing(deque[Part]):
             part = self.popleft()
             size = len(part)
             if isinstance(part, FileRange):
+                if size >= _APART_BYTES:
+                    if pieces:
+                        self.appendleft(part)
+                        break
+                    left = most_of_file
                 pieces.append(part.read(min(size, left)))
                 if size > left:
                     self.appendleft(part.after(left))

@@ -42,7 +42,7 @@ class Wire:
             connections=set(),
             admission=SimpleNamespace(arrived=lambda connection: connection.let_in()),
         )
-        endpoint: Any = SimpleNamespace(name="PLAINTEXT", protocol="PLAINTEXT")
+        endpoint: Any = SimpleNamespace(name="PLAINTEXT", protocol="PLAINTEXT", has_tls=False)
         self.connection = ClientConnection(shared, endpoint)
         self.connection.connection_made(
             SimpleNamespace(
