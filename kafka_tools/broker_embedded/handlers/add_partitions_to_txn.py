@@ -41,7 +41,7 @@ def handle(call: Call) -> Work[AddPartitionsToTxnResponse]:
             raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
         response = AddPartitionsToTxnResponse()
         for transaction in request.transactions:
-            results = yield from _results((yield from _transaction(call, transaction)))
+            results = yield from _transaction(call, transaction)
             response.results_by_transaction.append(
                 response.Result(transactional_id=transaction.transactional_id, topic_results=results)
             )
@@ -52,11 +52,11 @@ def handle(call: Call) -> Work[AddPartitionsToTxnResponse]:
         producer_epoch=request.v3_and_below_producer_epoch,
         topics=request.v3_and_below_topics,
     )
-    results = yield from _results((yield from _transaction(call, transaction)))
+    results = yield from _transaction(call, transaction)
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
 
 
-def _transaction(call: Call, asked: Any) -> Work[Codes]:
+def _transaction(call: Call, asked: Any) -> Work[Sequence[TopicResult]]:
     wanted: Codes = {}
     for topic in asked.topics:
         for number in topic.partitions:
@@ -64,7 +64,7 @@ def _transaction(call: Call, asked: Any) -> Work[Codes]:
             wanted[TopicPartition(topic.name, number)] = error_codes.NONE
     from_producer = call.version < _FROM_BROKERS
     if from_producer and not call.allowed_on_transactional_id(AclOperation.WRITE, asked.transactional_id):
-        return dict.fromkeys(wanted, error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return (yield from _as_asked(asked, error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
     allowed: dict[str, bool] = {}
     for at in wanted:
         yield
@@ -78,20 +78,33 @@ def _transaction(call: Call, asked: Any) -> Work[Codes]:
         for at, code in wanted.items():
             yield
             wanted[at] = code or error_codes.OPERATION_NOT_ATTEMPTED
-        return wanted
+        return (yield from _results(wanted))
     producer = TxnProducer(asked.producer_id, asked.producer_epoch)
     transactions = call.broker.transactions
     try:
         if not from_producer and asked.verify_only:
-            return transactions.check_partitions(asked.transactional_id, producer, wanted)
+            codes = transactions.check_partitions(asked.transactional_id, producer, wanted)
+            return (yield from _results(codes))
         version = 0 if from_producer else EPOCH_BUMPING
         transactions.add_partitions(asked.transactional_id, producer, wanted, version)
     except BrokerError as error:
         code = error.code.code
         if code == error_codes.PRODUCER_FENCED and call.version < _FENCED_FROM:
             code = error_codes.INVALID_PRODUCER_EPOCH
-        return dict.fromkeys(wanted, code)
-    return wanted
+        return (yield from _as_asked(asked, code))
+    return (yield from _as_asked(asked, error_codes.NONE))
+
+
+def _as_asked(asked: Any, code: int) -> Work[Sequence[TopicResult]]:
+    """The same code for all that was asked for, topics without partitions included."""
+    topics = []
+    for topic in asked.topics:
+        results = []
+        for number in topic.partitions:
+            yield
+            results.append(PartitionResult(partition_index=number, partition_error_code=code))
+        topics.append(TopicResult(name=topic.name, results_by_partition=results))
+    return topics
 
 
 def _results(codes: Codes) -> Work[Sequence[TopicResult]]:

@@ -220,7 +220,8 @@ class _Fetch:
                 raise refuse(error_codes.UNKNOWN_TOPIC_ID)
             if not call.allowed(_READ, _TOPIC, key.topic):
                 raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
-            partition = call.broker.partitions.led(key.topic, key.partition, wanted.current_leader_epoch)
+            # Any epoch below 0 is none, here only.
+            partition = call.broker.partitions.led(key.topic, key.partition, max(wanted.current_leader_epoch, -1))
             return self._read(partition, wanted, left, first)
         except BrokerError as error:
             return _error(key.partition, _known_code(error.code.code, call.version))

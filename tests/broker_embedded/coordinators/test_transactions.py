@@ -151,6 +151,23 @@ def test_partitions_are_added_all_or_none(broker: DiskBroker) -> None:
     assert (topic.topic, topic.partitions) == ("t", [0, 1, 2])
 
 
+def test_the_outcome_is_told_for_all_that_was_named_topics_without_partitions_too(broker: DiskBroker) -> None:
+    client = Client(broker)
+    client.init()
+    for producer_id, code in ((client.producer_id, codes.NONE), (9_999, codes.INVALID_PRODUCER_ID_MAPPING)):
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id="tx", v3_and_below_producer_id=producer_id,
+            v3_and_below_producer_epoch=client.epoch,
+            v3_and_below_topics=[Topic(name="none"), Topic(name="t", partitions=[1, 1])],
+        )  # fmt: skip
+        answer = broker.call(request, 3)
+        found = [
+            (topic.name, [(each.partition_index, each.partition_error_code) for each in topic.results_by_partition])
+            for topic in answer.results_by_topic_v3_and_below
+        ]
+        assert found == [("none", []), ("t", [(1, code)] * 2)]
+
+
 def test_brokers_add_and_verify_partitions_of_several_transactions(broker: DiskBroker) -> None:
     one, two = Client(broker, "one"), Client(broker, "two")
     one.init()

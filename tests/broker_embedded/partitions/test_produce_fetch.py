@@ -494,7 +494,13 @@ def test_topics_are_served_in_request_order_under_a_soft_limit(broker: DiskBroke
 def test_leader_epochs_are_checked(broker: DiskBroker) -> None:
     broker.restart()
     broker.restart()
-    for epoch, code in ((1, codes.FENCED_LEADER_EPOCH), (2, 0), (3, codes.UNKNOWN_LEADER_EPOCH), (-1, 0)):
+    for epoch, code in (
+        (1, codes.FENCED_LEADER_EPOCH),
+        (2, 0),
+        (3, codes.UNKNOWN_LEADER_EPOCH),
+        (-1, 0),
+        (-(2**31), 0),
+    ):
         request = fetch_request("t", 0, max_wait_ms=0)
         request.topics[0].partitions[0].current_leader_epoch = epoch
         assert broker.call(request, 11).responses[0].partitions[0].error_code == code
