@@ -12,6 +12,8 @@ from tests.against_kafka.compare_answers.brokers import SETUP, Peer, pair
 from tests.against_kafka.compare_answers.comparison import Comparison
 from tests.against_kafka.compare_answers.world import prepare
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.protocol import codes_seen
+from tests.protocol.test_definitions_teach import errors_told
 
 REQUESTS = 150
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
@@ -34,6 +36,8 @@ def test_answers_and_the_state_afterwards_are_those_of_kafka(peers: tuple[Peer, 
     report = Comparison(*peers, seed=20).run(REQUESTS)
     assert report.total == REQUESTS
     assert not report.unequal, "\n".join(report.lines())
+    for api, names in codes_seen.named(report.codes).items():
+        assert names <= errors_told(api), "the definition says when Kafka answers so"
 
 
 def test_kafkas_tool_describes_the_features_of_both_alike(real: RealKafka, peers: tuple[Peer, Peer]) -> None:

@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 
 from kafka_tools.protocol import error_codes, registry
+from tests.protocol import codes_seen
 
 ROOT = Path(__file__).parent.parent.parent
 HANDLERS = ROOT / "kafka_tools" / "broker_embedded" / "handlers"
@@ -56,6 +57,11 @@ def sections(stem: str) -> tuple[str, dict[str, dict[str, str]]]:
     return head, found
 
 
+def errors_told(stem: str) -> set[str]:
+    """The error codes whose condition a definition tells."""
+    return set(sections(stem)[1].get("Errors", {}))
+
+
 @pytest.mark.parametrize("stem", ROWS)
 def test_a_definition_says_what_it_is_for(stem: str) -> None:
     row = ROWS[stem]
@@ -82,7 +88,7 @@ def test_a_definition_tells_when_each_error_comes(stem: str) -> None:
     _, found = sections(stem)
     errors = found.get("Errors", {})
     assert errors, "an API for clients has errors"
-    assert set(errors) <= NAMES, set(errors) - NAMES
+    assert errors_told(stem) <= NAMES, errors_told(stem) - NAMES
     assert all(len(words) > 10 for words in errors.values())
 
 
@@ -100,5 +106,14 @@ def codes_named(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("stem", sorted(path.stem for path in HANDLERS.glob("[a-z]*.py")))
 def test_what_a_handler_answers_is_explained(stem: str) -> None:
-    _, found = sections(stem)
-    assert codes_named(HANDLERS / f"{stem}.py") - {"NONE"} <= set(found.get("Errors", {}))
+    assert codes_named(HANDLERS / f"{stem}.py") - {"NONE"} <= errors_told(stem)
+
+
+@pytest.mark.parametrize("stem", codes_seen.seen())
+def test_what_kafka_was_seen_to_answer_is_explained(stem: str) -> None:
+    """On thousands of requests, right and wrong, that the bundled broker is compared by."""
+    assert codes_seen.seen()[stem] <= errors_told(stem)
+
+
+def test_kafka_was_asked_for_all_that_the_bundled_broker_serves() -> None:
+    assert len(codes_seen.seen()) > 30

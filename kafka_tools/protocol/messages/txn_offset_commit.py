@@ -24,6 +24,7 @@ Errors
     UNKNOWN_TOPIC_OR_PARTITION: no such partition.
     OFFSET_METADATA_TOO_LARGE: the metadata has more characters than offset.metadata.max.bytes.
     INVALID_COMMIT_OFFSET_SIZE: the record of the commit is larger than the offsets topic takes.
+    INVALID_REQUEST: the transactional id is empty.
     INVALID_PRODUCER_EPOCH: an epoch older than the producer's newest.
     INVALID_TXN_STATE: the group's partition is not in the transaction.
     INVALID_PRODUCER_ID_MAPPING: the transaction is not that of this producer id.

@@ -11,6 +11,7 @@ from tests.against_kafka.compare_answers.brokers import SETUP, pair
 from tests.against_kafka.compare_answers.comparison import Comparison
 from tests.against_kafka.compare_answers.world import prepare
 from tests.against_kafka.harness import RealKafka
+from tests.protocol import codes_seen
 
 
 def main() -> int:
@@ -36,6 +37,7 @@ def main() -> int:
                 raise
             finally:
                 print("\n".join(comparison.report.lines()))
+                codes_seen.add(comparison.report.codes)
     return 1 if comparison.report.unequal else 0
 
 
