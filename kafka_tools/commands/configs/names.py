@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kafka_tools.near_names import did_you_mean
-
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -75,6 +73,8 @@ class EntityType(click.Choice[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.choices:
+            from kafka_tools.near_names import did_you_mean
+
             near = did_you_mean([str(value)], self.choices)
             listed = ", ".join(self.choices)
             self.fail(f"'{value}' is not an entity type: {near or f'one of {listed} is expected'}", param, ctx)

@@ -145,9 +145,28 @@ def _editor(
             values[change.name] = text
         if judge is not None and len(credentials) < len(changes):
             judge.check_whole(target, values)
+        if entity.type == "brokers":
+            _check_cleaner(configs, entity, values, changes)
         return values
 
     return edit
+
+
+def _check_cleaner(
+    configs: ZooKeeperConfigs, entity: Entity, values: Mapping[str, str], changes: Sequence[ConfigChange]
+) -> None:
+    """Raise InputError where a broker would leave out its dynamic configs: what is its own, over all brokers'."""
+    from kafka_tools.config_definitions.zookeeper.loads import CLEANER, check_cleaner
+
+    if not any(change.name in CLEANER for change in changes):
+        return
+    if entity.name:
+        check_cleaner({**configs.read((("brokers", None),)), **values})
+        return
+    check_cleaner(values)
+    for each in configs.entities(["brokers"]):
+        if each[0][1] is not None:
+            check_cleaner({**values, **configs.read(each)})
 
 
 def _new_text(judge: Judge, target: Target, change: ConfigChange, now: str | None) -> str:

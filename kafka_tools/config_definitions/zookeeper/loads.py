@@ -6,6 +6,9 @@ ZooKeeper holds for it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from kafka_tools.config_definitions.zookeeper import tables
 from kafka_tools.errors import InputError
 
 _LISTENERS = ("listeners", "advertised.listeners", "listener.security.protocol.map")
@@ -13,10 +16,13 @@ _OVERRIDES = "max.connections.per.ip.overrides"
 _LEAST = {
     "log.retention.ms": (1, "must be unlimited (-1) or at least 1"),
     "log.cleaner.threads": (1, "must be at least 1"),
-    "log.cleaner.dedupe.buffer.size": (1 << 20, "must be at least 1 MiB for each cleaner thread"),
+    "log.cleaner.dedupe.buffer.size": ((1 << 20) + 1, "must be more than 1 MiB for each cleaner thread"),
     "max.connections.per.ip": (1, f"can be 0 only where {_OVERRIDES} is set"),
 }
 _OTHERWISE = "a broker that finds it leaves out all of its dynamic configs"
+CLEANER = ("log.cleaner.threads", "log.cleaner.dedupe.buffer.size")
+"""Configs that a broker compares with each other when it starts."""
+_CLEANER_LEAST_BYTES = 1 << 20
 _JUDGE = "set it with --bootstrap-server, once a broker runs, or in server.properties"
 
 
@@ -31,6 +37,27 @@ def check_loads(name: str, base: str, value: str) -> None:
     least, rule = _LEAST.get(base, (0, ""))
     if rule and int(value) < least and not (base == "log.retention.ms" and int(value) == -1):
         raise InputError(f"{name}={value}: {rule}; {_OTHERWISE}")
+
+
+def check_cleaner(values: Mapping[str, str]) -> None:
+    """Raise InputError for cleaner threads that a broker with these dynamic configs has too little memory for.
+
+    What is not set dynamically counts as Kafka's default: ZooKeeper does not tell what server.properties has.
+    """
+    threads, buffer_bytes = (int(values.get(name, _default(name))) for name in CLEANER)
+    if buffer_bytes // max(1, threads) <= _CLEANER_LEAST_BYTES:
+        told = " (Kafka's default)" if CLEANER[1] not in values else ""
+        raise InputError(
+            f"{CLEANER[0]}={threads} with {CLEANER[1]}={buffer_bytes}{told}: "
+            f"each cleaner thread needs more than 1 MiB of it; {_OTHERWISE}",
+            hint=f"set {CLEANER[1]} in the same change" if told else None,
+        )
+
+
+def _default(name: str) -> str:
+    row = tables.BROKER[name]["1.1"]
+    assert row is not None and row[1] is not None
+    return row[1]
 
 
 def _check_overrides(name: str, value: str) -> None:

@@ -164,6 +164,44 @@ def test_credentials_of_several_users(run: Run, store: MemoryStore) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "entity, before, change, said",
+    [
+        ("7", {}, "log.cleaner.threads=1000", "=1000 with log.cleaner.dedupe.buffer.size=134217728 (Kafka's default)"),
+        ("7", {}, "log.cleaner.threads=128", "each cleaner thread needs more than 1 MiB"),
+        ("7", {}, "log.cleaner.threads=127", None),
+        ("7", {}, "log.cleaner.threads=1000,log.cleaner.dedupe.buffer.size=2000000000", None),
+        ("7", {}, "log.cleaner.threads=4,log.cleaner.dedupe.buffer.size=4194304", "threads=4 with"),
+        ("7", {"7": "dedupe.buffer.size=2000000"}, "log.cleaner.threads=2", "log.cleaner.dedupe.buffer.size=2000000:"),
+        ("7", {"<default>": "dedupe.buffer.size=2000000"}, "log.cleaner.threads=2", "threads=2 with"),
+        ("7", {"7": "threads=9", "<default>": "threads=900"}, "log.cleaner.dedupe.buffer.size=20000000", None),
+        (None, {"7": "threads=9"}, "log.cleaner.dedupe.buffer.size=9437184", "threads=9 with"),
+        (None, {"7": "threads=9"}, "log.cleaner.dedupe.buffer.size=9437193", None),
+        ("7", {"7": "threads=9"}, "background.threads=7", None),
+    ],
+)
+def test_cleaner_threads_fit_the_memory_that_they_share(
+    run: Run, store: MemoryStore, entity: str | None, before: dict[str, str], change: str, said: str | None
+) -> None:
+    """``KafkaConfig`` of every release: a broker that finds less starts without its dynamic configs."""
+    for name, text in before.items():
+        key, _, value = text.partition("=")
+        store.put(f"/config/brokers/{name}", encode_configs({f"log.cleaner.{key}": value}))
+    target = ("--broker", entity) if entity else ("--broker-defaults",)
+    del store.nodes["/brokers/ids/1"]
+    done = run("--alter", *target, "--add-config", change, "--zk-release", "2.8")
+    assert done.status == (1 if said else 0), done.err
+    assert (said or "") in done.err
+
+
+def test_deleting_the_memory_that_cleaner_threads_need_is_refused(run: Run, store: MemoryStore) -> None:
+    held = {"log.cleaner.threads": "1000", "log.cleaner.dedupe.buffer.size": "2000000000"}
+    store.put("/config/brokers/7", encode_configs(held))
+    refused = run("--alter", "--broker", "7", "--delete-config", "log.cleaner.dedupe.buffer.size")
+    assert refused.status == 1 and "(Kafka's default)" in refused.err
+    assert run("--alter", "--broker", "7", "--delete-config", "log.cleaner.threads").status == 0
+
+
 ANY = "every release of Kafka 1.1 to 3.9"
 
 
