@@ -168,6 +168,13 @@ def scripts() -> dict[Path, str]:
     return {path: files.played(path) for path in files.paths()}
 
 
+def configs() -> dict[Path, str]:
+    """``docs/broker-configs.md``: which configs are in force in the bundled broker."""
+    from tests.broker_configs import page
+
+    return page()
+
+
 TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "index": protocol_index,
     "completions": completions,
@@ -178,6 +185,7 @@ TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "faults": faults,
     "scripts": scripts,
     "requirements": requirements,
+    "configs": configs,
 }
 
 

@@ -393,6 +393,72 @@ def test_retention_by_size_and_by_time(tmp_path: Path) -> None:
     assert values(log) == expected(61, 60)
 
 
+def test_retention_by_size_comes_first_and_may_leave_nothing(tmp_path: Path) -> None:
+    clock = ManualClock()
+    log = PartitionLog.open(str(tmp_path / "t-0"), LogConfig(retention_ms=-1), clock, clean=True)
+    for at, age_ms in enumerate((0, 50_000, 0, 0)):  # the second segment is old, and nothing before it may stay
+        clock_ms = START_MS - age_ms
+        log.append(bytearray(build_batch([(clock_ms, b"k", b"v" * 100, ())])), leader_epoch=0)
+        if at < 3:
+            log.roll()
+    one = log.segments[0].size
+    log.config = LogConfig(retention_ms=10_000, retention_bytes=one * 3)
+    assert log.enforce_retention() == 2
+    assert log.log_start_offset == 2
+    log.config = LogConfig(retention_ms=-1, retention_bytes=one * 2)
+    assert log.enforce_retention() == 0
+    log.config = LogConfig(retention_ms=-1, retention_bytes=0)
+    assert log.enforce_retention() == 2
+    assert (log.log_start_offset, log.log_end_offset, log.size_bytes) == (4, 4, 0)
+    assert log.enforce_retention() == 0
+
+
+def test_retention_by_time_leaves_what_lies_in_the_future_and_says_so_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = ManualClock()
+    log = PartitionLog.open(str(tmp_path / "t-0"), LogConfig(retention_ms=1000), clock, clean=True)
+    log.append(bytearray(build_batch([(START_MS + 3_600_000, b"k", b"v", ())])), leader_epoch=0)
+    clock.advance(60)
+    for _ in range(3):
+        assert log.enforce_retention() == 0
+    assert [record.getMessage().endswith("retention by time does not remove it") for record in caplog.records] == [True]
+    clock.advance(3600)
+    assert log.enforce_retention() == 1
+
+
+def test_a_segment_without_timestamps_is_as_old_as_its_file(tmp_path: Path) -> None:
+    clock = ManualClock()
+    config = LogConfig(retention_ms=10_000, segment_ms=5_000)
+    log = PartitionLog.open(str(tmp_path / "t-0"), config, clock, clean=True)
+    log.append(bytearray(build_batch([(-1, b"k", b"v", ())])), leader_epoch=0)
+    log.close()
+    os.utime(tmp_path / "t-0" / f"{0:020d}.log", (START_MS / 1000,) * 2)
+    clock.advance(9)
+    log = PartitionLog.open(str(tmp_path / "t-0"), config, clock, clean=True)
+    assert log.enforce_retention() == 0
+    clock.advance(2)
+    assert log.enforce_retention() == 1
+
+
+def test_the_age_of_a_segment_counts_from_its_first_batch_after_a_restart_too(tmp_path: Path) -> None:
+    clock = ManualClock()
+    config = LogConfig(segment_ms=100_000)
+    log = PartitionLog.open(str(tmp_path / "t-0"), config, clock, clean=True)
+    log.append(bytearray(build_batch([(START_MS, b"k", b"v", ())])), leader_epoch=0)
+    log.close()
+    clock.advance(99)
+    log = PartitionLog.open(str(tmp_path / "t-0"), config, clock, clean=True)
+    log.append(bytearray(build_batch([(START_MS + 100_000, b"k", b"v", ())])), leader_epoch=0)
+    assert len(log.segments) == 1
+    log.append(bytearray(build_batch([(START_MS + 100_001, b"k", b"v", ())])), leader_epoch=0)
+    assert [segment.base_offset for segment in log.segments] == [0, 2]
+    compact = LogConfig(segment_ms=100_000_000, compact=True, max_compaction_lag_ms=50_000)
+    log.config = compact
+    log.append(bytearray(build_batch([(START_MS + 150_002, b"k", b"v", ())])), leader_epoch=0)
+    assert [segment.base_offset for segment in log.segments] == [0, 2, 3]
+
+
 def test_without_delete_in_the_policy_retention_keeps_everything(tmp_path: Path) -> None:
     clock = ManualClock()
     log = PartitionLog.open(

@@ -63,7 +63,8 @@ class Upkeep:
         sync_every_ms = broker.integer("log.flush.scheduler.interval.ms")
         if sync_every_ms < _NEVER_MS:
             timers.call_later(sync_every_ms, syncs)
-        timers.call_later(min(30_000, broker.integer("log.retention.check.interval.ms")), retention)
+        first_ms = broker.integer("log.initial.task.delay.ms")
+        timers.call_later(min(first_ms, broker.integer("log.retention.check.interval.ms")), retention)
         timers.call_later(_CHECKPOINT_MS, checkpoints)
 
     def sync_due(self) -> None:

@@ -431,29 +431,31 @@ class PartitionLog:
     def enforce_retention(self) -> int:
         """Delete segments that are too old or too many bytes; returns how many went.
 
-        As Kafka: by the newest timestamp of a segment and by total size; the active segment is rolled
-        first when it is too old itself.
+        As Kafka: by total size and then by the newest timestamp of a segment; the active segment is rolled first where
+        it goes too.
         """
         if not self.config.delete:
             return 0
         dropped = 0
         now_ms = self.clock.now_ms()
-        while self.config.retention_ms >= 0:
-            first = self.segments[0]
-            if (
-                first is self.active and not first.size
-            ) or now_ms - first.largest_timestamp <= self.config.retention_ms:
-                break
+        spare = self.size_bytes - self.config.retention_bytes
+        while self.config.retention_bytes >= 0 and self.segments[0].size <= spare and self._has_records():
+            spare -= self.segments[0].size
             self._drop_first()
             dropped += 1
-        size = self.size_bytes
-        while self.config.retention_bytes >= 0 and len(self.segments) > 1:
-            size -= self.segments[0].size
-            if size < self.config.retention_bytes:
+        while self.config.retention_ms >= 0 and self._has_records():
+            first = self.segments[0]
+            age_ms = now_ms - first.largest_timestamp
+            if age_ms < 0:
+                first.tell_future(now_ms)
+            if age_ms <= self.config.retention_ms:
                 break
             self._drop_first()
             dropped += 1
         return dropped
+
+    def _has_records(self) -> bool:
+        return len(self.segments) > 1 or self.active.size > 0
 
     def _drop_first(self) -> None:
         if len(self.segments) == 1:

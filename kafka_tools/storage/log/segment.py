@@ -69,6 +69,7 @@ class LogSegment:
         self.torn = False
         """Whether part of a batch may lie behind ``size``, since a failed write could not be undone."""
         self._preallocated = False
+        self._told_future = False
         self._file: OpenFile | None = None
         try:
             self.size = os.stat(self.path).st_size
@@ -459,6 +460,15 @@ class LogSegment:
     def largest_timestamp(self) -> int:
         """The newest timestamp in milliseconds; of a segment without any when it was last written. Raises OSError."""
         return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms()
+
+    def tell_future(self, now_ms: int) -> None:
+        """Say once that a timestamp lies in the future: retention by time leaves the segment alone until then."""
+        if not self._told_future:
+            self._told_future = True
+            log.warning(
+                "%s has a timestamp that lies %d s in the future: retention by time does not remove it",
+                self.path, (self.largest_timestamp - now_ms) // 1000,
+            )  # fmt: skip
 
     def first_batch_timestamp(self) -> int:
         """The newest timestamp of the first batch, from which the segment's age counts; -1 for none."""
