@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -332,6 +333,39 @@ def test_markers_are_written_in_the_end(
     assert read(broker) == ([b"a"] if commit else [])
     assert read(broker, 1) == ([b"b"] if commit else [])
     assert fetched(broker, stable=True) == ((7, 0) if commit else (-1, 0))
+
+
+def test_a_disk_that_stays_full_is_asked_less_and_less_often(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Client(broker)
+    client.init()
+    client.add(0)
+    client.produce(b"a")
+    tried: list[int] = []
+
+    def refusing(self: Any, marker: Any, at: TopicPartition) -> int:
+        tried.append(broker.clock.now_ms())
+        return int(codes.KAFKA_STORAGE_ERROR)
+
+    monkeypatch.setattr(type(broker.core.markers), "write", refusing)
+    assert client.end(True) == 0
+    for _ in range(600):
+        broker.advance(0.1)
+    waits = [after - before for before, after in itertools.pairwise(tried)]
+    assert waits[0] < 250 and waits[-1] < 10_250, "it is mended soon after there is room"
+    assert all(after > 1.5 * before for before, after in itertools.pairwise(waits[:6])), waits
+    assert len(tried) < 20
+    monkeypatch.undo()
+    broker.advance(10)
+    assert read(broker) == [b"a"]
+    client.add(0)
+    client.produce(b"b")
+    monkeypatch.setattr(type(broker.core.markers), "write", refusing)
+    assert client.end(True) == 0
+    tried.clear()
+    broker.advance(0.1)
+    assert tried, "the next transaction is tried again as soon as the first was"
 
 
 def test_a_partition_whose_topic_is_deleted_holds_nobody_up(broker: DiskBroker) -> None:

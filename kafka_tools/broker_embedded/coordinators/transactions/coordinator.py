@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-RETRY_MS = 100
-"""After which time markers that could not be written are tried again."""
+RETRY_MS, MOST_RETRY_MS = 100, 10_000
+"""After which time markers that could not be written are tried again: at first, and at most; it doubles each time."""
 _TOMBSTONES = 500
 """So many ids are forgotten in one batch."""
 
@@ -94,6 +94,8 @@ class TransactionCoordinator:
         self._transactions: dict[str, Transaction] = {}
         self._completing: set[str] = set()
         """The ids whose markers are being written, by somebody who goes on until they are."""
+        self._retry_ms: dict[str, int] = {}
+        """How long the ids wait whose markers could not be written. A disk that stays full costs next to nothing."""
         self._unread: set[int] = set()
         """The partitions of the log that are damaged: no id in them is served."""
         self._topic_id: uuid.UUID | None = None
@@ -202,6 +204,7 @@ class TransactionCoordinator:
                 return  # its topic was deleted meanwhile
             try:
                 self._write(completed(decided, self._now_ms()))
+                self._retry_ms.pop(decided.id, None)
             except BrokerError as error:
                 log.warning("%s is complete, which cannot be written yet: %s", decided.id, error)
                 self._later(decided)
@@ -213,7 +216,9 @@ class TransactionCoordinator:
             if self._transactions.get(decided.id) is decided:
                 self._begin(self._complete(decided))
 
-        self._timers.call_later(RETRY_MS, again)
+        wait_ms = self._retry_ms.get(decided.id, RETRY_MS)
+        self._retry_ms[decided.id] = min(2 * wait_ms, MOST_RETRY_MS)
+        self._timers.call_later(wait_ms, again)
 
     def _begin(self, work: Work[None]) -> None:
         """Work that no request waits for."""
@@ -328,6 +333,7 @@ class TransactionCoordinator:
             log.info("unloading %d transactional ids: their log was deleted", len(self._transactions))
             self._topic_id = None
             self._transactions.clear()
+            self._retry_ms.clear()
             self._unread.clear()
 
 
