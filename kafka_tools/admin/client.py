@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.acls import AclBinding as AclBinding
     from kafka_tools.admin.calls.acls import AclFilter as AclFilter
     from kafka_tools.admin.calls.cluster import ClusterDescription as ClusterDescription
-    from kafka_tools.admin.calls.configs import ConfigChange as ConfigChange
+    from kafka_tools.admin.calls.config_changes import ConfigChange as ConfigChange
     from kafka_tools.admin.calls.configs import ConfigEntry as ConfigEntry
     from kafka_tools.admin.calls.configs import ConfigResource as ConfigResource
     from kafka_tools.admin.calls.features import Features as Features
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.streams_groups import StreamsGroupDescription as StreamsGroupDescription
     from kafka_tools.admin.calls.tokens import DelegationToken as DelegationToken
     from kafka_tools.admin.calls.tokens import Principal as Principal
-    from kafka_tools.admin.calls.topics import CreatedTopic as CreatedTopic
-    from kafka_tools.admin.calls.topics import NewPartitions as NewPartitions
-    from kafka_tools.admin.calls.topics import NewTopic as NewTopic
+    from kafka_tools.admin.calls.topic_changes import CreatedTopic as CreatedTopic
+    from kafka_tools.admin.calls.topic_changes import NewPartitions as NewPartitions
+    from kafka_tools.admin.calls.topic_changes import NewTopic as NewTopic
     from kafka_tools.admin.calls.topics import PartitionDescription as PartitionDescription
     from kafka_tools.admin.calls.topics import TopicDescription as TopicDescription
     from kafka_tools.admin.calls.topics import TopicKey as TopicKey
@@ -74,8 +74,8 @@ __getattr__, __dir__ = lazy_names(
                 "AclFilter",
             ),
             "cluster": ("ClusterDescription",),
+            "config_changes": ("ConfigChange",),
             "configs": (
-                "ConfigChange",
                 "ConfigEntry",
                 "ConfigResource",
             ),
@@ -124,10 +124,12 @@ __getattr__, __dir__ = lazy_names(
                 "DelegationToken",
                 "Principal",
             ),
-            "topics": (
+            "topic_changes": (
                 "CreatedTopic",
                 "NewPartitions",
                 "NewTopic",
+            ),
+            "topics": (
                 "PartitionDescription",
                 "TopicDescription",
                 "TopicKey",

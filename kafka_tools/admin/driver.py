@@ -30,8 +30,9 @@ from kafka_tools.errors import (
     WireError,
 )
 from kafka_tools.net.broker_errors import broker_error
-from kafka_tools.net.connection import ClosedAtFirstRequest, NodeVersions, Pending
+from kafka_tools.net.connection import ClosedAtFirstRequest, Pending
 from kafka_tools.net.rights import name_what_is_missing
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node

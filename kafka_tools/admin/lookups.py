@@ -12,10 +12,10 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import ConnectFailed, InvalidRequest, KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, error_of, has_code
-from kafka_tools.net.connection import NodeVersions
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.rights import name_what_is_missing
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE, CoordinatorType
 from kafka_tools.protocol.messages.metadata import MetadataRequest

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_tools.clients.auto_commit import AutoCommit
 from kafka_tools.clients.calls import Calls
-from kafka_tools.clients.fetcher import ConsumedRecord, Fetcher, Plan
+from kafka_tools.clients.fetched_data import ConsumedRecord
+from kafka_tools.clients.fetcher import Fetcher, Plan
 from kafka_tools.clients.group import GroupClient, OffsetAndMetadata, is_retriable
 from kafka_tools.clients.lookup import FoundOffset, OffsetLookup
 from kafka_tools.clients.positions import EARLIEST, LATEST, Position, Positions

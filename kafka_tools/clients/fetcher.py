@@ -9,45 +9,24 @@ from __future__ import annotations
 
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafka_tools.clients.fetched_data import Chunk, ConsumedRecord, PartitionData
 from kafka_tools.clients.positions import Position, Positions
 from kafka_tools.clients.settings import ConsumerSettings
-from kafka_tools.errors import BrokerError, CorruptBatch, KafkaToolsError
+from kafka_tools.errors import BrokerError, KafkaToolsError
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import ControlRecordType
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
-from kafka_tools.records.batches import BatchView, batches
-from kafka_tools.records.control import control_type
 from kafka_tools.values import ZERO_UUID, Node, TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.net.connection import NodeVersions
+    from kafka_tools.net.versions import NodeVersions
 
-PartitionData = FetchResponse.FetchableTopicResponse.PartitionData
 
 TOPIC_ID_VERSION = 13
-
-
-class ConsumedRecord(NamedTuple):
-    """A record as a consumer hands it out.
-
-    ``timestamp_type`` is 0 (create time), 1 (log append time) or -1 (magic 0 has no timestamps);
-    ``leader_epoch`` is -1 where the batch does not say.
-    """
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp_ms: int
-    timestamp_type: int
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...]
-    leader_epoch: int
 
 
 class Plan(NamedTuple):
@@ -79,7 +58,7 @@ class Fetcher:
         self._metadata = metadata
         self._positions = positions
         self._on_out_of_range = on_out_of_range
-        self._chunks: deque[_Chunk] = deque()
+        self._chunks: deque[Chunk] = deque()
         self._replicas: dict[TopicPartition, tuple[int, float]] = {}
 
     def plan(self, busy_nodes: Iterable[int], now_s: float) -> list[Plan]:
@@ -219,7 +198,7 @@ class Fetcher:
                 until_s = now_s + self._settings.metadata_max_age_ms / 1000
                 self._replicas[topic_partition] = (data.preferred_read_replica, until_s)
             elif data.records:
-                self._chunks.append(_Chunk(topic_partition, position.offset, data, self._settings))
+                self._chunks.append(Chunk(topic_partition, position.offset, data, self._settings))
             return
         from_replica = self._replicas.pop(topic_partition, None) is not None
         if code == error_codes.OFFSET_OUT_OF_RANGE:
@@ -248,114 +227,3 @@ class Fetcher:
             position = self._positions.get(topic_partition)
             if position is not None:
                 position.retry_at_s = now_s + self._settings.retry_backoff_ms / 1000
-
-
-class _Chunk:
-    """What one fetch brought for one partition, decoded batch by batch as it is handed out."""
-
-    def __init__(
-        self, topic_partition: TopicPartition, offset: int, data: PartitionData, settings: ConsumerSettings
-    ) -> None:
-        self.topic_partition = topic_partition
-        self.position = offset
-        self.exhausted = False
-        self._failure: CorruptBatch | None = None
-        self._check_crcs = settings.check_crcs
-        self._aborted = _AbortedTransactions(data) if settings.read_committed else None
-        self._batches = self._whole_batches(memoryview(data.records or b""))
-        self._records: list[ConsumedRecord] = []
-        self._next = 0
-        self._batch_end = offset
-
-    def take(self, limit: int) -> list[ConsumedRecord]:
-        """Up to ``limit`` records of one batch; ``position`` moves past them, and past what is not for consumers.
-
-        A batch that cannot be read raises CorruptBatch, again each time: nothing is skipped unless someone seeks.
-        """
-        if self._failure is not None:
-            raise self._failure
-        try:
-            return self._take(limit)
-        except CorruptBatch as error:
-            self._failure = error
-            raise
-
-    def _take(self, limit: int) -> list[ConsumedRecord]:
-        while self._next >= len(self._records):
-            self.position = max(self.position, self._batch_end)
-            batch = next(self._batches, None)
-            if batch is None:
-                self.exhausted = True
-                return []
-            self._records, self._next = self._decode(batch), 0
-            self._batch_end = batch.last_offset + 1
-        end = self._next + limit
-        taken = self._records[self._next : end]
-        self._next = end
-        self.position = self._batch_end if end >= len(self._records) else taken[-1].offset + 1
-        return taken
-
-    def _decode(self, batch: BatchView) -> list[ConsumedRecord]:
-        if self._check_crcs and not batch.crc_ok():
-            raise self._corrupt(f"batch at offset {batch.base_offset}: the CRC does not match")
-        if self._aborted is not None and self._aborted.hides(batch):
-            return []
-        if batch.is_control:
-            return []
-        topic, partition = self.topic_partition
-        position, kind, epoch = self.position, batch.timestamp_type, batch.partition_leader_epoch
-        new = tuple.__new__
-        try:
-            return [
-                new(ConsumedRecord, (topic, partition, offset, timestamp, kind, key, value, headers, epoch))
-                for offset, timestamp, key, value, headers, _, _, _ in batch.records()
-                if offset >= position
-            ]
-        except CorruptBatch as error:
-            raise self._corrupt(str(error)) from error
-
-    def _whole_batches(self, data: memoryview) -> Iterator[BatchView]:
-        """The batches that arrived whole: brokers cut the answer at a size, through a batch if need be."""
-        batch = None
-        try:
-            for batch in batches(data):
-                yield batch
-        except CorruptBatch as error:
-            raise self._corrupt(str(error)) from error
-        if batch is None and len(data):
-            raise self._corrupt(
-                "the batch there is larger than max.partition.fetch.bytes, and the broker does not send it whole"
-            )
-
-    def _corrupt(self, what: str) -> CorruptBatch:
-        return CorruptBatch(
-            f"{self.topic_partition} at offset {self.position}: {what}",
-            hint="seek past the record to continue consumption",
-        )
-
-
-class _AbortedTransactions:
-    """Which batches of a fetch belong to transactions that were aborted."""
-
-    def __init__(self, data: PartitionData) -> None:
-        self._starts = deque(sorted((row.first_offset, row.producer_id) for row in data.aborted_transactions or ()))
-        self._producers: set[int] = set()
-
-    def hides(self, batch: BatchView) -> bool:
-        """Whether the records of ``batch`` must not be handed out; batches come in order of offset."""
-        while self._starts and self._starts[0][0] <= batch.last_offset:
-            self._producers.add(self._starts.popleft()[1])
-        if not batch.is_transactional:
-            return False
-        if batch.is_control:
-            if batch.producer_id in self._producers and _is_abort(batch):
-                self._producers.discard(batch.producer_id)
-            return True
-        return batch.producer_id in self._producers
-
-
-def _is_abort(batch: BatchView) -> bool:
-    """Whether a control batch is an abort marker."""
-    for record in batch.records():
-        return control_type(record.key) == ControlRecordType.ABORT
-    return False

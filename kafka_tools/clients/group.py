@@ -26,7 +26,8 @@ from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest, Offse
 from kafka_tools.values import Node, TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.net.connection import NodeVersions, Pending
+    from kafka_tools.net.connection import Pending
+    from kafka_tools.net.versions import NodeVersions
 
 CHANNEL = "group"
 OFFSETS_BY_NAME_VERSION = 9

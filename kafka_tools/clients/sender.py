@@ -25,7 +25,8 @@ from kafka_tools.records.build import BatchBuilder
 from kafka_tools.values import ZERO_UUID, Node, TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.net.connection import NodeVersions, Pending
+    from kafka_tools.net.connection import Pending
+    from kafka_tools.net.versions import NodeVersions
 
 MAGIC_2_VERSION = 3
 """First version of Produce that carries magic 2."""

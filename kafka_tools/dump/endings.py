@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kafka_tools.dump import text
-from kafka_tools.dump.decoders import Decoder, control
+from kafka_tools.dump.decoders import Decoder
+from kafka_tools.dump.internal_decoders import control
 from kafka_tools.protocol.enums import TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import errno
 import os
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import NamedTuple
 
 from kafka_tools.dump import index_remarks
 from kafka_tools.dump.endings import DumpedFile, Ending
+from kafka_tools.dump.inputs import _INTEGER, java_path
+from kafka_tools.dump.notes import FileNotes
 from kafka_tools.dump.selection import DumpSelection
 from kafka_tools.dump.walk import LogWalk
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
@@ -28,9 +29,7 @@ from kafka_tools.storage.snapshots import read_leader_epochs, read_partition_met
 ALL_BYTES = 0x7FFFFFFF
 """``--max-bytes`` when it is not given."""
 MAX_MESSAGE_BYTES = 5 * 1024 * 1024
-MOST_NOTES = 5000
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
 _KINDS = {
     names.LOG: "log",
     names.CHECKPOINT: "kraft_snapshot",
@@ -50,48 +49,6 @@ class DumpOptions(NamedTuple):
     max_message_bytes: int = MAX_MESSAGE_BYTES
     max_bytes: int = ALL_BYTES
     selection: DumpSelection | None = None
-
-
-class FileNotes:
-    """Findings, and gaps per file (pairs of offsets): the first few thousand; ``unlisted`` counts the others.
-
-    ``damage`` says whether there was any, listed or not.
-    """
-
-    def __init__(self) -> None:
-        self.findings: list[Finding] = []
-        self.gaps: dict[str, dict[int, int]] = {}
-        self.unlisted = 0
-        self.damage = False
-
-    def note(self, finding: Finding) -> None:
-        self.damage = self.damage or finding.is_damage
-        if len(self.findings) < MOST_NOTES:
-            self.findings.append(finding)
-        else:
-            self.unlisted += 1
-
-    def gap(self, path: str, previous: int, offset: int) -> None:
-        pairs = self.gaps.setdefault(path, {})
-        if len(pairs) < MOST_NOTES:
-            pairs[previous] = offset
-        else:
-            self.unlisted += 1
-
-    def gap_findings(self, path: str) -> Iterator[Finding]:
-        """The gaps of a file as findings."""
-        for previous, offset in self.gaps.get(path, {}).items():
-            yield Finding(path, "offset-gap", f"offset {previous} is followed by {offset}", None, offset)
-
-    def add(self, other: FileNotes) -> None:
-        """Take over what another dump noticed."""
-        for finding in other.findings:
-            self.note(finding)
-        for path, pairs in other.gaps.items():
-            for previous, offset in pairs.items():
-                self.gap(path, previous, offset)
-        self.unlisted += other.unlisted
-        self.damage = self.damage or other.damage
 
 
 class Dump:
@@ -390,18 +347,3 @@ def start_of(segment: Segment, offset: int) -> int:
     except (OSError, LogError):
         pass  # an index is a help, not a condition
     return 0
-
-
-def java_path(argument: str) -> str:
-    """A path as ``java.io.File`` shows it: no doubled slashes, none at the end."""
-    while "//" in argument:
-        argument = argument.replace("//", "/")
-    return argument[:-1] if len(argument) > 1 and argument.endswith("/") else argument
-
-
-def java_split(files: str) -> list[str]:
-    """The elements of a comma-separated list as Java's ``split`` gives them: empty ones at the end do not count."""
-    parts = files.split(",")
-    while len(parts) > 1 and not parts[-1]:
-        parts.pop()
-    return parts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 from kafka_tools.dump.ranges import StartPosition
@@ -110,3 +111,21 @@ def begin_at(paths: list[str], position: StartPosition) -> list[tuple[str, int]]
 def _base(path: str) -> int | None:
     name = names.parse_file_name(os.path.basename(path))
     return name.base_offset if name is not None else None
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+def java_path(argument: str) -> str:
+    """A path as ``java.io.File`` shows it: no doubled slashes, none at the end."""
+    while "//" in argument:
+        argument = argument.replace("//", "/")
+    return argument[:-1] if len(argument) > 1 and argument.endswith("/") else argument
+
+
+def java_split(files: str) -> list[str]:
+    """The elements of a comma-separated list as Java's ``split`` gives them: empty ones at the end do not count."""
+    parts = files.split(",")
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts

@@ -15,7 +15,7 @@ from kafka_tools.dump.byte_rows import cells_at
 
 if TYPE_CHECKING:
     from kafka_tools.dump.byte_rows import ByteRows, Cells, Column, Mask
-    from kafka_tools.records.columns import RecordColumns
+    from kafka_tools.records.record_columns import RecordColumns
 
 # Key: type (2 bytes), length of the group's name (2), name, length of the topic's name (2), name, partition (4).
 _KEY_TYPE, _GROUP_SIZE, _GROUP = 0, 2, 4

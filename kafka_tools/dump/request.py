@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafka_tools.dump.files import ALL_BYTES, MAX_MESSAGE_BYTES, DumpOptions, java_split
-from kafka_tools.dump.inputs import begin_at, files_of, whole_partition
+from kafka_tools.dump.files import ALL_BYTES, MAX_MESSAGE_BYTES, DumpOptions
+from kafka_tools.dump.inputs import begin_at, files_of, java_split, whole_partition
 from kafka_tools.dump.ranges import offset_range, position, time_range
 from kafka_tools.dump.run import DumpRun, Reading
 from kafka_tools.errors import UsageError
@@ -135,10 +135,10 @@ class DumpRequest:
 
     def _decoder(self) -> Decoder:
         """Of an internal topic; else of keys and values."""
-        from kafka_tools.dump import decoders
+        from kafka_tools.dump import decoders, internal_decoders
 
         if self.internal:
-            decoder: Decoder = getattr(decoders, self.internal)()
+            decoder: Decoder = getattr(internal_decoders, self.internal)()
             return decoder
         return decoders.plain(
             decoders.field_decoder(self.key_decoder_class or STRING_DECODER),

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.dump.endings import Ending, Sink
-from kafka_tools.dump.files import Dump, DumpOptions, FileNotes
+from kafka_tools.dump.files import Dump, DumpOptions
+from kafka_tools.dump.notes import FileNotes
 from kafka_tools.errors import CorruptBatch, KafkaToolsError, OutputError
 
 if TYPE_CHECKING:

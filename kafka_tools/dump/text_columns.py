@@ -18,14 +18,16 @@ import numpy as np
 from kafka_tools.dump import text
 from kafka_tools.dump.batch_columns import batch_lines
 from kafka_tools.dump.byte_rows import ByteRows
-from kafka_tools.dump.decoders import Decoder, OffsetsDecoder, control, is_plain_text
+from kafka_tools.dump.decoders import Decoder, is_plain_text
+from kafka_tools.dump.internal_decoders import OffsetsDecoder, control
 from kafka_tools.dump.offset_columns import OffsetCommits
 from kafka_tools.errors import LogError
 from kafka_tools.protocol.enums import TIMESTAMP_TYPES, TimestampType
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.columns import RecordColumns, decode, new_arena
-from kafka_tools.records.columns import headers as header_columns
+from kafka_tools.records.columns import decode, new_arena
+from kafka_tools.records.header_columns import headers as header_columns
 from kafka_tools.records.record import Headers, Record
+from kafka_tools.records.record_columns import RecordColumns
 from kafka_tools.records.text import java_text
 from kafka_tools.records.v2 import read_headers
 
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
 
 SLAB_ROWS = 2048
 """Lines that are put together at once: what they take stays in the processor's cache."""
-
-
 _CREATE_TIME = f" {TIMESTAMP_TYPES[0]}: ".encode()
 _APPEND_TIME = f" {TIMESTAMP_TYPES[1]}: ".encode()
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1

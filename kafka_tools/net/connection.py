@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.clock import Clock, Deadline
-from kafka_tools.errors import ConnectFailed, Disconnected, KafkaToolsError, UnsupportedVersion
+from kafka_tools.errors import ConnectFailed, Disconnected, KafkaToolsError
 from kafka_tools.net import session as stages
-from kafka_tools.net.session import AnsweredRequest, ClientSession, InFlight, VersionRange, pick_version
+from kafka_tools.net.session import AnsweredRequest, ClientSession, InFlight
 from kafka_tools.net.throttle import client_must_wait_ms
-from kafka_tools.protocol import registry
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.schema import Request, Response
 from kafka_tools.values import Node
 
@@ -45,54 +45,11 @@ MIN_RENEWAL_S = 1.0
 _CLOSED_IN_SASL = "brokers before 2.0 close the connection when the login is wrong: check sasl.jaas.config"
 
 
-DESCRIBE_QUORUM = registry.key_of("describe_quorum")
-
-
 class ClosedAtFirstRequest(Disconnected):
     """The peer told its versions and closed the connection, which had not logged in, without answering anything.
 
     So do SASL listeners; and, once in a while, brokers and proxies that go down.
     """
-
-
-class NodeVersions:
-    """What one node speaks."""
-
-    def __init__(self, ranges: dict[int, VersionRange], peer: str) -> None:
-        self.ranges = ranges
-        self.peer = peer
-
-    def newest(self, request: type[Request]) -> int:
-        """The newest version of an API that both sides speak; UnsupportedVersion when there is none."""
-        return pick_version(request, self.ranges, self.peer)
-
-    def has(self, request: type[Request], version: int = 0) -> bool:
-        """Whether the node speaks ``version`` of the API, or a later one."""
-        theirs = self.ranges.get(request.API_KEY)
-        return theirs is not None and theirs[1] >= version
-
-    @property
-    def is_kraft(self) -> bool:
-        """Whether the node runs without ZooKeeper: only such nodes tell of their quorum."""
-        return DESCRIBE_QUORUM in self.ranges
-
-    def require(self, request: type[Request], version: int, what: str, hint: str | None = None) -> None:
-        """UnsupportedVersion, saying ``what`` is not possible, unless the node speaks ``version`` or a later one."""
-        if not self.has(request, version):
-            raise self.too_old(request, version, what, hint)
-
-    def too_old(self, request: type[Request], version: int, what: str, hint: str | None = None) -> UnsupportedVersion:
-        """The error for ``what`` needing a version of an API that the node does not have."""
-        name = request.__name__.removesuffix("Request")
-        theirs = self.ranges.get(request.API_KEY)
-        offered = f"it offers v{theirs[0]} to v{theirs[1]}" if theirs else "it does not offer that API"
-        if hint is None:
-            from kafka_tools.net.request_errors import since
-
-            hint = since(request, version, kraft=self.is_kraft)
-        return UnsupportedVersion(
-            f"{what} needs {name} v{version}, which {self.peer} lacks: {offered}", api=name, hint=hint
-        )
 
 
 Build = Callable[[NodeVersions], "Request | tuple[Request, int]"]

@@ -20,9 +20,9 @@ from kafka_tools.errors import (
 )
 from kafka_tools.net import network
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.connection import Build, NodeConnection, NodeVersions, Pending
+from kafka_tools.net.connection import Build, NodeConnection, Pending
 from kafka_tools.net.pool import MAX_WAIT_S, ConnectionPool
-from kafka_tools.net.session import VersionRange
+from kafka_tools.net.versions import NodeVersions, VersionRange
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 

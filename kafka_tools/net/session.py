@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from kafka_tools.errors import AuthenticationFailed, ConnectFailed, DecodeError, EncodeError, UnsupportedVersion
+from kafka_tools.errors import AuthenticationFailed, ConnectFailed, DecodeError, EncodeError
+from kafka_tools.net.versions import VersionRange, pick_version
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode
 from kafka_tools.protocol.frames import DEFAULT_MAX_FRAME_BYTES, FrameReader, framed
@@ -23,10 +24,8 @@ CONNECTED, VERSIONS, SASL, READY = "connected", "versions", "SASL", "ready"
 """The stages of a connection, as messages name them."""
 
 SOFTWARE_NAME = "kafka-tools"
-PRODUCE, METADATA, VOTE = registry.key_of("produce"), registry.key_of("metadata"), registry.key_of("vote")
+PRODUCE = registry.key_of("produce")
 SASL_HANDSHAKE = registry.key_of("sasl_handshake")
-
-VersionRange = tuple[int, int]
 
 
 class SaslExchange(Protocol):
@@ -338,31 +337,3 @@ _LOGIN_HINT = "check user name and password in sasl.jaas.config, and that the us
 def is_answered(request: Request) -> bool:
     """False for the one request that brokers do not answer: produce with acks=0."""
     return request.API_KEY != PRODUCE or getattr(request, "acks", 1) != 0
-
-
-def newest_stable(request: type[Request]) -> int:
-    """The newest version of an API that Kafka 4.3 calls stable."""
-    return request.MAX_VERSION - 1 if request.LATEST_UNSTABLE else request.MAX_VERSION
-
-
-def pick_version(request: type[Request], versions: dict[int, VersionRange], peer: str) -> int:
-    """The newest version that both sides speak; UnsupportedVersion, with both ranges, when there is none."""
-    name = registry.row_by_key(request.API_KEY).name
-    low, high = request.MIN_VERSION, newest_stable(request)
-    theirs = versions.get(request.API_KEY)
-    if theirs is None and METADATA not in versions and VOTE in versions:
-        raise UnsupportedVersion(
-            f"{peer} is a controller and does not offer {name}",
-            api=name,
-            hint="give the address of a broker; controllers are asked with --bootstrap-controller",
-        )
-    if theirs is None:
-        raise UnsupportedVersion(
-            f"{peer} does not offer {name}: its Kafka release is too old or too new for it", api=name
-        )
-    version = min(high, theirs[1])
-    if version < max(low, theirs[0]):
-        raise UnsupportedVersion(
-            f"{peer} offers {name} v{theirs[0]} to v{theirs[1]}, we speak v{low} to v{high}", api=name
-        )
-    return version

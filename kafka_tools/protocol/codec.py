@@ -16,7 +16,9 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeVar, cast
 
 from kafka_tools.errors import DecodeError, EncodeError, TooManyElements, UnsupportedVersion, WireError
-from kafka_tools.protocol.codec_source import FieldRun, Malformed, Source, TooMany, decoder_source, encoder_source
+from kafka_tools.protocol.codec_source import FieldRun, Malformed, Source, TooMany
+from kafka_tools.protocol.decoder_source import decoder_source
+from kafka_tools.protocol.encoder_source import encoder_source
 from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint, write_unsigned_varint
 from kafka_tools.protocol.schema import Field, Message, Stored, Struct
 

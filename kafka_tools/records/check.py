@@ -255,7 +255,7 @@ def in_columns(body: bytes, count: int) -> Ordinary | None:
     """``ordinary``, by columns of numbers of one and two bytes; also None where there are longer ones (times aside)."""
     import numpy as np
 
-    from kafka_tools.records.columns import Numbers, Unusual
+    from kafka_tools.records.varint_columns import Numbers, Unusual
 
     starts = _chain(body, count)
     if starts is None:
@@ -353,7 +353,7 @@ class _Tables(NamedTuple):
 def _tables() -> _Tables:
     import numpy as np
 
-    from kafka_tools.records.columns import tables
+    from kafka_tools.records.varint_columns import tables
 
     value, length, _ = tables()
     name = np.where((length > 0) & (value >= 0), length + value, _FAR_AWAY).astype(np.int32)

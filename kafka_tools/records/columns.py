@@ -10,15 +10,17 @@ what they mean is looked up in a table; only longer numbers are put together bit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.records.compression import decompress_into
+from kafka_tools.records.header_columns import headers_fit
+from kafka_tools.records.record_columns import BatchColumns, RecordColumns
+from kafka_tools.records.varint_columns import INT32_MOST, Numbers, Unusual
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,78 +33,8 @@ MARGIN_BYTES = 1024
 """Behind the bodies: reading a little beyond the end of a span never leaves the arena."""
 MOST_RECORDS = 100_000
 """More of them in one ``decode`` would be tiny, and their columns larger than the arena."""
-
-MOST_HEADERS = 64
-"""Records with more are left to the scalar loop."""
-
 _STEP_COST = 40
 """A lock-step over all batches costs as much as this many steps of the plain loop (measured: 5 µs and 0.13 µs)."""
-
-_INT32_MOST = 0x7FFFFFFF
-_FAR_AWAY = 1 << 40
-"""What the table of steps holds for lengths that it does not know: nothing can be read from there."""
-
-
-class RecordColumns(NamedTuple):
-    """Records of several batches, in order. All columns have one int64 per record.
-
-    ``counts`` has the number of records of each batch, ``batch`` the index of each record's batch. Keys, values and
-    headers lie in ``arena``: ``arena[key_start : key_start + key_size]``; a size of -1 is null. The headers of a
-    record, their number first, lie from ``headers_at`` to ``end`` (``v2.read_headers``). The arena is used again by the
-    next ``decode`` that is given it.
-    """
-
-    arena: memoryview
-    counts: Column
-    batch: Column
-    offset: Column
-    timestamp: Column
-    sequence: Column
-    key_start: Column
-    key_size: Column
-    value_start: Column
-    value_size: Column
-    header_count: Column
-    headers_at: Column
-    end: Column
-
-    @property
-    def record_count(self) -> int:
-        """How many records there are."""
-        return len(self.offset)
-
-    @property
-    def batch_count(self) -> int:
-        """How many of the batches given these are the records of."""
-        return len(self.counts)
-
-    def part(self, low: int, high: int) -> RecordColumns:
-        """Some of the records."""
-        return RecordColumns(self.arena, self.counts, *(column[low:high] for column in self[2:]))
-
-
-class BatchColumns(NamedTuple):
-    """What the headers of magic 2 batches of one codec say, one entry per batch, and where each lies in a buffer.
-
-    ``appended``: 1 where all records have the broker's time, which is the largest timestamp, else 0.
-    """
-
-    position: Column
-    size_bytes: Column
-    counts: Column
-    base_offset: Column
-    base_sequence: Column
-    base_timestamp: Column
-    max_timestamp: Column
-    appended: Column
-
-    def first(self, count: int) -> BatchColumns:
-        """The first ``count`` of them."""
-        return BatchColumns(*(column[:count] for column in self))
-
-    def after(self, count: int) -> BatchColumns:
-        """All but the first ``count`` of them."""
-        return BatchColumns(*(column[count:] for column in self))
 
 
 def new_arena(size_bytes: int = ARENA_BYTES) -> memoryview:
@@ -221,60 +153,6 @@ def _decompressed(
     return np.concatenate(([0], last[:-1])) if ends else last, last
 
 
-class Unusual(Exception):
-    """A number that the scalar loop has to look at."""
-
-
-class Numbers:
-    """Varints in an arena, many at once. Raises IndexError for positions outside of it."""
-
-    def __init__(self, arena: memoryview) -> None:
-        self.arena = arena
-        self.bytes = np.frombuffer(arena, np.uint8)
-        self.pairs: Any = np.ndarray((len(arena) - 1,), "<u2", arena, strides=(1,))
-        """Two bytes from each position on."""
-        self._value, self._length, self.step = tables()
-
-    def read(self, position: Column, most_bytes: int) -> tuple[Column, Column]:
-        """(zig-zag numbers, positions behind them). Raises Unusual if one has more than ``most_bytes``."""
-        pair = self.pairs[position]
-        value: Column = self._value[pair]
-        behind = position + self._length[pair]
-        longer = np.flatnonzero(behind == position)
-        if longer.size:
-            value[longer], behind[longer] = self._long(position[longer], most_bytes)
-        return value, behind
-
-    def _long(self, position: Column, most_bytes: int) -> tuple[Column, Column]:
-        value = np.zeros(len(position), np.int64)
-        behind = position.copy()
-        open_ = np.arange(len(position))
-        for shift in range(0, 7 * most_bytes, 7):
-            byte = self.bytes[behind[open_]].astype(np.int64)
-            value[open_] |= (byte & 0x7F) << shift
-            behind[open_] += 1
-            open_ = open_[byte >= 0x80]
-            if not open_.size:
-                break
-        else:
-            raise Unusual
-        if most_bytes == 5 and int(value.max()) > 0xFFFFFFFF:
-            raise Unusual
-        return (value >> 1) ^ -(value & 1), behind
-
-
-@cache
-def tables() -> tuple[Column, Column, Column]:
-    """For each pair of bytes: the number it starts with, its length (0: longer), and how far the next record is."""
-    pair = np.arange(1 << 16, dtype=np.int64)
-    low, high = pair & 0xFF, pair >> 8
-    length = np.where(low < 0x80, 1, np.where(high < 0x80, 2, 0))
-    raw = np.where(length == 1, low, low & 0x7F | high << 7)
-    value = (raw >> 1) ^ -(raw & 1)
-    step = np.where((length > 0) & (value > 0), length + value, _FAR_AWAY)
-    return value, length, step
-
-
 def _record_starts(numbers: Numbers, starts: Column, ends: Column, counts: Column) -> Column | None:
     """Where the length of every record lies, None if the lengths do not add up."""
     total = int(counts.sum())
@@ -366,7 +244,7 @@ def _fields(numbers: Numbers, batches: BatchColumns, begin: Column, ends: Column
     bare = header_count == 0
     if np.any(header_count < 0) or np.any(bare & (position != stop)):
         return None
-    if not bare.all() and not _headers_fit(numbers, header_count, position, stop):
+    if not bare.all() and not headers_fit(numbers, header_count, position, stop):
         return None
     offset = np.repeat(batches.base_offset, counts) + delta
     sequence = _sequences(batches, delta)
@@ -389,47 +267,6 @@ def _fields(numbers: Numbers, batches: BatchColumns, begin: Column, ends: Column
     )
 
 
-class HeaderColumns(NamedTuple):
-    """A header of each of the records number ``rows``; spans as in RecordColumns."""
-
-    rows: Column
-    name_start: Column
-    name_size: Column
-    value_start: Column
-    value_size: Column
-
-
-def headers(part: RecordColumns) -> Iterator[HeaderColumns]:
-    """The first header of the records that have one, then the second ones, and so on."""
-    numbers = Numbers(part.arena)
-    return walk_headers(numbers, part.header_count, numbers.read(part.headers_at, 5)[1])
-
-
-def walk_headers(numbers: Numbers, count: Column, position: Column) -> Iterator[HeaderColumns]:
-    """The first header of each record with one, from ``position`` on, then the second ones, and so on."""
-    rows = np.flatnonzero(count)
-    at, number = position[rows], 0
-    while rows.size:
-        name_size, name_start = numbers.read(at, 5)
-        value_size, value_start = numbers.read(name_start + np.maximum(name_size, 0), 5)
-        yield HeaderColumns(rows, name_start, name_size, value_start, value_size)
-        number += 1
-        more = count[rows] > number
-        rows, at = rows[more], (value_start + np.maximum(value_size, 0))[more]
-
-
-def _headers_fit(numbers: Numbers, count: Column, position: Column, stop: Column) -> bool:
-    """Whether the headers of every record end where the record does."""
-    if int(count.max()) > MOST_HEADERS:
-        return False
-    end = position.copy()
-    for found in walk_headers(numbers, count, position):
-        if np.any(found.name_size < 0):
-            return False
-        end[found.rows] = found.value_start + np.maximum(found.value_size, 0)
-    return np.array_equal(end, stop)
-
-
 def _sequences(batches: BatchColumns, delta: Column) -> Column | None:
     """0 follows 2147483647; batches without a producer have -1."""
     base = batches.base_sequence
@@ -438,7 +275,7 @@ def _sequences(batches: BatchColumns, delta: Column) -> Column | None:
         counted = sequence >= 0
         if np.any(delta[counted] < 0):
             return None
-        sequence[counted] = (sequence[counted] + delta[counted]) & _INT32_MOST
+        sequence[counted] = (sequence[counted] + delta[counted]) & INT32_MOST
     return sequence
 
 

@@ -16,7 +16,7 @@ from kafka_tools.errors import CorruptBatch, CorruptIndex
 from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import read_offset_checkpoint, read_quorum_state
 from kafka_tools.storage.findings import ERROR, Finding
-from kafka_tools.storage.index_follow import OffsetIndexCheck, TimeIndexCheck, TransactionIndexCheck
+from kafka_tools.storage.index_follow import OffsetIndexCheck, TimeIndexCheck
 from kafka_tools.storage.kraft_snapshots import KraftSnapshotCheck
 from kafka_tools.storage.layout import PartitionFiles, SegmentFiles, partition_files
 from kafka_tools.storage.live import Identity, identity, stays
@@ -25,6 +25,7 @@ from kafka_tools.storage.segment import Segment
 from kafka_tools.storage.segment_check import Observer, SegmentCheck, read_file, read_safely
 from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, read_partition_metadata
 from kafka_tools.storage.state_check import LeaderEpochCheck, ProducerSnapshotCheck
+from kafka_tools.storage.transaction_index_follow import TransactionIndexCheck
 from kafka_tools.values import TopicPartition
 
 _ATTEMPTS = 3

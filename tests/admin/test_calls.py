@@ -13,12 +13,8 @@ from hypothesis import strategies as st
 
 import kafka_tools.admin.calls as calls_package
 from kafka_tools.admin.calls.acls import AclBinding, AclFilter
-from kafka_tools.admin.calls.configs import (
-    ConfigChange,
-    ConfigEntry,
-    ConfigResource,
-    ConfigSynonym,
-)
+from kafka_tools.admin.calls.config_changes import ConfigChange
+from kafka_tools.admin.calls.configs import ConfigEntry, ConfigResource, ConfigSynonym
 from kafka_tools.admin.calls.groups import decode_assignment
 from kafka_tools.admin.calls.members import REASON, MemberIdentity
 from kafka_tools.admin.calls.merged_configs import append_what_is_missing, merge_changes

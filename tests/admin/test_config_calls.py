@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.admin.calls.configs import TYPE_IDS, ConfigChange, ConfigResource
+from kafka_tools.admin.calls.config_changes import ConfigChange
+from kafka_tools.admin.calls.configs import TYPE_IDS, ConfigResource
 from kafka_tools.admin.calls.merged_configs import changed_list
 from kafka_tools.admin.calls.quotas import SOURCES, effective, levels, quota_entity
 from kafka_tools.protocol.codec import decode, encode

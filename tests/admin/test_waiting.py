@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from kafka_tools.admin import driver
-from kafka_tools.admin.calls.topics import DeleteTopics
+from kafka_tools.admin.calls.topic_changes import DeleteTopics
 from kafka_tools.admin.client import AdminClient, NewTopic
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import AuthenticationFailed, BrokerError, ConnectFailed, DeadlineExceeded, Disconnected

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.admin.calls.topics import NewTopic
+from kafka_tools.admin.calls.topic_changes import NewTopic
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.clients.producer import Producer
 from kafka_tools.net.config import ClientConfig

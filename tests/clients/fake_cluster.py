@@ -13,7 +13,8 @@ from typing import Any
 from kafka_tools.clock import Deadline, ManualClock
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.connection import NodeVersions, Pending
+from kafka_tools.net.connection import Pending
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.codec import decode, encode
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.clients.fetcher import ConsumedRecord, Fetcher, Plan
+from kafka_tools.clients.fetched_data import ConsumedRecord
+from kafka_tools.clients.fetcher import Fetcher, Plan
 from kafka_tools.clients.positions import Positions
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clock import Deadline, ManualClock

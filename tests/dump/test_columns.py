@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.dump import decoders, text_columns
+from kafka_tools.dump import decoders, internal_decoders, text_columns
 from kafka_tools.dump.batch_columns import batch_lines
 from kafka_tools.dump.decoders import Decoder
 from kafka_tools.dump.endings import Ending, TextEnding
@@ -178,7 +178,7 @@ def test_commits_are_shown_as_the_scalar_way_shows_them(
     rows: list[tuple[int, bytes, bytes | None, tuple[()]]], as_json: bool, skip: bool
 ) -> None:
     views = list(batches(build_batch(rows)))
-    ending: Ending = text_ending(decoders.offsets(), skip)
+    ending: Ending = text_ending(internal_decoders.offsets(), skip)
     if as_json:
         contents = json_contents.internal("offsets", FIELDS["auto"])
         ending = JsonEnding(Lines(), contents, "auto", deep=True, skip_metadata=skip)

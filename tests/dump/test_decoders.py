@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.dump import decoders
+from kafka_tools.dump import internal_decoders
 from kafka_tools.dump.json import contents as json_contents
 from kafka_tools.dump.json.lines import FIELDS
 from kafka_tools.protocol.codec import encode, encode_versioned
@@ -25,12 +25,12 @@ def test_names_that_are_not_utf_8_are_shown_as_java_shows_them() -> None:
     name = "Q" * len(NO_TEXT)
     key = b"\x00\x01" + spoilt(encode(OffsetCommitKey(group=name, topic="orders", partition=1), 0))
     value = spoilt(encode_versioned(OffsetCommitValue(offset=5, metadata=name, commit_timestamp=7), 3))
-    assert decoders.offsets()(0, key, value) == (
+    assert internal_decoders.offsets()(0, key, value) == (
         f'{{"type":"1","data":{{"group":"{SHOWN}","topic":"orders","partition":1}}}}',
         f'{{"version":"3","data":{{"offset":5,"leaderEpoch":-1,"metadata":"{SHOWN}","commitTimestamp":7}}}}',
     )
     topic = b"\x01\x02\x00" + spoilt(encode(TopicRecord(name=name), 0))
-    _, shown = decoders.cluster_metadata()(0, None, topic)
+    _, shown = internal_decoders.cluster_metadata()(0, None, topic)
     assert shown is not None
     assert f'"name":"{SHOWN}"' in shown
 
@@ -67,12 +67,12 @@ def test_what_is_wrong_with_a_record_is_said_as_kafka_says_it(
     shown = (
         f"Error at offset 7, skipping. Could not read record with version {number} from {part}'s buffer due to: {why}."
     )
-    assert decoders.offsets()(7, key, value) == (shown, None)
+    assert internal_decoders.offsets()(7, key, value) == (shown, None)
 
 
 def test_a_record_of_a_version_to_come_is_read_as_the_newest_one() -> None:
     value = b"\x01\x02\x09" + encode(TopicRecord(name="orders"), 0)
     shown = '{"type":"TOPIC_RECORD","version":9,"data":{"name":"orders","topicId":"AAAAAAAAAAAAAAAAAAAAAA"}}'
-    assert decoders.cluster_metadata()(0, None, value) == (None, shown)
+    assert internal_decoders.cluster_metadata()(0, None, value) == (None, shown)
     contents = json_contents.internal("cluster_metadata", FIELDS["auto"])
     assert contents(0, None, value) == f'"key":null,"value":{shown}'

@@ -5,8 +5,8 @@ import pytest
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.errors import BrokerError, DecodeError, EncodeError, UnsupportedVersion
 from kafka_tools.net.config import ClientConfig
-from kafka_tools.net.connection import NodeVersions
 from kafka_tools.net.session import ClientSession
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest

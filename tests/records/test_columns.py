@@ -14,8 +14,10 @@ from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records import columns
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
-from kafka_tools.records.columns import BatchColumns, RecordColumns, decode, decode_headers, new_arena
+from kafka_tools.records.columns import decode, decode_headers, new_arena
+from kafka_tools.records.header_columns import headers
 from kafka_tools.records.record import Record
+from kafka_tools.records.record_columns import BatchColumns, RecordColumns
 from kafka_tools.records.text import java_text
 from kafka_tools.records.v2 import read_headers
 from kafka_tools.storage.segment import Segment
@@ -203,7 +205,7 @@ def test_headers_are_columns_too_and_damaged_ones_are_refused(
     if found is None:
         return
     read: list[list[tuple[str, bytes | None]]] = [[] for _ in expected]
-    for header in columns.headers(found):
+    for header in headers(found):
         for row, name, name_size, value, value_size in zip(*(column.tolist() for column in header), strict=True):
             content = None if value_size < 0 else bytes(found.arena[value : value + value_size])
             read[row].append((java_text(bytes(found.arena[name : name + name_size])), content))

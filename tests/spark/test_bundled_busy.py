@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 
-from kafka_tools.admin.calls.topics import NewTopic
+from kafka_tools.admin.calls.topic_changes import NewTopic
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.clients.producer import Producer

@@ -10,8 +10,7 @@ from kafka_tools.admin.lookups import AnyNodeLookup, SameNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import ConnectFailed
 from kafka_tools.net.broker_errors import error_of
-from kafka_tools.net.connection import NodeVersions
-from kafka_tools.net.session import VersionRange
+from kafka_tools.net.versions import NodeVersions, VersionRange
 from kafka_tools.protocol.enums import EndpointType
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse

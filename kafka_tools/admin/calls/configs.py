@@ -15,16 +15,14 @@ from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup, GivenNode
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError, KafkaToolsError, UnsupportedVersion
 from kafka_tools.net.broker_errors import broker_error, error_of
-from kafka_tools.net.connection import NodeVersions
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import ConfigOperation, ConfigResourceType, ConfigSource, ConfigType
+from kafka_tools.protocol.enums import ConfigResourceType, ConfigSource, ConfigType
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
-    from kafka_tools.protocol.messages.alter_configs import AlterConfigsResponse
     from kafka_tools.protocol.messages.describe_configs import DescribeConfigsResponse
-    from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
     from kafka_tools.protocol.messages.list_config_resources import ListConfigResourcesResponse
 
 TYPE_IDS = {name.lower().replace("_", "-"): number for name, number in ConfigResourceType.known().items()}
@@ -33,7 +31,6 @@ TYPE_NAMES = {id: name for name, id in TYPE_IDS.items()}
 TOPIC_CONFIG = ConfigSource.word(ConfigSource.DYNAMIC_TOPIC_CONFIG)
 STATIC_CONFIG = ConfigSource.word(ConfigSource.STATIC_BROKER_CONFIG)
 DEFAULT_CONFIG = ConfigSource.word(ConfigSource.DEFAULT_CONFIG)
-OPERATIONS = {name.lower(): number for name, number in ConfigOperation.numbers.items()}
 
 
 class ConfigResource(NamedTuple):
@@ -76,17 +73,6 @@ class ConfigEntry(NamedTuple):
         return self.source == DEFAULT_CONFIG
 
 
-class ConfigChange(NamedTuple):
-    """One change; ``operation`` is set, delete, append or subtract. Values may be passwords and stay out of repr."""
-
-    name: str
-    operation: str = "set"
-    value: str | None = None
-
-    def __repr__(self) -> str:
-        return f"ConfigChange({self.operation} {self.name})"
-
-
 def type_id(resource: ConfigResource) -> int:
     """The wire's number of a resource's type; InputError for a type that has no configuration."""
     found = TYPE_IDS.get(resource.type)
@@ -110,7 +96,7 @@ def owner_lookup(to_controllers: bool) -> Lookup[ConfigResource]:
     return ControllerLookup() if to_controllers else GivenNodeLookup(_owner)
 
 
-def _refuse_unknown_types(keys: list[ConfigResource], versions: NodeVersions) -> None:
+def refuse_unknown_types(keys: list[ConfigResource], versions: NodeVersions) -> None:
     """KeysRefused for resources of types that the node has no configuration of.
 
     Old brokers leave such a resource out of their answer, or call the request malformed.
@@ -160,7 +146,7 @@ class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry], "DescribeConf
     def build(self, keys: list[ConfigResource], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
 
-        _refuse_unknown_types(keys, versions)
+        refuse_unknown_types(keys, versions)
         resources = []
         for key in keys:
             names = self._names.get(key)
@@ -214,104 +200,6 @@ def _entry(
 
 
 _OWN_SOURCE = {"topic": TOPIC_CONFIG, "broker": STATIC_CONFIG}
-
-
-class IncrementalAlterConfigs(AdminCall[ConfigResource, None, "IncrementalAlterConfigsResponse"]):
-    """Resource -> changes, all of them or none (2.3 and later)."""
-
-    name = "alter configs"
-
-    def __init__(
-        self,
-        changes: Mapping[ConfigResource, Sequence[ConfigChange]],
-        validate_only: bool,
-        lookup: Lookup[ConfigResource],
-    ) -> None:
-        self.lookup = lookup
-        self._changes = changes
-        self._validate_only = validate_only
-
-    def build(self, keys: list[ConfigResource], versions: NodeVersions, deadline: Deadline) -> Request:
-        from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-
-        _refuse_unknown_types(keys, versions)
-        versions.require(IncrementalAlterConfigsRequest, 0, "an incremental change")
-        Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
-        resources = [
-            Resource(
-                resource_type=type_id(key),
-                resource_name=key.name,
-                configs=[
-                    Resource.AlterableConfig(
-                        name=change.name, config_operation=operation_id(change), value=_each_once(change)
-                    )
-                    for change in self._changes[key]
-                ],
-            )
-            for key in keys
-        ]
-        return IncrementalAlterConfigsRequest(resources=resources, validate_only=self._validate_only)
-
-    def interpret(
-        self,
-        keys: list[ConfigResource],
-        response: IncrementalAlterConfigsResponse | AlterConfigsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[ConfigResource, None],
-    ) -> None:
-        for item in response.responses:
-            key = ConfigResource(TYPE_NAMES.get(item.resource_type, ""), item.resource_name)
-            progress.settle(key, item.error_code, item.error_message, None)
-
-
-def _each_once(change: ConfigChange) -> str | None:
-    """The value; what is appended has each item once, since brokers beside ZooKeeper would add all of them."""
-    if change.operation != "append" or change.value is None:
-        return change.value
-    return ",".join(dict.fromkeys(change.value.split(",")))
-
-
-def operation_id(change: ConfigChange) -> int:
-    """The wire's number of a change's operation; InputError for another word."""
-    found = OPERATIONS.get(change.operation)
-    if found is None:
-        raise InputError(f"'{change.operation}' is not an operation on a setting: {', '.join(OPERATIONS)} are")
-    return found
-
-
-class ReplaceConfigs(AdminCall[ConfigResource, None, "AlterConfigsResponse"]):
-    """Resource -> its whole configuration: what is not named returns to its default (AlterConfigs)."""
-
-    name = "replace configs"
-
-    def __init__(
-        self,
-        configs: Mapping[ConfigResource, Mapping[str, str | None]],
-        validate_only: bool,
-        lookup: Lookup[ConfigResource],
-    ) -> None:
-        self.lookup = lookup
-        self._configs = configs
-        self._validate_only = validate_only
-
-    def build(self, keys: list[ConfigResource], versions: NodeVersions, deadline: Deadline) -> Request:
-        from kafka_tools.protocol.messages.alter_configs import AlterConfigsRequest
-
-        Resource = AlterConfigsRequest.Resource
-        resources = [
-            Resource(
-                resource_type=type_id(key),
-                resource_name=key.name,
-                configs=[
-                    Resource.AlterableConfig(name=name, value=value) for name, value in self._configs[key].items()
-                ],
-            )
-            for key in keys
-        ]
-        return AlterConfigsRequest(resources=resources, validate_only=self._validate_only)
-
-    interpret = IncrementalAlterConfigs.interpret
 
 
 class ListConfigResources(AdminCall[str, list[ConfigResource], "ListConfigResourcesResponse"]):

@@ -10,7 +10,7 @@ from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup, GivenNode
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, error_of
-from kafka_tools.net.connection import NodeVersions
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import FeatureUpgradeType
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

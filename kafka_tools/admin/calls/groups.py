@@ -15,7 +15,7 @@ from kafka_tools.admin.lookups import CoordinatorLookup, SameNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import BrokerError, WireError
 from kafka_tools.net.broker_errors import broker_error, error_of
-from kafka_tools.net.connection import NodeVersions
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType, GroupState
 from kafka_tools.protocol.schema import Request

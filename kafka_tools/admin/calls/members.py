@@ -10,7 +10,7 @@ from kafka_tools.admin.lookups import CoordinatorLookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import error_of
-from kafka_tools.net.connection import NodeVersions
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node

@@ -5,14 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kafka_tools.admin.calls.configs import (
-    DEFAULT_CONFIG,
-    TOPIC_CONFIG,
-    ConfigChange,
-    ConfigEntry,
-    ConfigResource,
-    operation_id,
-)
+from kafka_tools.admin.calls.config_changes import ConfigChange, operation_id
+from kafka_tools.admin.calls.configs import DEFAULT_CONFIG, TOPIC_CONFIG, ConfigEntry, ConfigResource
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import ConfigSource
 

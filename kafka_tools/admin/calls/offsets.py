@@ -12,7 +12,7 @@ from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, error_of
-from kafka_tools.net.connection import NodeVersions
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import OffsetSpec
 from kafka_tools.protocol.schema import Request
@@ -37,8 +37,6 @@ _NEEDS = {
 _COORDINATOR_BUSY = (error_codes.COORDINATOR_LOAD_IN_PROGRESS, error_codes.REBALANCE_IN_PROGRESS)
 NAMES_UP_TO = 9
 """The newest version of OffsetFetch and OffsetCommit that names topics; later ones want ids."""
-
-
 S = TypeVar("S")
 
 

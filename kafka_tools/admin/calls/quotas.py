@@ -17,7 +17,7 @@ from kafka_tools.config_definitions.quota_entities import SOURCES, in_order, lev
 from kafka_tools.config_definitions.quota_entities import QuotaEntity as QuotaEntity
 from kafka_tools.config_definitions.quota_entities import quota_entity as quota_entity
 from kafka_tools.net.broker_errors import error_of
-from kafka_tools.net.connection import NodeVersions
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.enums import QuotaMatch
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node

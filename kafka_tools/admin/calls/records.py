@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.admin.driver import AdminCall, Progress
 from kafka_tools.admin.lookups import LeaderLookup
 from kafka_tools.clock import Deadline
-from kafka_tools.net.connection import NodeVersions
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 

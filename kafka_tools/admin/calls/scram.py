@@ -16,7 +16,7 @@ from kafka_tools.admin.outcomes import Outcome, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError
 from kafka_tools.net.broker_errors import error_of
-from kafka_tools.net.connection import NodeVersions
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 

@@ -7,30 +7,25 @@ page, where brokers have it (3.7, KIP-966), else Metadata.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.driver import ALL, AdminCall, KeysRefused, Progress
-from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
+from kafka_tools.admin.lookups import AnyNodeLookup
 from kafka_tools.clock import Deadline
-from kafka_tools.errors import InputError, UnsupportedVersion, WireError
+from kafka_tools.errors import WireError
 from kafka_tools.net.broker_errors import broker_error, error_of
-from kafka_tools.net.connection import NodeVersions
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import ZERO_UUID, Node, uuid_text
+from kafka_tools.values import Node, uuid_text
 
 if TYPE_CHECKING:
-    from kafka_tools.protocol.messages.create_partitions import CreatePartitionsResponse
-    from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-    from kafka_tools.protocol.messages.delete_topics import DeleteTopicsResponse
     from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsResponse
 
 TopicKey = str | uuid.UUID
-DEFAULT = -1
-"""Partitions or replication factor as the cluster's own setting says."""
 PAGE_PARTITIONS = 2000
 
 
@@ -64,33 +59,6 @@ class TopicDescription(NamedTuple):
     partitions: tuple[PartitionDescription, ...]
     authorized_operations: tuple[str, ...] | None = None
     """What the principal may do with the topic, by ACL operation; None where the broker does not tell."""
-
-
-class NewTopic(NamedTuple):
-    """A topic to create. ``assignment``: the broker ids of each partition, in place of the two numbers."""
-
-    name: str
-    partitions: int = DEFAULT
-    replication_factor: int = DEFAULT
-    assignment: Sequence[Sequence[int]] | None = None
-    configs: Mapping[str, str | None] = {}
-
-
-class CreatedTopic(NamedTuple):
-    """What was created; numbers are -1 and ``configs`` None where the broker does not tell (before 2.4)."""
-
-    name: str
-    topic_id: uuid.UUID
-    partitions: int
-    replication_factor: int
-    configs: dict[str, str | None] | None
-
-
-class NewPartitions(NamedTuple):
-    """``total`` partitions that a topic shall have; ``assignment``: broker ids of each added one."""
-
-    total: int
-    assignment: Sequence[Sequence[int]] | None = None
 
 
 class ListTopics(AdminCall[str, list[TopicListing], MetadataResponse]):
@@ -249,165 +217,3 @@ def refuse_empty_names(keys: Sequence[Any]) -> None:
     if empty:
         text = f"The given topic name '{empty[0] or ''}' cannot be represented in a request."
         raise KeysRefused({key: broker_error(error_codes.INVALID_TOPIC_EXCEPTION, text) for key in empty})
-
-
-def by_name(topics: Sequence[NewTopic]) -> dict[str, NewTopic]:
-    """Name -> topic; InputError for two different topics of one name, since a request cannot hold both."""
-    named: dict[str, NewTopic] = {}
-    for topic in topics:
-        if named.setdefault(topic.name, topic) != topic:
-            raise InputError(f"topic {topic.name} is to be created twice, in different ways")
-        if topic.assignment is not None and (topic.partitions, topic.replication_factor) != (DEFAULT, DEFAULT):
-            raise InputError(
-                f"topic {topic.name}: a replica assignment says how many partitions and replicas there are; "
-                "leave out the numbers"
-            )
-    return named
-
-
-class CreateTopics(AdminCall[str, CreatedTopic, "CreateTopicsResponse"]):
-    """Topics by name."""
-
-    name = "create topics"
-
-    def __init__(
-        self, topics: Mapping[str, NewTopic], validate_only: bool, retry_on_quota_violation: bool = True
-    ) -> None:
-        self.lookup = ControllerLookup()
-        self._topics = topics
-        self._validate_only = validate_only
-        self._retry_quota = retry_on_quota_violation
-
-    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
-        from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
-
-        refuse_empty_names(keys)
-        if not versions.has(CreateTopicsRequest, 4):
-            self._refuse_defaults(keys, versions)
-        return CreateTopicsRequest(
-            topics=[_creatable(self._topics[key]) for key in keys],
-            timeout_ms=deadline.left_ms(),
-            validate_only=self._validate_only,
-        )
-
-    def _refuse_defaults(self, keys: list[str], versions: NodeVersions) -> None:
-        refused = {}
-        for key in keys:
-            topic = self._topics[key]
-            if topic.assignment is None and DEFAULT in (topic.partitions, topic.replication_factor):
-                text = f"{versions.peer} has no defaults for new topics (Kafka 2.4 brought them)"
-                refused[key] = UnsupportedVersion(text, hint="give --partitions and --replication-factor")
-        if refused:
-            raise KeysRefused(dict(refused))
-
-    def interpret(
-        self,
-        keys: list[str],
-        response: CreateTopicsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, CreatedTopic],
-    ) -> None:
-        for item in response.topics:
-            configs = None if item.configs is None else {config.name: config.value for config in item.configs}
-            told = configs if version >= 5 and item.topic_config_error_code == error_codes.NONE else None
-            created = CreatedTopic(item.name, item.topic_id, item.num_partitions, item.replication_factor, told)
-            progress.settle(item.name, item.error_code, item.error_message, created, self._retry_quota)
-
-
-def _creatable(topic: NewTopic) -> CreateTopicsRequest.CreatableTopic:
-    from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
-
-    Topic = CreateTopicsRequest.CreatableTopic
-    assignments = [
-        Topic.CreatableReplicaAssignment(partition_index=number, broker_ids=list(brokers))
-        for number, brokers in enumerate(topic.assignment or ())
-    ]
-    return Topic(
-        name=topic.name,
-        num_partitions=topic.partitions,
-        replication_factor=topic.replication_factor,
-        assignments=assignments,
-        configs=[Topic.CreatableTopicConfig(name=name, value=value) for name, value in topic.configs.items()],
-    )
-
-
-class DeleteTopics(AdminCall[TopicKey, None, "DeleteTopicsResponse"]):
-    """Topics by name or id (2.8)."""
-
-    name = "delete topics"
-
-    def __init__(self, retry_on_quota_violation: bool = True) -> None:
-        self.lookup = ControllerLookup()
-        self._retry_quota = retry_on_quota_violation
-
-    def build(self, keys: list[TopicKey], versions: NodeVersions, deadline: Deadline) -> Request:
-        from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
-
-        refuse_empty_names(keys)
-        if versions.has(DeleteTopicsRequest, 6):
-            State = DeleteTopicsRequest.DeleteTopicState
-            topics = [State(name=key) if isinstance(key, str) else State(topic_id=key) for key in keys]
-            return DeleteTopicsRequest(topics=topics, timeout_ms=deadline.left_ms())
-        ids = [key for key in keys if isinstance(key, uuid.UUID)]
-        if ids:
-            error = versions.too_old(DeleteTopicsRequest, 6, "deleting topics by id")
-            raise KeysRefused(dict.fromkeys(ids, error))
-        return DeleteTopicsRequest(topic_names=[str(key) for key in keys], timeout_ms=deadline.left_ms())
-
-    def interpret(
-        self,
-        keys: list[TopicKey],
-        response: DeleteTopicsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[TopicKey, None],
-    ) -> None:
-        for item in response.responses:
-            key = item.topic_id if item.topic_id != ZERO_UUID and item.topic_id in keys else item.name
-            if key is None:
-                continue  # an id that was not asked for
-            unknown = error_codes.error(item.error_code).topic_not_found
-            text = not_found(key) if unknown else item.error_message
-            progress.settle(key, item.error_code, text, None, self._retry_quota)
-
-
-class CreatePartitions(AdminCall[str, None, "CreatePartitionsResponse"]):
-    """Topics that shall have more partitions."""
-
-    name = "create partitions"
-
-    def __init__(
-        self, wanted: Mapping[str, NewPartitions], validate_only: bool, retry_on_quota_violation: bool = True
-    ) -> None:
-        self.lookup = ControllerLookup()
-        self._wanted = wanted
-        self._validate_only = validate_only
-        self._retry_quota = retry_on_quota_violation
-
-    def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
-        from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
-
-        refuse_empty_names(keys)
-        Topic = CreatePartitionsRequest.Topic
-        topics = []
-        for key in keys:
-            total, assignment = self._wanted[key]
-            added = None
-            if assignment is not None:
-                added = [Topic.Assignment(broker_ids=list(brokers)) for brokers in assignment]
-            topics.append(Topic(name=key, count=total, assignments=added))
-        return CreatePartitionsRequest(topics=topics, timeout_ms=deadline.left_ms(), validate_only=self._validate_only)
-
-    def interpret(
-        self,
-        keys: list[str],
-        response: CreatePartitionsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, None],
-    ) -> None:
-        for item in response.results:
-            unknown = item.error_code == error_codes.UNKNOWN_TOPIC_OR_PARTITION
-            text = not_found(item.name) if unknown else item.error_message
-            progress.settle(item.name, item.error_code, text, None, self._retry_quota)

@@ -10,7 +10,7 @@ from kafka_tools.admin.driver import AdminCall, KeysRefused, Progress
 from kafka_tools.admin.lookups import CoordinatorLookup, GivenNodeLookup, LeaderLookup, Lookup, SameNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error
-from kafka_tools.net.connection import NodeVersions
+from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CoordinatorType
 from kafka_tools.protocol.schema import Request

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         TransactionDescription,
         TransactionListing,
     )
-    from kafka_tools.net.session import VersionRange
+    from kafka_tools.net.versions import VersionRange
 
 
 class ClusterOperations(Connected):

@@ -12,7 +12,8 @@ from kafka_tools.clock import Deadline
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.calls.configs import ConfigChange, ConfigEntry, ConfigResource
+    from kafka_tools.admin.calls.config_changes import ConfigChange
+    from kafka_tools.admin.calls.configs import ConfigEntry, ConfigResource
     from kafka_tools.admin.calls.quotas import EffectiveQuota, QuotaEntity, QuotaFilter, Quotas
 
 MERGE_WARNING = (
@@ -84,7 +85,8 @@ class ConfigOperations(Connected):
     ) -> Outcomes[ConfigResource, None]:
         """Change single settings. On brokers before 2.3 the whole configuration is read, changed and written back,
         with a warning, and refused when that would drop a sensitive value."""
-        from kafka_tools.admin.calls.configs import IncrementalAlterConfigs, owner_lookup
+        from kafka_tools.admin.calls.config_changes import IncrementalAlterConfigs
+        from kafka_tools.admin.calls.configs import owner_lookup
 
         deadline = deadline or self.deadline(timeout_s)
         lists = [key for key, each in changes.items() if any(change.operation == "append" for change in each)]
@@ -116,7 +118,8 @@ class ConfigOperations(Connected):
     def _merge_configs(
         self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], validate_only: bool, deadline: Deadline
     ) -> dict[ConfigResource, Outcome[None]]:
-        from kafka_tools.admin.calls.configs import ReplaceConfigs, owner_lookup
+        from kafka_tools.admin.calls.config_changes import ReplaceConfigs
+        from kafka_tools.admin.calls.configs import owner_lookup
         from kafka_tools.admin.calls.merged_configs import merge_changes
 
         done: dict[ConfigResource, Outcome[None]] = {}
@@ -145,7 +148,8 @@ class ConfigOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[ConfigResource, None]:
         """Replace whole configurations: a setting that is not named returns to its default."""
-        from kafka_tools.admin.calls.configs import ReplaceConfigs, owner_lookup
+        from kafka_tools.admin.calls.config_changes import ReplaceConfigs
+        from kafka_tools.admin.calls.configs import owner_lookup
 
         call = ReplaceConfigs(configs, validate_only, owner_lookup(self.config.is_controllers))
         return self.run(call, configs, timeout_s, deadline)

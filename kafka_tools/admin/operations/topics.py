@@ -14,14 +14,8 @@ from kafka_tools.values import TopicPartition
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.offsets import ListedOffset
     from kafka_tools.admin.calls.reassignments import Reassignment
-    from kafka_tools.admin.calls.topics import (
-        CreatedTopic,
-        NewPartitions,
-        NewTopic,
-        TopicDescription,
-        TopicKey,
-        TopicListing,
-    )
+    from kafka_tools.admin.calls.topic_changes import CreatedTopic, NewPartitions, NewTopic
+    from kafka_tools.admin.calls.topics import TopicDescription, TopicKey, TopicListing
 
 
 class TopicOperations(Connected):
@@ -70,7 +64,7 @@ class TopicOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[str, CreatedTopic]:
         """Name -> what was created. A broker that is asked for too many changes is asked again (KIP-599), or not."""
-        from kafka_tools.admin.calls.topics import CreateTopics, by_name
+        from kafka_tools.admin.calls.topic_changes import CreateTopics, by_name
 
         named = by_name(topics)
         return self.run(CreateTopics(named, validate_only, retry_on_quota_violation), named, timeout_s, deadline)
@@ -84,7 +78,7 @@ class TopicOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicKey, None]:
         """Topics by name, or by id (2.8)."""
-        from kafka_tools.admin.calls.topics import DeleteTopics
+        from kafka_tools.admin.calls.topic_changes import DeleteTopics
 
         return self.run(DeleteTopics(retry_on_quota_violation), topics, timeout_s, deadline)
 
@@ -98,7 +92,7 @@ class TopicOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[str, None]:
         """Raise topics to a total number of partitions."""
-        from kafka_tools.admin.calls.topics import CreatePartitions
+        from kafka_tools.admin.calls.topic_changes import CreatePartitions
 
         call = CreatePartitions(wanted, validate_only, retry_on_quota_violation)
         return self.run(call, wanted, timeout_s, deadline)

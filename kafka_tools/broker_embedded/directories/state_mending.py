@@ -24,11 +24,11 @@ from kafka_tools.broker_embedded.directories.data_dirs import (
     DataDirs,
     remove_directory,
     retire_directory,
-    survey,
 )
 from kafka_tools.broker_embedded.directories.group_log_mending import MendedGroups, mend_group_logs
 from kafka_tools.broker_embedded.directories.local_store import LocalStore, decode_record
 from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
+from kafka_tools.broker_embedded.directories.survey import survey
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, LogError
 from kafka_tools.protocol.enums import CLUSTER_METADATA, ConfigResourceType

@@ -25,7 +25,7 @@ from kafka_tools.errors import KafkaToolsError, UsageError
 from kafka_tools.near_names import did_you_mean
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.admin.calls.config_changes import ConfigChange
     from kafka_tools.admin.client import AdminClient
 
 Ended = dict[Target, KafkaToolsError | None]

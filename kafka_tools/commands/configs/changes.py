@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.admin.calls.config_changes import ConfigChange
 
 SCRAM_MECHANISMS = {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 4096}
 """Mechanism -> fewest iterations (org.apache.kafka.common.security.scram.internals.ScramMechanism)."""
@@ -46,7 +46,7 @@ def parse_settings(text: str, place: str = "--add-config", operation: str = "set
     ``k+=v`` appends to a list and ``k-=v`` takes from it, whatever ``operation`` is. There a part that is not a pair
     belongs to the list before it: ``k+=v1,v2``.
     """
-    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.admin.calls.config_changes import ConfigChange
 
     changes: list[ConfigChange] = []
     for part in split_outside_brackets(text, place):

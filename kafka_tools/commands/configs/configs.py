@@ -22,7 +22,7 @@ from kafka_tools.commands.options.zookeeper import open_configs, zookeeper_optio
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.admin.calls.config_changes import ConfigChange
     from kafka_tools.commands.configs.entities import Target
     from kafka_tools.commands.configs.places import Place
     from kafka_tools.output.rows import Rows
@@ -163,7 +163,7 @@ def _changes(given: dict[str, Any]) -> list[ConfigChange]:
     """What to set, remove, append and subtract; UsageError for what does not fit together."""
     if not given["alter"]:
         return []
-    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.admin.calls.config_changes import ConfigChange
     from kafka_tools.commands.configs.changes import (
         parse_added_file,
         parse_deleted,

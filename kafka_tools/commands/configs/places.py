@@ -20,7 +20,7 @@ from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.admin.calls.config_changes import ConfigChange
     from kafka_tools.admin.calls.quotas import QuotaEntity
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands.configs.judge import Judge

@@ -16,7 +16,7 @@ from kafka_tools.output.cells import Row
 from kafka_tools.output.kafka.text import java_double
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.admin.calls.config_changes import ConfigChange
 
 HIDDEN = "[hidden]"
 """What Kafka prints in place of a password."""

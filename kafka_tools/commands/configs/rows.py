@@ -28,7 +28,8 @@ from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.protocol.enums import ConfigSource
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.calls.configs import ConfigChange, ConfigEntry
+    from kafka_tools.admin.calls.config_changes import ConfigChange
+    from kafka_tools.admin.calls.configs import ConfigEntry
     from kafka_tools.admin.calls.quotas import QuotaEntity
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands.configs.plan import Held

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import re
 
     from kafka_tools.clients.consumer import Consumer
-    from kafka_tools.clients.fetcher import ConsumedRecord
+    from kafka_tools.clients.fetched_data import ConsumedRecord
     from kafka_tools.commands.console.record_text import Formatter
     from kafka_tools.errors import KafkaToolsError
     from kafka_tools.net.config import ClientConfig

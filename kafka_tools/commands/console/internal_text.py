@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.errors import InputError, WireError
 
 if TYPE_CHECKING:
-    from kafka_tools.clients.fetcher import ConsumedRecord
+    from kafka_tools.clients.fetched_data import ConsumedRecord
     from kafka_tools.commands.console.record_text import Formatter
     from kafka_tools.protocol.schema import Stored
     from kafka_tools.protocol.stored.group_metadata import GroupMetadataValue, MemberMetadata

@@ -17,7 +17,7 @@ from kafka_tools.errors import InputError, UsageError
 from kafka_tools.protocol.enums import TIMESTAMP_TYPES, TimestampType
 
 if TYPE_CHECKING:
-    from kafka_tools.clients.fetcher import ConsumedRecord
+    from kafka_tools.clients.fetched_data import ConsumedRecord
 
 Formatter = Callable[["ConsumedRecord"], bytes]
 Deserializer = Callable[[bytes], bytes]

@@ -22,7 +22,7 @@ from kafka_tools.errors import KafkaToolsError
 if TYPE_CHECKING:
     from kafka_tools.commands.logs.output import Output
     from kafka_tools.commands.logs.report import Report
-    from kafka_tools.dump.files import FileNotes
+    from kafka_tools.dump.notes import FileNotes
     from kafka_tools.dump.request import DumpRequest
     from kafka_tools.dump.run import DumpRun, FileOutcome, Reading
 
@@ -245,7 +245,7 @@ def _outcomes(
 
         yield from in_processes(run, readings, jobs, output)
         return
-    from kafka_tools.dump.files import FileNotes
+    from kafka_tools.dump.notes import FileNotes
 
     for reading in readings:
         notes = FileNotes()

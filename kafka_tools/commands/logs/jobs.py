@@ -18,7 +18,7 @@ from typing import IO, NoReturn
 
 from kafka_tools.commands import running
 from kafka_tools.commands.logs.output import Output
-from kafka_tools.dump.files import FileNotes
+from kafka_tools.dump.notes import FileNotes
 from kafka_tools.dump.run import DumpRun, FileOutcome, Reading
 from kafka_tools.errors import LogError, OutputError, UsageError
 

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
-from kafka_tools.dump.files import FileNotes
+from kafka_tools.dump.notes import FileNotes
 from kafka_tools.dump.run import DumpRun, FileOutcome
 from kafka_tools.errors import LogError
 

@@ -23,7 +23,7 @@ from kafka_tools.commands.options.zookeeper import open_configs, zookeeper_optio
 from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.admin.calls.config_changes import ConfigChange
     from kafka_tools.commands.configs.entities import Target
     from kafka_tools.commands.configs.places import Place
     from kafka_tools.output.rows import ItemError, Rows
@@ -85,7 +85,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
 
 def _changes(action: str, given: dict[str, Any]) -> list[ConfigChange]:
     """What to store or remove; none for --describe."""
-    from kafka_tools.admin.calls.configs import ConfigChange
+    from kafka_tools.admin.calls.config_changes import ConfigChange
     from kafka_tools.commands.configs.changes import parse_scram
 
     if action == "add":

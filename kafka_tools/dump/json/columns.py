@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kafka_tools.dump.byte_rows import ByteRows
-from kafka_tools.dump.decoders import OffsetsDecoder
+from kafka_tools.dump.internal_decoders import OffsetsDecoder
 from kafka_tools.dump.json import lines as json_lines
 from kafka_tools.dump.json.contents import CoordinatorContents, control
 from kafka_tools.dump.json.lines import Contents, Field, PlainContents
 from kafka_tools.dump.offset_columns import OffsetCommits
 from kafka_tools.dump.text_columns import TextWindow, assemble, flags, headers, records
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.columns import RecordColumns
+from kafka_tools.records.record_columns import RecordColumns
 
 if TYPE_CHECKING:
     from kafka_tools.dump.byte_rows import Mask

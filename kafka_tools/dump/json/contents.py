@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from json.encoder import encode_basestring as quoted
 from typing import Any
 
-from kafka_tools.dump import decoders
-from kafka_tools.dump.decoders import Decoder, FieldDecoder, framed, framed_name, known_version
+from kafka_tools.dump import internal_decoders
+from kafka_tools.dump.decoders import Decoder, FieldDecoder
+from kafka_tools.dump.internal_decoders import framed, framed_name, known_version
 from kafka_tools.dump.java_json import java_json
 from kafka_tools.dump.json.lines import Contents, Field, PlainContents
 from kafka_tools.errors import CorruptBatch, LogError, WireError
@@ -24,7 +25,7 @@ from kafka_tools.records.text import java_text
 
 
 def internal(name: str, field: Field) -> Contents:
-    """Records of an internal topic, by the name of its decoder in ``decoders``."""
+    """Records of an internal topic, by the name of its decoder in ``internal_decoders``."""
     if name == "cluster_metadata":
         from kafka_tools.protocol.stored import cluster_metadata
 
@@ -33,7 +34,7 @@ def internal(name: str, field: Field) -> Contents:
         from kafka_tools.protocol.stored import remote_log_metadata
 
         return _framed(remote_log_metadata.RECORDS, field)
-    decoder: Decoder = getattr(decoders, name)()
+    decoder: Decoder = getattr(internal_decoders, name)()
     return CoordinatorContents(decoder, field)
 
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records import v2
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.columns import RecordColumns
 from kafka_tools.records.record import Record
+from kafka_tools.records.record_columns import RecordColumns
 from kafka_tools.spark.columns.batches import HEADERS, times
 from kafka_tools.spark.xxh64 import PADDING_BYTES, xxh64_spans
 

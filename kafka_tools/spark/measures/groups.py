@@ -19,7 +19,7 @@ from kafka_tools.spark.xxh64 import xxh64_spans
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kafka_tools.records.columns import RecordColumns
+    from kafka_tools.records.record_columns import RecordColumns
 
 KEPT = 2000
 _TRANSACTION_VERSIONS = dict.fromkeys((0, 1), transaction_log.TransactionLogValue)

@@ -21,7 +21,8 @@ from kafka_tools.records import v2
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES, MAGIC_POSITION, PREFIX_BYTES
 from kafka_tools.records.chain_columns import gather
-from kafka_tools.records.columns import BatchColumns, RecordColumns, decode_headers, new_arena
+from kafka_tools.records.columns import decode_headers, new_arena
+from kafka_tools.records.record_columns import BatchColumns, RecordColumns
 from kafka_tools.spark.measures.sketches import Histogram, HotKeys, KeySample
 from kafka_tools.spark.xxh64 import xxh64_spans
 from kafka_tools.storage.segment_check import timestamp_text

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from kafka_tools.clients.fetcher import ConsumedRecord
+from kafka_tools.clients.fetched_data import ConsumedRecord
 from kafka_tools.commands.console.record_text import make_formatter
 from kafka_tools.errors import InputError, UsageError
 from kafka_tools.protocol.codec import encode_versioned

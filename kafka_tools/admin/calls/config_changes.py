@@ -1,0 +1,132 @@
+"""Changes of configs: each key by itself (KIP-339), or all of a resource at once on brokers that know nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.admin.calls.configs import TYPE_NAMES, ConfigResource, refuse_unknown_types, type_id
+from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.lookups import Lookup
+from kafka_tools.clock import Deadline
+from kafka_tools.errors import InputError
+from kafka_tools.net.versions import NodeVersions
+from kafka_tools.protocol.enums import ConfigOperation
+from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node
+
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.alter_configs import AlterConfigsResponse
+    from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
+
+
+OPERATIONS = {name.lower(): number for name, number in ConfigOperation.numbers.items()}
+
+
+class ConfigChange(NamedTuple):
+    """One change; ``operation`` is set, delete, append or subtract. Values may be passwords and stay out of repr."""
+
+    name: str
+    operation: str = "set"
+    value: str | None = None
+
+    def __repr__(self) -> str:
+        return f"ConfigChange({self.operation} {self.name})"
+
+
+class IncrementalAlterConfigs(AdminCall[ConfigResource, None, "IncrementalAlterConfigsResponse"]):
+    """Resource -> changes, all of them or none (2.3 and later)."""
+
+    name = "alter configs"
+
+    def __init__(
+        self,
+        changes: Mapping[ConfigResource, Sequence[ConfigChange]],
+        validate_only: bool,
+        lookup: Lookup[ConfigResource],
+    ) -> None:
+        self.lookup = lookup
+        self._changes = changes
+        self._validate_only = validate_only
+
+    def build(self, keys: list[ConfigResource], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+
+        refuse_unknown_types(keys, versions)
+        versions.require(IncrementalAlterConfigsRequest, 0, "an incremental change")
+        Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+        resources = [
+            Resource(
+                resource_type=type_id(key),
+                resource_name=key.name,
+                configs=[
+                    Resource.AlterableConfig(
+                        name=change.name, config_operation=operation_id(change), value=_each_once(change)
+                    )
+                    for change in self._changes[key]
+                ],
+            )
+            for key in keys
+        ]
+        return IncrementalAlterConfigsRequest(resources=resources, validate_only=self._validate_only)
+
+    def interpret(
+        self,
+        keys: list[ConfigResource],
+        response: IncrementalAlterConfigsResponse | AlterConfigsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[ConfigResource, None],
+    ) -> None:
+        for item in response.responses:
+            key = ConfigResource(TYPE_NAMES.get(item.resource_type, ""), item.resource_name)
+            progress.settle(key, item.error_code, item.error_message, None)
+
+
+def _each_once(change: ConfigChange) -> str | None:
+    """The value; what is appended has each item once, since brokers beside ZooKeeper would add all of them."""
+    if change.operation != "append" or change.value is None:
+        return change.value
+    return ",".join(dict.fromkeys(change.value.split(",")))
+
+
+def operation_id(change: ConfigChange) -> int:
+    """The wire's number of a change's operation; InputError for another word."""
+    found = OPERATIONS.get(change.operation)
+    if found is None:
+        raise InputError(f"'{change.operation}' is not an operation on a setting: {', '.join(OPERATIONS)} are")
+    return found
+
+
+class ReplaceConfigs(AdminCall[ConfigResource, None, "AlterConfigsResponse"]):
+    """Resource -> its whole configuration: what is not named returns to its default (AlterConfigs)."""
+
+    name = "replace configs"
+
+    def __init__(
+        self,
+        configs: Mapping[ConfigResource, Mapping[str, str | None]],
+        validate_only: bool,
+        lookup: Lookup[ConfigResource],
+    ) -> None:
+        self.lookup = lookup
+        self._configs = configs
+        self._validate_only = validate_only
+
+    def build(self, keys: list[ConfigResource], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.alter_configs import AlterConfigsRequest
+
+        Resource = AlterConfigsRequest.Resource
+        resources = [
+            Resource(
+                resource_type=type_id(key),
+                resource_name=key.name,
+                configs=[
+                    Resource.AlterableConfig(name=name, value=value) for name, value in self._configs[key].items()
+                ],
+            )
+            for key in keys
+        ]
+        return AlterConfigsRequest(resources=resources, validate_only=self._validate_only)
+
+    interpret = IncrementalAlterConfigs.interpret

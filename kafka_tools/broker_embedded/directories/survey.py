@@ -1,0 +1,144 @@
+"""Whether a directory may become, or is, a log directory of ours: looked at and left alone."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection, Sequence
+
+from kafka_tools.errors import ConfigError, CorruptIndex
+from kafka_tools.storage.checkpoints import (
+    MetaProperties,
+    read_meta_properties,
+)
+from kafka_tools.storage.names import parse_partition_dir
+
+META_FILE = "meta.properties"
+LOCK_FILE = ".lock"
+WRITTEN_BY = "kafka_tools"
+WRITTEN_BY_KEY = "written.by"
+_OF_THE_FILE_SYSTEM = frozenset({"lost+found"})
+_FIRST_START = frozenset({LOCK_FILE, META_FILE + ".tmp"})
+_NAMES_SHOWN = 3
+_GIVE_ANOTHER = "give an empty directory, or one that is not there yet, with --data-dir (log.dirs)"
+
+
+def survey(path: str) -> MetaProperties | None:
+    """What meta.properties says of a directory of this broker; None for one that is empty or not there yet.
+
+    Touches nothing. Raises ConfigError for anything else.
+    """
+    try:
+        mode = os.stat(path).st_mode
+        if not stat.S_ISDIR(mode):
+            raise ConfigError(f"the data directory {path} is {_kind(mode)}, not a directory", hint=_GIVE_ANOTHER)
+        names = set(os.listdir(path)) - _OF_THE_FILE_SYSTEM
+        if META_FILE in names:
+            return _survey_meta(path)
+        unfinished = _is_unfinished_start(path, names)
+    except FileNotFoundError:
+        if os.path.islink(path):
+            target = os.readlink(path)
+            raise ConfigError(f"the data directory {path} is a link to {target}, which is not there") from None
+        return None
+    except NotADirectoryError as error:
+        raise ConfigError(f"the data directory {path} cannot be made: {file_above(path)} is not a directory") from error
+    except OSError as error:
+        raise ConfigError(f"the data directory {path} cannot be read: {error.strerror}") from error
+    if names and not unfinished:
+        more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+        raise ConfigError(
+            f"the data directory {path} is not empty and is not one of this broker (it has no {META_FILE}): "
+            f"it holds {', '.join(sorted(names)[:_NAMES_SHOWN])}{more}",
+            hint=f"nothing in it was changed; {_GIVE_ANOTHER}",
+        )
+    return None
+
+
+def _is_unfinished_start(path: str, names: Collection[str]) -> bool:
+    """Whether these are what a first start leaves that ended before it had written meta.properties."""
+    if LOCK_FILE not in names or not set(names) <= _FIRST_START:
+        return False
+    found = {name: os.lstat(os.path.join(path, name)) for name in names}
+    return all(stat.S_ISREG(entry.st_mode) for entry in found.values()) and found[LOCK_FILE].st_size == 0
+
+
+def _survey_meta(path: str) -> MetaProperties:
+    meta_path = os.path.join(path, META_FILE)
+    if not stat.S_ISREG(os.stat(meta_path).st_mode):
+        raise ConfigError(f"{meta_path} is not a file", hint=_GIVE_ANOTHER)
+    try:
+        found = read_meta_properties(meta_path)
+    except CorruptIndex as error:
+        raise ConfigError(
+            f"the data directory {path} is not one of this broker: {error}", hint=_GIVE_ANOTHER
+        ) from error
+    if found.others.get(WRITTEN_BY_KEY) != WRITTEN_BY:
+        raise ConfigError(
+            f"the data directory {path} holds the logs of another broker, Apache Kafka: its {META_FILE} (cluster "
+            f"{found.cluster_id}, node {found.node_id}) was not written by this one",
+            hint=f"nothing in it was changed; {_GIVE_ANOTHER}",
+        )
+    return found
+
+
+def agreed(found: Sequence[tuple[str, MetaProperties | None]], node_id: int, cluster_id: str | None) -> str | None:
+    """The cluster that all directories belong to, None if none says. Raises ConfigError if they differ."""
+    for path, meta in found:
+        if meta is None:
+            continue
+        if cluster_id is not None and meta.cluster_id != cluster_id:
+            raise ConfigError(f"{path} belongs to cluster {meta.cluster_id}, not {cluster_id}")
+        if meta.node_id != node_id:
+            raise ConfigError(
+                f"{path} belongs to node {meta.node_id}, not {node_id}", hint=f"start it with node.id={meta.node_id}"
+            )
+        cluster_id = meta.cluster_id
+    return cluster_id
+
+
+def distinct(paths: Sequence[str]) -> list[str]:
+    """The paths, absolute. Raises ConfigError for none, an empty one, one that is there twice or within another."""
+    if not paths or not all(paths):
+        raise ConfigError("the data directory has an empty name", hint=_GIVE_ANOTHER)
+    found: dict[str, str] = {}
+    for path in paths:
+        if "\0" in path:
+            raise ConfigError(f"the data directory {path!r} is not a path")
+        real = os.path.realpath(path)
+        for other_real, other in found.items():
+            if real == other_real:
+                raise ConfigError(f"log.dirs: a directory occurs twice: {other} and {path}")
+            outer, inner = sorted((real, other_real), key=len)
+            if os.path.commonpath((outer, inner)) == outer:
+                raise ConfigError(f"log.dirs: one of {other} and {path} is within the other")
+        found[real] = path
+    return [os.path.abspath(path) for path in paths]
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _kind(mode: int) -> str:
+    kinds = {stat.S_IFREG: "a file", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+def file_above(path: str) -> str:
+    """The part of a path that is in the way of a directory."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def cannot_be_used(error: OSError, paths: Sequence[str]) -> str:
+    """The sentence for what the operating system refused in one of the log directories."""
+    file = str(error.filename or "")
+    path = next((path for path in paths if file.startswith(path)), ", ".join(paths))
+    return f"the data directory {path} cannot be used: {f'{file}: ' if file else ''}{error.strerror or error}"
+
+
+def has_logs(path: str) -> bool:
+    """Whether directories of partitions are in it."""
+    return any(entry.is_dir() and parse_partition_dir(entry.name) for entry in os.scandir(path))

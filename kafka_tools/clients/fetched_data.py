@@ -1,0 +1,146 @@
+"""What a fetch brought of one partition: batches cut into records, without those of aborted transactions."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kafka_tools.clients.settings import ConsumerSettings
+from kafka_tools.errors import CorruptBatch
+from kafka_tools.protocol.enums import ControlRecordType
+from kafka_tools.protocol.messages.fetch import FetchResponse
+from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.control import control_type
+from kafka_tools.values import TopicPartition
+
+PartitionData = FetchResponse.FetchableTopicResponse.PartitionData
+
+
+class ConsumedRecord(NamedTuple):
+    """A record as a consumer hands it out.
+
+    ``timestamp_type`` is 0 (create time), 1 (log append time) or -1 (magic 0 has no timestamps);
+    ``leader_epoch`` is -1 where the batch does not say.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    timestamp_type: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    leader_epoch: int
+
+
+class Chunk:
+    """What one fetch brought for one partition, decoded batch by batch as it is handed out."""
+
+    def __init__(
+        self, topic_partition: TopicPartition, offset: int, data: PartitionData, settings: ConsumerSettings
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.position = offset
+        self.exhausted = False
+        self._failure: CorruptBatch | None = None
+        self._check_crcs = settings.check_crcs
+        self._aborted = _AbortedTransactions(data) if settings.read_committed else None
+        self._batches = self._whole_batches(memoryview(data.records or b""))
+        self._records: list[ConsumedRecord] = []
+        self._next = 0
+        self._batch_end = offset
+
+    def take(self, limit: int) -> list[ConsumedRecord]:
+        """Up to ``limit`` records of one batch; ``position`` moves past them, and past what is not for consumers.
+
+        A batch that cannot be read raises CorruptBatch, again each time: nothing is skipped unless someone seeks.
+        """
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return self._take(limit)
+        except CorruptBatch as error:
+            self._failure = error
+            raise
+
+    def _take(self, limit: int) -> list[ConsumedRecord]:
+        while self._next >= len(self._records):
+            self.position = max(self.position, self._batch_end)
+            batch = next(self._batches, None)
+            if batch is None:
+                self.exhausted = True
+                return []
+            self._records, self._next = self._decode(batch), 0
+            self._batch_end = batch.last_offset + 1
+        end = self._next + limit
+        taken = self._records[self._next : end]
+        self._next = end
+        self.position = self._batch_end if end >= len(self._records) else taken[-1].offset + 1
+        return taken
+
+    def _decode(self, batch: BatchView) -> list[ConsumedRecord]:
+        if self._check_crcs and not batch.crc_ok():
+            raise self._corrupt(f"batch at offset {batch.base_offset}: the CRC does not match")
+        if self._aborted is not None and self._aborted.hides(batch):
+            return []
+        if batch.is_control:
+            return []
+        topic, partition = self.topic_partition
+        position, kind, epoch = self.position, batch.timestamp_type, batch.partition_leader_epoch
+        new = tuple.__new__
+        try:
+            return [
+                new(ConsumedRecord, (topic, partition, offset, timestamp, kind, key, value, headers, epoch))
+                for offset, timestamp, key, value, headers, _, _, _ in batch.records()
+                if offset >= position
+            ]
+        except CorruptBatch as error:
+            raise self._corrupt(str(error)) from error
+
+    def _whole_batches(self, data: memoryview) -> Iterator[BatchView]:
+        """The batches that arrived whole: brokers cut the answer at a size, through a batch if need be."""
+        batch = None
+        try:
+            for batch in batches(data):
+                yield batch
+        except CorruptBatch as error:
+            raise self._corrupt(str(error)) from error
+        if batch is None and len(data):
+            raise self._corrupt(
+                "the batch there is larger than max.partition.fetch.bytes, and the broker does not send it whole"
+            )
+
+    def _corrupt(self, what: str) -> CorruptBatch:
+        return CorruptBatch(
+            f"{self.topic_partition} at offset {self.position}: {what}",
+            hint="seek past the record to continue consumption",
+        )
+
+
+class _AbortedTransactions:
+    """Which batches of a fetch belong to transactions that were aborted."""
+
+    def __init__(self, data: PartitionData) -> None:
+        self._starts = deque(sorted((row.first_offset, row.producer_id) for row in data.aborted_transactions or ()))
+        self._producers: set[int] = set()
+
+    def hides(self, batch: BatchView) -> bool:
+        """Whether the records of ``batch`` must not be handed out; batches come in order of offset."""
+        while self._starts and self._starts[0][0] <= batch.last_offset:
+            self._producers.add(self._starts.popleft()[1])
+        if not batch.is_transactional:
+            return False
+        if batch.is_control:
+            if batch.producer_id in self._producers and _is_abort(batch):
+                self._producers.discard(batch.producer_id)
+            return True
+        return batch.producer_id in self._producers
+
+
+def _is_abort(batch: BatchView) -> bool:
+    """Whether a control batch is an abort marker."""
+    for record in batch.records():
+        return control_type(record.key) == ControlRecordType.ABORT
+    return False

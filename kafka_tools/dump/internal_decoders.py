@@ -1,0 +1,289 @@
+"""What stands in the records of Kafka's own topics, and in control records, as Kafka's tool writes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from struct import error as struct_error
+from typing import Any
+
+from kafka_tools.dump.decoders import INT16, Decoder
+from kafka_tools.dump.java_json import java_json
+from kafka_tools.errors import CorruptBatch, LogError, WireError
+from kafka_tools.protocol.as_json import to_json
+from kafka_tools.protocol.codec import decode_prefix
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, ControlRecordType
+from kafka_tools.protocol.primitives import read_unsigned_varint
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.records.control import NAMES, control_type, control_value
+from kafka_tools.records.record import Record
+from kafka_tools.records.text import JAVA_ERRORS
+
+
+class CoordinatorDecoder:
+    """Records of an internal topic: a type before the key, a version before the value. A null value is <DELETE>."""
+
+    def __init__(self, keys: Mapping[int, type[Stored]], values: Mapping[int, type[Stored]]) -> None:
+        self._keys = keys
+        self._values = values
+        self._remembered: dict[bytes, tuple[str, type[Stored] | None]] = {}
+
+    def __call__(self, offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
+        if key is None:
+            raise LogError(
+                f"Failed to decode message at offset {offset} using the specified decoder (message had a missing key)"
+            )
+        try:
+            shown, cls = self._key(key)
+        except _UnknownType as unknown:
+            return f"Unknown record type {unknown.number} at offset {offset}, skipping.", None
+        except (WireError, CorruptBatch) as error:
+            return f"Error at offset {offset}, skipping. {error}", None
+        if value is None:
+            return shown, "<DELETE>"
+        try:
+            return shown, _coordinator_value(value, cls, key)
+        except (WireError, CorruptBatch) as error:
+            return f"Error at offset {offset}, skipping. {error}", None
+
+    def _key(self, key: bytes) -> tuple[str, type[Stored] | None]:
+        """The text of a key and what its values are."""
+        found = self._remembered.get(key)
+        if found is None:
+            number = _number(key, "key")
+            cls = self._keys.get(number)
+            if cls is None:
+                raise _UnknownType(number)
+            try:
+                message, _ = decode_prefix(cls, 0, key, 2, text_errors=JAVA_ERRORS)
+            except WireError as error:
+                raise _unreadable("key", number, error) from error
+            found = java_json({"type": str(number), "data": to_json(message, 0)}), self._values.get(number)
+            if len(self._remembered) > _REMEMBERED_KEYS:
+                self._remembered.clear()
+            self._remembered[key] = found
+        return found
+
+
+class OffsetsDecoder(CoordinatorDecoder):
+    """``__consumer_offsets``. Nearly all of its records are plain commits: ``offset_columns`` shows many at once."""
+
+
+_REMEMBERED_KEYS = 50_000
+
+
+class _UnknownType(Exception):
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _number(data: bytes, what: str) -> int:
+    if len(data) < 2:
+        raise CorruptBatch(f"Could not read version from {what}'s buffer.")
+    number: int = INT16.unpack_from(data)[0]
+    return number
+
+
+def _unreadable(part: str, version: int, error: WireError) -> CorruptBatch:
+    """Kafka's sentence."""
+    return CorruptBatch(f"Could not read record with version {version} from {part}'s buffer due to: {_why(error)}.")
+
+
+_TOO_LONG = re.compile(r"claims (\d+) (bytes|items)\D+(\d+)")
+
+
+def _why(error: WireError) -> str:
+    """What Kafka's generated classes say of such bytes; where they say something else, our own words.
+
+    A number that is cut off is a BufferUnderflowException, which has no message ("null").
+    """
+    if isinstance(error.__cause__, IndexError | struct_error):
+        return "null"
+    name = (error.field or "").rpartition(".")[2].partition("[")[0]
+    first, *others = name.split("_")
+    java_name = first + "".join(word.title() for word in others)
+    if "is null or has a negative length" in str(error):
+        return f"non-nullable field {java_name} was serialized as null"
+    if java_name == "tags":
+        return "null"  # Kafka trusts what tagged fields claim, and runs out of bytes
+    too_long = _TOO_LONG.search(str(error))
+    if too_long is None:
+        return str(error)
+    size, kind, left = int(too_long[1]), too_long[2], int(too_long[3])
+    if kind == "bytes":
+        return f"Error reading byte array of {size} byte(s): only {left} byte(s) available"
+    if size > left:
+        return f"Tried to allocate a collection of size {size}, but there are only {left} bytes remaining."
+    return "null"
+
+
+def _coordinator_value(value: bytes, cls: type[Stored] | None, key: bytes) -> str:
+    version = _number(value, "value")
+    if cls is None:
+        raise CorruptBatch("a record of this type has no value")
+    if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
+        raise CorruptBatch(f"Found an unknown record version {version} for {_number(key, 'key')} type")
+    try:
+        message, _ = decode_prefix(cls, version, value, 2, text_errors=JAVA_ERRORS)
+    except WireError as error:
+        raise _unreadable("value", version, error) from error
+    data = to_json(message, version)
+    if cls.__name__ == "GroupMetadataValue" and data.get("protocolType") == CONSUMER_PROTOCOL_TYPE:
+        _open_members(data, message)
+    return java_json({"version": str(version), "data": data})
+
+
+def _open_members(data: dict[str, Any], message: Any) -> None:
+    """Classic consumers' subscriptions and assignments as JSON; what is none stays base64."""
+    from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+
+    for document, member in zip(data["members"], message.members, strict=True):
+        for name, cls in (("subscription", ConsumerProtocolSubscription), ("assignment", ConsumerProtocolAssignment)):
+            raw = getattr(member, name)
+            try:
+                version = _number(raw, name)
+                inner, _ = decode_prefix(cls, version, raw, 2, text_errors=JAVA_ERRORS)
+                document[name] = to_json(inner, version)
+            except (WireError, CorruptBatch):
+                continue
+
+
+def offsets() -> Decoder:
+    """``__consumer_offsets``: offset commits and every kind of group."""
+    from kafka_tools.protocol.stored import consumer_group, group_metadata, offset_commit, share_group, streams_group
+
+    modules = (offset_commit, group_metadata, consumer_group, share_group, streams_group)
+    return OffsetsDecoder(
+        {number: cls for module in modules for number, cls in module.KEYS.items()},
+        {number: cls for module in modules for number, cls in module.VALUES.items()},
+    )
+
+
+def transaction_log() -> Decoder:
+    """``__transaction_state``."""
+    from kafka_tools.protocol.stored import transaction_log as stored
+
+    return CoordinatorDecoder(stored.KEYS, stored.VALUES)
+
+
+def share_group_state() -> Decoder:
+    """``__share_group_state``."""
+    from kafka_tools.protocol.stored import share_state
+
+    return CoordinatorDecoder(share_state.KEYS, share_state.VALUES)
+
+
+_FRAME_VERSION = 1
+_JAVA_NULL_VALUE = (
+    'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of '
+    '"org.apache.kafka.common.record.internal.Record.value()" is null'
+)
+"""What Kafka 4.3.1 prints for a null value among records of tiered storage."""
+
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, int]:
+    """(message, version) behind frame version, type and version as unsigned varints.
+
+    A version that is not known yet is read as the newest one (``known_version``), as Kafka's classes read it. Raises
+    CorruptBatch in Kafka's words; where ours say more they are its cause.
+    """
+    frame, position = _short(value, 0, "frame version")
+    if not frame:
+        raise CorruptBatch(
+            "Could not deserialize metadata record with frame version 0. Note that upgrades from the preview release "
+            "of KRaft in 2.8 to newer versions are not supported."
+        )
+    if frame != _FRAME_VERSION:
+        raise CorruptBatch(
+            f"Could not deserialize metadata record due to unknown frame version {frame}"
+            f"(only frame version {_FRAME_VERSION} is supported)"
+        )
+    number, position = _short(value, position, "type")
+    version, position = _short(value, position, "version")
+    cls = records.get(number)
+    if cls is None:
+        raise CorruptBatch(f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {number}")
+    try:
+        message, end = decode_prefix(cls, known_version(cls, version), value, position, text_errors=JAVA_ERRORS)
+    except WireError as error:
+        raise CorruptBatch(f"Failed to deserialize record with type {number}") from error
+    if end != len(value):
+        raise CorruptBatch(f"Found {len(value) - end} byte(s) of garbage after {number}")
+    return message, version
+
+
+def known_version(cls: type[Stored], version: int) -> int:
+    """The version in which ``version`` can be read: itself, or the nearest one."""
+    return min(max(version, cls.MIN_VERSION), cls.MAX_VERSION)
+
+
+def framed_name(message: Stored) -> str:
+    """Kafka's name of a record's type: ``TOPIC_RECORD`` for TopicRecord."""
+    return _WORD.sub("_", type(message).__name__).upper()
+
+
+def _short(value: bytes, position: int, what: str) -> tuple[int, int]:
+    """An unsigned varint as a Java short: 32 bits with a sign, of which 16 are kept."""
+    try:
+        number, position = read_unsigned_varint(value, position)
+    except (IndexError, ValueError) as error:
+        raise CorruptBatch(f"Error while reading {what}") from error
+    if 0x7FFF < number < 0x80000000:
+        raise CorruptBatch(f"Value for {what} was too large.")
+    return (number + 0x8000) % 0x10000 - 0x8000, position
+
+
+def cluster_metadata() -> Decoder:
+    """``__cluster_metadata``: one JSON object per value; keys mean nothing there.
+
+    Credentials stay as they are, as in Kafka's tool: the text is Kafka's to the byte.
+    """
+    from kafka_tools.protocol.stored.cluster_metadata import RECORDS
+
+    def decode(offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
+        try:
+            message, version = framed(value or b"", RECORDS)
+        except (WireError, CorruptBatch) as error:
+            return None, f"Error at {offset}, skipping. {error}"
+        name = framed_name(message)
+        data = to_json(message, known_version(type(message), version), reveal=True)
+        return None, java_json({"type": name, "version": version, "data": data})
+
+    return decode
+
+
+def remote_log_metadata() -> Decoder:
+    """``__remote_log_metadata``: the text form of Kafka's RemoteLogMetadata classes."""
+    from kafka_tools.dump.remote_log_text import remote_log_text
+    from kafka_tools.protocol.stored.remote_log_metadata import RECORDS
+
+    def decode(offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
+        if value is None:
+            return None, f"Error at offset {offset}, skipping. {_JAVA_NULL_VALUE}"
+        try:
+            message, _ = framed(value, RECORDS)
+            return None, remote_log_text(message)
+        except (WireError, CorruptBatch) as error:
+            return None, f"Error at offset {offset}, skipping. {error}"
+
+    return decode
+
+
+def control(record: Record) -> str:
+    """What Kafka prints behind a control record. Raises LogError for a key or value that is none."""
+    try:
+        number = control_type(record.key)
+        if not 0 <= number < len(NAMES):
+            return f" controlType: UNKNOWN({number})"
+        message, version = control_value(number, record.value)
+    except CorruptBatch as error:
+        raise LogError(f"the control record at offset {record.offset} cannot be read: {error}") from error
+    document = to_json(message, version)
+    if number <= ControlRecordType.COMMIT:
+        return f" endTxnMarker: {NAMES[number]} coordinatorEpoch: {document['coordinatorEpoch']}"
+    label = ("LeaderChange:", "SnapshotHeader", "SnapshotFooter", "KRaftVersion", "KRaftVoters")[number - 2]
+    return f" {label} {java_json(document)}"

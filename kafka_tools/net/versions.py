@@ -1,0 +1,80 @@
+"""What a node speaks, and which version of a request goes to it."""
+
+from __future__ import annotations
+
+from kafka_tools.errors import UnsupportedVersion
+from kafka_tools.protocol import registry
+from kafka_tools.protocol.schema import Request
+
+METADATA, VOTE = registry.key_of("metadata"), registry.key_of("vote")
+DESCRIBE_QUORUM = registry.key_of("describe_quorum")
+
+VersionRange = tuple[int, int]
+
+
+def newest_stable(request: type[Request]) -> int:
+    """The newest version of an API that Kafka 4.3 calls stable."""
+    return request.MAX_VERSION - 1 if request.LATEST_UNSTABLE else request.MAX_VERSION
+
+
+def pick_version(request: type[Request], versions: dict[int, VersionRange], peer: str) -> int:
+    """The newest version that both sides speak; UnsupportedVersion, with both ranges, when there is none."""
+    name = registry.row_by_key(request.API_KEY).name
+    low, high = request.MIN_VERSION, newest_stable(request)
+    theirs = versions.get(request.API_KEY)
+    if theirs is None and METADATA not in versions and VOTE in versions:
+        raise UnsupportedVersion(
+            f"{peer} is a controller and does not offer {name}",
+            api=name,
+            hint="give the address of a broker; controllers are asked with --bootstrap-controller",
+        )
+    if theirs is None:
+        raise UnsupportedVersion(
+            f"{peer} does not offer {name}: its Kafka release is too old or too new for it", api=name
+        )
+    version = min(high, theirs[1])
+    if version < max(low, theirs[0]):
+        raise UnsupportedVersion(
+            f"{peer} offers {name} v{theirs[0]} to v{theirs[1]}, we speak v{low} to v{high}", api=name
+        )
+    return version
+
+
+class NodeVersions:
+    """What one node speaks."""
+
+    def __init__(self, ranges: dict[int, VersionRange], peer: str) -> None:
+        self.ranges = ranges
+        self.peer = peer
+
+    def newest(self, request: type[Request]) -> int:
+        """The newest version of an API that both sides speak; UnsupportedVersion when there is none."""
+        return pick_version(request, self.ranges, self.peer)
+
+    def has(self, request: type[Request], version: int = 0) -> bool:
+        """Whether the node speaks ``version`` of the API, or a later one."""
+        theirs = self.ranges.get(request.API_KEY)
+        return theirs is not None and theirs[1] >= version
+
+    @property
+    def is_kraft(self) -> bool:
+        """Whether the node runs without ZooKeeper: only such nodes tell of their quorum."""
+        return DESCRIBE_QUORUM in self.ranges
+
+    def require(self, request: type[Request], version: int, what: str, hint: str | None = None) -> None:
+        """UnsupportedVersion, saying ``what`` is not possible, unless the node speaks ``version`` or a later one."""
+        if not self.has(request, version):
+            raise self.too_old(request, version, what, hint)
+
+    def too_old(self, request: type[Request], version: int, what: str, hint: str | None = None) -> UnsupportedVersion:
+        """The error for ``what`` needing a version of an API that the node does not have."""
+        name = request.__name__.removesuffix("Request")
+        theirs = self.ranges.get(request.API_KEY)
+        offered = f"it offers v{theirs[0]} to v{theirs[1]}" if theirs else "it does not offer that API"
+        if hint is None:
+            from kafka_tools.net.request_errors import since
+
+            hint = since(request, version, kraft=self.is_kraft)
+        return UnsupportedVersion(
+            f"{what} needs {name} v{version}, which {self.peer} lacks: {offered}", api=name, hint=hint
+        )

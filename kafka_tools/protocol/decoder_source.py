@@ -1,0 +1,206 @@
+"""The Python source of a decoder, for one struct in one version."""
+
+from __future__ import annotations
+
+import struct
+import uuid
+
+from kafka_tools.protocol.codec_source import FIXED, FieldRun, Source, is_inline, minimum_size
+from kafka_tools.protocol.schema import Field, Struct
+
+
+def decoder_source(
+    cls: type[Struct], version: int, flexible: bool, text_errors: str = "strict", *, counted: bool = False
+) -> Source:
+    """``decode(buf, pos, end)``: the struct at ``pos``, and the position after it.
+
+    ``counted``: every array, and every run of unknown tags, tells ``spend`` its length before it is made.
+    """
+    source = Source(text_errors, counted=counted)
+    source.scope.update(new=cls.__new__, Cls=cls)
+    source.add(0, "def decode(buf, pos, end):")
+    source.add(1, "m = new(Cls)")
+    source.add(1, "m.unknown_tags = None")
+    for field in cls.FIELDS:
+        if not is_inline(field, version):
+            source.add(1, f"m.{field.name} = {_default_expression(source, field)}")
+    run: list[Field] = []
+    for field in cls.FIELDS:
+        if not is_inline(field, version):
+            continue
+        if field.kind in FIXED:
+            run.append(field)
+            continue
+        _flush_unpack(source, run)
+        _decode_value(source, 1, field, f"m.{field.name}", field.name, version, flexible)
+    _flush_unpack(source, run)
+    if flexible:
+        _decode_tags(source, cls, version)
+    source.add(1, "return m, pos")
+    return source
+
+
+def _default_expression(source: Source, field: Field) -> str:
+    default = field.make_default()
+    if isinstance(default, list):
+        return "[]"
+    if isinstance(default, Struct):
+        return f"{source.constant('make', field.make_default)}()"
+    return source.constant("default", default)
+
+
+def _flush_unpack(source: Source, run: list[Field]) -> None:
+    if not run:
+        return
+    layout = struct.Struct(">" + "".join(FIXED[f.kind][0] for f in run))
+    unpack = source.constant("unpack", layout.unpack_from)
+    targets = ", ".join(f"m.{f.name}" for f in run) + ("," if len(run) == 1 else "")
+    source.add(1, f"{targets} = {unpack}(buf, pos)", FieldRun((f.name, FIXED[f.kind][1]) for f in run))
+    source.add(1, f"pos += {layout.size}")
+    for field in run:
+        if field.kind == "uuid":
+            source.scope["UUID"] = uuid.UUID
+            source.add(1, f"m.{field.name} = UUID(bytes=m.{field.name})", field.name)
+    run.clear()
+
+
+def _decode_length(source: Source, indent: int, compact: bool, wide: bool, path: str) -> None:
+    """Read ``n``, the length of what follows; -1 is null."""
+    if compact:
+        source.add(indent, "n = buf[pos]", path)
+        source.add(indent, "if n < 128: pos += 1", path)
+        source.add(indent, "else: n, pos = read_unsigned_varint(buf, pos)", path)
+        source.add(indent, "n -= 1", path)
+    else:
+        unpack = source.constant("unpack", struct.Struct(">i" if wide else ">h").unpack_from)
+        source.add(indent, f"n, = {unpack}(buf, pos)", path)
+        source.add(indent, f"pos += {4 if wide else 2}", path)
+
+
+def _decode_value(
+    source: Source, indent: int, field: Field, target: str, path: str, version: int, flexible: bool
+) -> None:
+    compact = field.is_compact(flexible)
+    nullable = version in field.nullable
+    if field.kind in FIXED:
+        unpack = source.constant("unpack", struct.Struct(">" + FIXED[field.kind][0]).unpack_from)
+        source.add(indent, f"{target}, = {unpack}(buf, pos)", path)
+        source.add(indent, f"pos += {FIXED[field.kind][1]}", path)
+        if field.kind == "uuid":
+            source.scope["UUID"] = uuid.UUID
+            source.add(indent, f"{target} = UUID(bytes={target})", path)
+        return
+    if field.kind == "struct":
+        _decode_struct(source, indent, field, target, path, nullable, version in field.tagged)
+        return
+    _decode_length(source, indent, compact, field.kind != "string", path)
+    source.add(indent, "if n < 0:", path)
+    if nullable:
+        source.add(indent + 1, "if n != -1: raise Malformed('has the length %d' % n)", path)
+        source.add(indent + 1, f"{target} = None", path)
+    else:
+        source.add(indent + 1, "raise Malformed('is null or has a negative length, which this version forbids')", path)
+    if field.kind == "array":
+        least = max(1, minimum_size(field.item, version, flexible))
+        source.add(indent, f"elif n > (end - pos) // {least}:", path)
+        source.add(
+            indent + 1, "raise Malformed('claims %d items, more than the %d bytes left hold' % (n, end - pos))", path
+        )
+        source.add(indent, "else:", path)
+        if source.counted:
+            source.add(indent + 1, "spend(n)", path)
+        _decode_items(source, indent + 1, field.item, target, path, version, flexible)
+        return
+    source.add(indent, "elif n > end - pos:", path)
+    source.add(indent + 1, "raise Malformed('claims %d bytes, but %d are left' % (n, end - pos))", path)
+    source.add(indent, "else:", path)
+    errors = "" if source.text_errors == "strict" else f", {source.text_errors!r}"
+    text = {"string": f"str(buf[pos:pos + n], 'utf-8'{errors})", "bytes": "bytes(buf[pos:pos + n])"}
+    source.add(indent + 1, f"{target} = {text.get(field.kind, 'memoryview(buf)[pos:pos + n]')}", path)
+    source.add(indent + 1, "pos += n", path)
+
+
+def _decode_struct(
+    source: Source, indent: int, field: Field, target: str, path: str, nullable: bool, tagged: bool
+) -> None:
+    call = source.call("decode", field.item)
+    if nullable:
+        if tagged:
+            source.add(indent, "n, pos = read_unsigned_varint(buf, pos)", path)
+            source.add(indent, "if n == 0:", path)
+        else:
+            source.add(indent, "n = buf[pos]", path)
+            source.add(indent, "pos += 1", path)
+            source.add(indent, "if n > 127:", path)
+        source.add(indent + 1, f"{target} = None", path)
+        source.add(indent, "else:", path)
+        indent += 1
+    source.add(indent, f"{target}, pos = {call}(buf, pos, end)", path)
+
+
+def _decode_items(
+    source: Source, indent: int, item: Field, target: str, path: str, version: int, flexible: bool
+) -> None:
+    if item.kind in FIXED and item.kind != "uuid":
+        code, size = FIXED[item.kind]
+        source.scope["unpack_from"] = struct.unpack_from
+        source.add(indent, f"{target} = list(unpack_from('>%d{code}' % n, buf, pos))", path)
+        source.add(indent, f"pos += {size} * n", path)
+        return
+    inner = path + "[{i}]"
+    source.add(indent, f"items = {target} = []", path)
+    source.add(indent, "for i in range(n):", path)
+    if item.kind == "struct":
+        source.add(indent + 1, f"item, pos = {source.call('decode', item.item)}(buf, pos, end)", inner)
+    else:
+        _decode_value(source, indent + 1, item, "item", inner, version, flexible)
+    source.add(indent + 1, "items.append(item)", inner)
+
+
+def _decode_tags(source: Source, cls: type[Struct], version: int) -> None:
+    """The tagged fields at a flexible struct's end: count, then (tag, size, bytes) by ascending tag."""
+    source.add(1, "n = buf[pos]", "tags")
+    source.add(1, "if n < 128: pos += 1", "tags")
+    source.add(1, "else: n, pos = read_unsigned_varint(buf, pos)", "tags")
+    source.add(1, "if n:", "tags")
+    source.add(
+        2,
+        "if n > (end - pos) // 2: raise Malformed('claims %d fields, but %d bytes are left' % (n, end - pos))",
+        "tags",
+    )
+    if source.counted:
+        source.add(2, "spend(n)", "tags")
+    source.add(2, "previous = -1", "tags")
+    source.add(2, "for tag_index in range(n):", "tags")
+    source.add(3, "tag, pos = read_unsigned_varint(buf, pos)", "tags")
+    source.add(3, "if tag <= previous: raise Malformed('tag %d stands after tag %d' % (tag, previous))", "tags")
+    source.add(3, "previous = tag", "tags")
+    source.add(3, "size, pos = read_unsigned_varint(buf, pos)", "tags")
+    source.add(
+        3,
+        "if size > end - pos: raise Malformed('tag %d claims %d bytes, but %d are left' % (tag, size, end - pos))",
+        "tags",
+    )
+    source.add(3, "tag_end = pos + size", "tags")
+    word = "if"
+    for field in cls.FIELDS:
+        if version in field.versions and version in field.tagged:
+            source.add(3, f"{word} tag == {field.tag}:", field.name)
+            # Reading stops at the tag's own end, so a hostile length cannot reach what follows it.
+            source.add(4, "outer, end = end, tag_end", field.name)
+            _decode_value(source, 4, field, f"m.{field.name}", field.name, version, True)
+            source.add(4, "end = outer", field.name)
+            source.add(
+                4,
+                "if pos != tag_end: raise Malformed('takes %d bytes of its %d' % (pos - tag_end + size, size))",
+                field.name,
+            )
+            word = "elif"
+    if word == "if":
+        source.add(3, "if m.unknown_tags is None: m.unknown_tags = {}", "tags")
+        source.add(3, "m.unknown_tags[tag] = bytes(buf[pos:tag_end])", "tags")
+    else:
+        source.add(3, "else:", "tags")
+        source.add(4, "if m.unknown_tags is None: m.unknown_tags = {}", "tags")
+        source.add(4, "m.unknown_tags[tag] = bytes(buf[pos:tag_end])", "tags")
+    source.add(3, "pos = tag_end", "tags")

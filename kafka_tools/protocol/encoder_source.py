@@ -1,0 +1,141 @@
+"""The Python source of an encoder, for one struct in one version."""
+
+from __future__ import annotations
+
+import struct
+
+from kafka_tools.protocol.codec_source import FIXED, Source, is_inline
+from kafka_tools.protocol.schema import Field, Struct
+
+
+def encoder_source(cls: type[Struct], version: int, flexible: bool) -> Source:
+    """``encode(m, out)``: append the struct to the bytearray ``out``."""
+    source = Source()
+    source.add(0, "def encode(m, out):")
+    for field in cls.FIELDS:
+        if version not in field.versions and not field.ignorable:
+            _refuse_absent(source, field, version)
+    run: list[Field] = []
+    for field in cls.FIELDS:
+        if not is_inline(field, version):
+            continue
+        if field.kind in FIXED:
+            run.append(field)
+            continue
+        _flush_pack(source, run)
+        _encode_value(source, 1, field, f"m.{field.name}", field.name, version, flexible)
+    _flush_pack(source, run)
+    if flexible:
+        _encode_tags(source, cls, version)
+    else:
+        source.add(1, "if m.unknown_tags:", "unknown_tags")
+        source.add(2, f"raise Malformed('are set, but version {version} has no tagged fields')", "unknown_tags")
+    source.add(1, "return")
+    return source
+
+
+def _refuse_absent(source: Source, field: Field, version: int) -> None:
+    default = source.constant("default", field.make_default())
+    source.add(1, f"if m.{field.name} != {default}:", field.name)
+    message = f"is set, but version {version} has no such field"
+    source.add(2, f"raise Malformed({message!r})", field.name)
+
+
+def _flush_pack(source: Source, run: list[Field]) -> None:
+    if not run:
+        return
+    pack = source.constant("pack", struct.Struct(">" + "".join(FIXED[f.kind][0] for f in run)).pack)
+    values = ", ".join(f"m.{f.name}.bytes" if f.kind == "uuid" else f"m.{f.name}" for f in run)
+    source.add(1, f"out += {pack}({values})", run[0].name if len(run) == 1 else "/".join(f.name for f in run))
+    run.clear()
+
+
+def _encode_length(source: Source, indent: int, compact: bool, wide: bool, path: str) -> None:
+    """Write ``n``, the length of what follows."""
+    if compact:
+        source.add(indent, "if n < 127: out.append(n + 1)", path)
+        source.add(indent, "else: write_unsigned_varint(out, n + 1)", path)
+    elif wide:
+        source.add(indent, f"out += {source.constant('pack', struct.Struct('>i').pack)}(n)", path)
+    else:
+        source.add(indent, "if n > 32767: raise Malformed('is longer than 32767 bytes')", path)
+        source.add(indent, f"out += {source.constant('pack', struct.Struct('>h').pack)}(n)", path)
+
+
+def _encode_value(
+    source: Source, indent: int, field: Field, value: str, path: str, version: int, flexible: bool
+) -> None:
+    """One value of variable size, or a fixed-size one that stands alone (tagged fields)."""
+    compact = field.is_compact(flexible)
+    if field.kind in FIXED:
+        pack = source.constant("pack", struct.Struct(">" + FIXED[field.kind][0]).pack)
+        source.add(indent, f"out += {pack}({value}{'.bytes' if field.kind == 'uuid' else ''})", path)
+        return
+    nullable = version in field.nullable
+    source.add(indent, f"v = {value}", path)
+    source.add(indent, "if v is None:", path)
+    if not nullable:
+        source.add(indent + 1, "raise Malformed('must not be null in this version')", path)
+    elif field.kind == "struct":
+        # Before a tagged struct stands an unsigned varint, before any other an int8 that is -1 for null.
+        source.add(indent + 1, f"out.append({0 if version in field.tagged else 255})", path)
+    elif compact:
+        source.add(indent + 1, "out.append(0)", path)
+    else:
+        source.add(
+            indent + 1, f"out += {(-1).to_bytes(2 if field.kind == 'string' else 4, 'big', signed=True)!r}", path
+        )
+    source.add(indent, "else:", path)
+    indent += 1
+    if field.kind == "struct":
+        if nullable:
+            source.add(indent, "out.append(1)", path)
+        source.add(indent, f"{source.call('encode', field.item)}(v, out)", path)
+    elif field.kind == "string":
+        source.add(indent, "v = v.encode(); n = len(v)", path)
+        _encode_length(source, indent, compact, False, path)
+        source.add(indent, "out += v", path)
+    elif field.kind in ("bytes", "records"):
+        source.add(indent, "n = len(v)", path)
+        _encode_length(source, indent, compact, True, path)
+        source.add(indent, "out += v", path)
+    else:
+        source.add(indent, "n = len(v)", path)
+        _encode_length(source, indent, compact, True, path)
+        _encode_items(source, indent, field.item, path, version, flexible)
+
+
+def _encode_items(source: Source, indent: int, item: Field, path: str, version: int, flexible: bool) -> None:
+    if item.kind in FIXED and item.kind != "uuid":
+        source.scope["pack"] = struct.pack
+        source.add(indent, f"out += pack('>%d{FIXED[item.kind][0]}' % n, *v)", path)
+        return
+    inner = path + "[{i}]"
+    source.add(indent, "i = 0", path)
+    source.add(indent, "for item in v:", path)
+    if item.kind == "struct":
+        source.add(indent + 1, f"{source.call('encode', item.item)}(item, out)", inner)
+    else:
+        _encode_value(source, indent + 1, item, "item", inner, version, flexible)
+    source.add(indent + 1, "i += 1", path)
+
+
+def _encode_tags(source: Source, cls: type[Struct], version: int) -> None:
+    """Tagged fields that differ from their default, and unknown ones, by ascending tag."""
+    fields = [f for f in cls.FIELDS if version in f.versions and version in f.tagged]
+    if not fields:
+        source.add(1, "if not m.unknown_tags:")
+        source.add(2, "out.append(0)")
+        source.add(2, "return")
+    source.add(1, "tags = dict(m.unknown_tags or ())")
+    source.add(1, "whole = out")
+    for field in fields:
+        default = source.constant("default", field.make_default())
+        source.add(1, f"if m.{field.name} != {default}:", field.name)
+        source.add(2, "out = bytearray()", field.name)
+        _encode_value(source, 2, field, f"m.{field.name}", field.name, version, True)
+        source.add(2, f"tags[{field.tag}] = out", field.name)
+    source.add(1, "out = whole")
+    source.add(1, "write_unsigned_varint(out, len(tags))")
+    source.add(1, "for tag in sorted(tags):")
+    source.add(2, "write_unsigned_varint(out, tag); write_unsigned_varint(out, len(tags[tag])); out += tags[tag]")

@@ -1,0 +1,72 @@
+"""Varints at many positions of a buffer at once."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.int64]
+
+
+INT32_MOST = 0x7FFFFFFF
+FAR_AWAY = 1 << 40
+"""What the table of steps holds for lengths that it does not know: nothing can be read from there."""
+
+
+class Unusual(Exception):
+    """A number that the scalar loop has to look at."""
+
+
+class Numbers:
+    """Varints in an arena, many at once. Raises IndexError for positions outside of it."""
+
+    def __init__(self, arena: memoryview) -> None:
+        self.arena = arena
+        self.bytes = np.frombuffer(arena, np.uint8)
+        self.pairs: Any = np.ndarray((len(arena) - 1,), "<u2", arena, strides=(1,))
+        """Two bytes from each position on."""
+        self._value, self._length, self.step = tables()
+
+    def read(self, position: Column, most_bytes: int) -> tuple[Column, Column]:
+        """(zig-zag numbers, positions behind them). Raises Unusual if one has more than ``most_bytes``."""
+        pair = self.pairs[position]
+        value: Column = self._value[pair]
+        behind = position + self._length[pair]
+        longer = np.flatnonzero(behind == position)
+        if longer.size:
+            value[longer], behind[longer] = self._long(position[longer], most_bytes)
+        return value, behind
+
+    def _long(self, position: Column, most_bytes: int) -> tuple[Column, Column]:
+        value = np.zeros(len(position), np.int64)
+        behind = position.copy()
+        open_ = np.arange(len(position))
+        for shift in range(0, 7 * most_bytes, 7):
+            byte = self.bytes[behind[open_]].astype(np.int64)
+            value[open_] |= (byte & 0x7F) << shift
+            behind[open_] += 1
+            open_ = open_[byte >= 0x80]
+            if not open_.size:
+                break
+        else:
+            raise Unusual
+        if most_bytes == 5 and int(value.max()) > 0xFFFFFFFF:
+            raise Unusual
+        return (value >> 1) ^ -(value & 1), behind
+
+
+@cache
+def tables() -> tuple[Column, Column, Column]:
+    """For each pair of bytes: the number it starts with, its length (0: longer), and how far the next record is."""
+    pair = np.arange(1 << 16, dtype=np.int64)
+    low, high = pair & 0xFF, pair >> 8
+    length = np.where(low < 0x80, 1, np.where(high < 0x80, 2, 0))
+    raw = np.where(length == 1, low, low & 0x7F | high << 7)
+    value = (raw >> 1) ^ -(raw & 1)
+    step = np.where((length > 0) & (value > 0), length + value, FAR_AWAY)
+    return value, length, step
