@@ -49,10 +49,8 @@ def xxh64_spans(arena: bytes | memoryview, starts: _Places, sizes: _Places) -> N
 
 def xxh64(data: bytes | memoryview) -> int:
     """The hash of one span, unsigned."""
-    try:
-        from xxhash import xxh64_intdigest
-    except ImportError:
-        return _xxh64(bytes(data))
+    from xxhash import xxh64_intdigest
+
     return int(xxh64_intdigest(data, SEED))
 
 
@@ -112,43 +110,3 @@ def _round(lane: _Words, word: Any) -> _Words:
 
 def _rotated(value: _Words, bits: int) -> _Words:
     return (value << np.uint64(bits)) | (value >> np.uint64(64 - bits))
-
-
-def _xxh64(data: bytes) -> int:
-    """Word by word in plain Python: where the xxhash library is not installed."""
-    size = len(data)
-    position = size & ~31
-    value = (SEED + _P5) & _MASK
-    if position:
-        one, two, three, four = (SEED + _P1 + _P2) & _MASK, (SEED + _P2) & _MASK, SEED, (SEED - _P1) & _MASK
-        words = np.frombuffer(data, "<u8", position >> 3).tolist()
-        for at in range(0, len(words), 4):
-            one = _plain_round(one, words[at])
-            two = _plain_round(two, words[at + 1])
-            three = _plain_round(three, words[at + 2])
-            four = _plain_round(four, words[at + 3])
-        value = (_turned(one, 1) + _turned(two, 7) + _turned(three, 12) + _turned(four, 18)) & _MASK
-        for lane in (one, two, three, four):
-            value = ((value ^ _plain_round(0, lane)) * _P1 + _P4) & _MASK
-    value = (value + size) & _MASK
-    while position + 8 <= size:
-        word = int.from_bytes(data[position : position + 8], "little")
-        value = (_turned(value ^ _plain_round(0, word), 27) * _P1 + _P4) & _MASK
-        position += 8
-    if position + 4 <= size:
-        value ^= int.from_bytes(data[position : position + 4], "little") * _P1 & _MASK
-        value = (_turned(value, 23) * _P2 + _P3) & _MASK
-        position += 4
-    for byte in data[position:]:
-        value = _turned(value ^ (byte * _P5 & _MASK), 11) * _P1 & _MASK
-    value = (value ^ (value >> 33)) * _P2 & _MASK
-    value = (value ^ (value >> 29)) * _P3 & _MASK
-    return value ^ (value >> 32)
-
-
-def _plain_round(lane: int, word: int) -> int:
-    return _turned((lane + word * _P2) & _MASK, 31) * _P1 & _MASK
-
-
-def _turned(value: int, bits: int) -> int:
-    return (value << bits | value >> (64 - bits)) & _MASK

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import sys
 
 import numpy as np
 import pytest
+import xxhash
 
-from kafka_tools.spark.xxh64 import PADDING_BYTES, SEED, xxh64, xxh64_spans
+from kafka_tools.spark.xxh64 import PADDING_BYTES, SEED, xxh64_spans
 
 
 def unsigned(hashes: np.ndarray) -> list[int]:
@@ -27,7 +27,6 @@ def spans(seed: int, sizes: list[int]) -> tuple[bytes, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("order", ["ascending", "mixed", "equal"])
 def test_many_spans_have_the_librarys_hashes(order: str) -> None:
-    xxhash = pytest.importorskip("xxhash", reason="the xxHash library is not installed")
     sizes = [*range(200), 1000, 1023, 1024, 1025, 5000]
     if order == "mixed":
         random.Random(3).shuffle(sizes)
@@ -36,15 +35,6 @@ def test_many_spans_have_the_librarys_hashes(order: str) -> None:
     arena, starts, counts = spans(1, sizes)
     expected = [xxhash.xxh64_intdigest(arena[s : s + n], SEED) for s, n in zip(starts, sizes, strict=True)]
     assert unsigned(xxh64_spans(arena, starts, counts)) == expected
-
-
-def test_without_the_library_the_numbers_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = [0, 1, 3, 4, 7, 8, 12, 31, 32, 33, 63, 64, 100, 1024, 1025, 4099]
-    arena, starts, counts = spans(2, sizes)
-    before = unsigned(xxh64_spans(arena, starts, counts))
-    monkeypatch.setitem(sys.modules, "xxhash", None)
-    assert unsigned(xxh64_spans(arena, starts, counts)) == before
-    assert [xxh64(arena[s : s + n]) for s, n in zip(starts, sizes, strict=True)] == before
 
 
 def test_no_spans() -> None:

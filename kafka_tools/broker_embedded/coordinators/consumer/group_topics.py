@@ -10,7 +10,6 @@ from struct import pack
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from kafka_tools.broker_embedded.coordinators.consumer.xxh3 import xxh3_64
 from kafka_tools.protocol.stored.cluster_metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
 
 if TYPE_CHECKING:
@@ -71,12 +70,12 @@ class GroupTopics:
     def hash_of(self, names: Iterable[str]) -> int:
         """The hash of those that exist; 0 for none."""
         hashes = [self._hash(name) for name in sorted(names, key=_java_order) if name in self._cluster.topics]
-        return xxh3_64(pack(f"<{len(hashes)}q", *hashes)) if hashes else 0
+        return _signed_hash(pack(f"<{len(hashes)}q", *hashes)) if hashes else 0
 
     def _hash(self, name: str) -> int:
         found = self._hashes.get(name)
         if found is None:
-            found = self._hashes[name] = xxh3_64(self._bytes(self._cluster.topics[name]))
+            found = self._hashes[name] = _signed_hash(self._bytes(self._cluster.topics[name]))
         return found
 
     def _bytes(self, topic: Topic) -> bytes:
@@ -105,6 +104,14 @@ class GroupTopics:
 def _java_order(text: str) -> bytes:
     """Java compares UTF-16 units."""
     return text.encode("utf-16-be", "surrogatepass")
+
+
+def _signed_hash(data: bytes) -> int:
+    """XXH3 with 64 bits and seed 0 (hash4j's ``xxh3_64``), as Java has it."""
+    from xxhash import xxh3_64_intdigest
+
+    value = int(xxh3_64_intdigest(data))
+    return value - 2**64 if value >> 63 else value
 
 
 def _text(text: str) -> bytes:
