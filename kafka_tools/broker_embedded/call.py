@@ -38,7 +38,9 @@ class CloseConnection(Exception):
 class Call:
     """One request with everything a handler may ask for. ``broker`` is the Core."""
 
-    __slots__ = ("api", "broker", "client_id", "connection", "encode", "request", "throttle_ms", "version")
+    __slots__ = (
+        "api", "broker", "client_id", "connection", "encode", "on_throttled", "request", "throttle_ms", "version"
+    )  # fmt: skip
 
     def __init__(
         self, broker: Core, connection: Connection, api: registry.Api, version: int, client_id: str | None, request: Any
@@ -51,6 +53,8 @@ class Call:
         self.request = request
         self.throttle_ms = 0
         """For how long the handler wants this client held back (controller mutations)."""
+        self.on_throttled: Callable[[], None] | None = None
+        """What is to be done if nothing of the answer is sent because the client is over a quota (Fetch)."""
         self.encode: Callable[[Any, int, int], Payload] = encode_response
         """(response, version, correlation id) -> its bytes; another one where it holds ranges of files (Fetch)."""
 

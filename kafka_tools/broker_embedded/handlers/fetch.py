@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 from kafka_tools.broker_embedded.answers import encode_with_files
@@ -119,16 +120,21 @@ class _Fetch:
         self._read_bytes = 0
         self._baseline: dict[TopicPartition, int] = {}
         configs = call.broker.configs.broker
-        self._max_bytes = min(call.request.max_bytes, configs.integer("fetch.max.bytes"))
+        most = min(configs.integer("fetch.max.bytes"), call.broker.throttling.most_fetched(call))
+        self._max_bytes = min(call.request.max_bytes, most)
+        self._min_bytes: int = min(call.request.min_bytes, self._max_bytes)
         if call.version < _STORED_AS_IS:
             self._max_bytes = min(self._max_bytes, _CONVERTED_BYTES)
         self._in_memory_bytes = 0
+        self._is_full = False
+        """Whether there is more than the answer may hold: to wait for more makes no sense."""
         self.parked: Parked | None = None
 
     def read(self) -> Work[int]:
         """Read every partition once; returns the bytes found."""
         self.answers.clear()
         self._in_memory_bytes = 0
+        self._is_full = False
         left, total = self._max_bytes, 0
         # A session's partitions may change between slices: these are the ones that were asked for.
         for key, asked in list(self.context.asked.items()):
@@ -143,7 +149,7 @@ class _Fetch:
 
     def enough(self, total: int) -> bool:
         request = self.call.request
-        if request.max_wait_ms <= 0 or total >= request.min_bytes or not self.context.asked:
+        if request.max_wait_ms <= 0 or total >= self._min_bytes or self._is_full or not self.context.asked:
             return True
         return any(answer.error_code or answer.diverging_epoch.epoch != -1 for _, _, answer in self.answers)
 
@@ -158,7 +164,7 @@ class _Fetch:
         return watched
 
     def try_complete(self, expired: bool) -> FetchResponse | Later | None:
-        if not expired and self._arrived() + self._read_bytes < self.call.request.min_bytes:
+        if not expired and self._arrived() + self._read_bytes < self._min_bytes:
             return None
         if len(self.context.asked) > _AT_ONCE:
             self.call.broker.slices.later(self._again(), self._made)
@@ -184,7 +190,7 @@ class _Fetch:
         for id, before in self._baseline.items():
             partition = hosted.get(*id)
             if partition is None:
-                return self.call.request.min_bytes  # type: ignore[no-any-return]
+                return self._min_bytes
             total += partition.appended_bytes - before
         return total
 
@@ -193,12 +199,14 @@ class _Fetch:
         response = FetchResponse(session_id=context.session.id if context.session else 0)
         by_topic: dict[Any, FetchResponse.FetchableTopicResponse] = {}
         with_data = []
+        told = []
         for number, (key, asked, answer) in enumerate(self.answers):
             if not number % _STEP:
                 yield
             changed = asked.changed(answer)
             if not changed and not context.full:
                 continue
+            told.append(asked)
             if answer.records:
                 with_data.append(key)
             name = key.topic_id if version >= 13 else key.topic
@@ -207,9 +215,19 @@ class _Fetch:
                 topic = by_topic[name] = TopicAnswer(topic=key.topic, topic_id=key.topic_id)
                 response.responses.append(topic)
             topic.partitions.append(answer)
-        if context.session is not None and with_data:
-            context.session.served(with_data)
+        if context.session is not None:
+            self.call.on_throttled = partial(self._untold, told)
+            if with_data:
+                context.session.served(with_data)
         return response
+
+    def _untold(self, told: list[Asked]) -> None:
+        """Nothing of the answer is sent: a session that it begins has not begun, in another one it is told again."""
+        session = self.context.session
+        if session is not None and self.context.full:
+            self.call.broker.fetch_sessions.end(session.id)
+        for asked in told:
+            asked.forget_told()
 
     def _partition(
         self, key: Key, wanted: FetchRequest.Topic.Partition, left: int, *, first: bool
@@ -266,6 +284,9 @@ class _Fetch:
                 Answer.AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
                 for producer_id, first_offset in opened.aborted_transactions(wanted.fetch_offset, stable)
             ]
+        if size < wanted.partition_max_bytes:
+            more = opened.range(wanted.fetch_offset, wanted.partition_max_bytes, limit_offset=limit)
+            self._is_full = self._is_full or (more is not None and len(more) > len(data))
         answer.records = data  # type: ignore[assignment]  # a range of a file is written by sending.encode_with_files
         return answer
 

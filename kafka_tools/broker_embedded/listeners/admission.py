@@ -68,7 +68,7 @@ class Admission:
             connection.hold()
             self._waiting.append(connection)
             return
-        refusal_ms = self._limits.refusal_ms(connection.ip)
+        refusal_ms = self._limits.refusal_ms(connection.listener, connection.ip)
         if refusal_ms is None:
             self._limits.opened(connection.listener, connection.ip)
             connection.let_in()

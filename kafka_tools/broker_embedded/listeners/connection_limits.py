@@ -5,7 +5,8 @@
   several listeners the inter-broker one does not wait for the broker's limit; the connection of another listener that
   was idle longest ends in its place.
 - ``max.connection.creation.rate``, of the broker and of a listener: whoever comes too early waits.
-- the quota ``connection_creation_rate`` of an address: whoever comes too early is closed, after the delay.
+- the quota ``connection_creation_rate`` of an address: whoever comes too early is closed, after the delay, and does not
+  count for the other rates.
 
 Counts and delays only; sockets are the listener's.
 """
@@ -16,6 +17,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from kafka_tools.broker_embedded.quotas.limits import same_address
 from kafka_tools.broker_embedded.quotas.rates import Rate
 from kafka_tools.config_definitions.quota_entities import IP
 
@@ -26,9 +28,6 @@ if TYPE_CHECKING:
 
 _MOST_ADDRESSES = 10_000
 """Addresses whose rate is kept before idle ones are forgotten."""
-
-_NO_LIMIT = (1 << 31) - 1
-"""The default of the limits that are configs."""
 
 
 class ConnectionLimits:
@@ -42,14 +41,19 @@ class ConnectionLimits:
         self._open: Counter[str] = Counter()
         self._open_by_ip: Counter[str] = Counter()
         self._rates: dict[tuple[str, str], Rate] = {}
+        self._most_rates = _MOST_ADDRESSES
         self._protected = _inter_broker_listener(configs, listeners) if len(listeners) > 1 else None
 
     def arrival_delay_ms(self, listener: str) -> int:
         """Count a new connection; for how long it must wait because of the broker's and the listener's rates."""
-        return max(
-            self._too_fast_ms(("", ""), self._limit("max.connection.creation.rate")),
-            self._too_fast_ms(("", listener), self._listener_limit(listener, "max.connection.creation.rate")),
-        )
+        return max(self._too_fast_ms(owner, limit) for owner, limit in self._rates_of(listener))
+
+    def _rates_of(self, listener: str) -> list[tuple[tuple[str, str], int]]:
+        """What an arrival counts for: the listener, and the broker unless it is the listener of brokers."""
+        rates = [(("", listener), self._listener_limit(listener, "max.connection.creation.rate"))]
+        if listener != self._protected:
+            rates.append((("", ""), self._limit("max.connection.creation.rate")))
+        return rates
 
     def has_room(self, listener: str) -> bool:
         """Whether the broker's and the listener's number of connections allow one more."""
@@ -57,17 +61,19 @@ class ConnectionLimits:
             return False
         return listener == self._protected or self._open.total() < self._limit("max.connections")
 
-    def refusal_ms(self, ip: str) -> int | None:
+    def refusal_ms(self, listener: str, ip: str) -> int | None:
         """None if this address may connect, else after how many milliseconds its connection is to be closed."""
-        if self._open_by_ip[ip] >= self._most_of(ip):
-            return 0
         limit = self._quotas.limit_of_ip(ip)
-        if limit is None:
-            return None
-        delay_ms = self._too_fast_ms((IP, ip), limit)
-        if delay_ms:
-            self._rates[IP, ip].record(-1, self._clock.monotonic_s())  # it was not let in
-        return delay_ms or None
+        if limit is not None:
+            delay_ms = self._too_fast_ms((IP, ip), limit)
+            if delay_ms:  # it was not let in, and counts for nobody
+                now_ms = self._now_ms()
+                for owner in ((IP, ip), *(owner for owner, _ in self._rates_of(listener))):
+                    rate = self._rates.get(owner)
+                    if rate is not None:
+                        rate.record(-1, now_ms)
+                return delay_ms
+        return 0 if self._open_by_ip[ip] >= self._most_of(ip) else None
 
     def opened(self, listener: str, ip: str) -> None:
         self._open[listener] += 1
@@ -93,26 +99,25 @@ class ConnectionLimits:
         overrides = self._configs.broker.get("max.connections.per.ip.overrides")
         for entry in str(overrides or "").split(","):
             host, _, number = entry.strip().rpartition(":")
-            if host.strip() == ip:
+            if host and same_address(host.strip()) == same_address(ip):
                 return int(number)
         return self._limit("max.connections.per.ip")
 
     def _too_fast_ms(self, owner: tuple[str, str], limit: float) -> int:
         """Count one more of ``owner``; the milliseconds, a window at most, after which the rate is within the limit."""
-        if limit >= _NO_LIMIT:
-            return 0
-        configs, now_s = self._configs.broker, self._clock.monotonic_s()
+        configs, now_ms = self._configs.broker, self._now_ms()
         window_s = configs.integer("quota.window.size.seconds")
         rate = self._rates.get(owner)
         if rate is None:
-            if len(self._rates) >= _MOST_ADDRESSES:
-                self._rates = {key: kept for key, kept in self._rates.items() if not kept.is_idle(now_s)}
+            if len(self._rates) >= self._most_rates:
+                self._rates = {key: kept for key, kept in self._rates.items() if not kept.is_idle(now_ms)}
+                self._most_rates = max(_MOST_ADDRESSES, 2 * len(self._rates))
             rate = self._rates[owner] = Rate(configs.integer("quota.window.num"), window_s)
-        rate.record(1, now_s)
-        over = rate.per_second(now_s) - limit
-        if over <= 0:
-            return 0
-        return round(min(window_s, over / limit * rate.elapsed_s(now_s) if limit else window_s) * 1000)
+        rate.record(1, now_ms)
+        return min(window_s * 1000, rate.over_ms(limit, now_ms))
+
+    def _now_ms(self) -> int:
+        return int(self._clock.monotonic_s() * 1000)
 
 
 def _inter_broker_listener(configs: ConfigStore, listeners: Mapping[str, str]) -> str | None:

@@ -41,6 +41,10 @@ class Asked:
 
     def __init__(self, wanted: Any) -> None:
         self.wanted = wanted
+        self.forget_told()
+
+    def forget_told(self) -> None:
+        """The next answer tells of it, whatever it is."""
         self.told_high_watermark = -1
         self.told_start = -1
 
@@ -115,7 +119,7 @@ class FetchSessions:
     ) -> Context:
         """What a request of this session id and epoch asks for."""
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            self._forget(session_id)
+            self.end(session_id)
             if epoch == FINAL_EPOCH or not wanted:
                 return Context(0, None, wanted, True)
             return Context(0, self._begin(uses_topic_ids, wanted), wanted, True)
@@ -131,7 +135,7 @@ class FetchSessions:
         known.update(wanted, forgotten)
         self.partitions += len(known.asked) - before
         if not known.asked:
-            self._forget(session_id)
+            self.end(session_id)
             return Context(0, None, {}, True)
         self._make_room(len(self._sessions), 0)
         known.epoch = 1 if known.epoch == _LAST_EPOCH else known.epoch + 1
@@ -159,9 +163,10 @@ class FetchSessions:
     def _make_room(self, sessions: int, partitions: int) -> None:
         """Forget the oldest until there are no more than ``sessions``, and room for ``partitions``."""
         while self._sessions and (len(self._sessions) > sessions or self.partitions + partitions > _MOST_PARTITIONS):
-            self._forget(next(iter(self._sessions)))
+            self.end(next(iter(self._sessions)))
 
-    def _forget(self, session_id: int) -> None:
+    def end(self, session_id: int) -> None:
+        """A session is over, if there is one of this id."""
         gone = self._sessions.pop(session_id, None)
         if gone is not None:
             self.partitions -= len(gone.asked)

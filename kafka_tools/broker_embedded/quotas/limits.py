@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 import socket
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.broker_embedded.refusals import refuse
@@ -28,7 +30,8 @@ _CLIENT_KEYS = {
     "request_percentage": "DOUBLE",
     "controller_mutation_rate": "DOUBLE",
 }
-_IP_KEYS = {"connection_creation_rate": "INT"}
+_IP_RATE = "connection_creation_rate"
+_IP_KEYS = {_IP_RATE: "INT"}
 
 
 class Operation(NamedTuple):
@@ -46,11 +49,21 @@ class Component(NamedTuple):
     match: str | None
 
 
+class Budget(NamedTuple):
+    """``owner``: the user and the client id whose use counts together, "" where it is everybody's. None: no limit."""
+
+    owner: tuple[str, str]
+    limit: float | None
+
+
 class Quotas:
     """All limits by entity. ``describe`` and ``changes`` raise BrokerError for what Kafka refuses."""
 
     def __init__(self, journal: Journal) -> None:
         self._limits: dict[QuotaEntity, dict[str, float]] = {}
+        self._kinds: dict[str, Counter[tuple[str, ...]]] = {}
+        """Key of a limit -> the types of those who have one, and how many they are."""
+        self._ip_limits: dict[str | None, float] = {}
         journal.on_record(ClientQuotaRecord, self._apply)
 
     @property
@@ -102,6 +115,10 @@ class Quotas:
             records.append(record)
         return records
 
+    def limits(self, key: str) -> bool:
+        """Whether anybody has a limit of this key."""
+        return bool(self._kinds.get(key))
+
     def effective(self, key: str, user: str, client_id: str) -> tuple[QuotaEntity, float] | None:
         """The one limit that holds for a connection and whose it is: the most specific of Kafka's eight levels."""
         for entity in levels(user, client_id):
@@ -110,20 +127,56 @@ class Quotas:
                 return entity, limit
         return None
 
+    def budget(self, key: str, user: str, client_id: str) -> Budget | None:
+        """Whose use is counted with a connection's, and up to what; None where nobody has a limit of this key.
+
+        Everybody to whom the limit's own entity types give the same names shares it. Who has no limit is counted too,
+        as Kafka does, so that a limit set now knows what was used in the last seconds.
+        """
+        kinds = self._kinds.get(key)
+        if not kinds:
+            return None
+        found = self.effective(key, user, client_id)
+        if found is not None:
+            types: Container[str] = {kind for kind, _ in found[0]}
+        else:
+            types = next(iter(kinds)) if len(kinds) == 1 else (CLIENT_ID,)
+        owner = user if USER in types else "", client_id if CLIENT_ID in types else ""
+        return Budget(owner, None if found is None else found[1])
+
     def limit_of_ip(self, ip: str) -> float | None:
         """Connections per second that an address may make: its own limit, else that of all addresses, else None."""
-        own, default = (self._limits.get(((IP, name),), {}) for name in (ip, None))
-        return own.get("connection_creation_rate", default.get("connection_creation_rate"))
+        return self._ip_limits.get(same_address(ip), self._ip_limits.get(None))
 
     def _apply(self, record: ClientQuotaRecord) -> None:
         entity = in_order((part.entity_type, part.entity_name) for part in record.entity)
         limits = self._limits.setdefault(entity, {})
+        kinds = self._kinds.setdefault(record.key, Counter())
+        types = tuple(kind for kind, _ in entity)
         if record.remove:
-            limits.pop(record.key, None)
+            kinds[types] -= limits.pop(record.key, None) is not None
         else:
+            kinds[types] += record.key not in limits
             limits[record.key] = record.value
+        if not kinds[types]:
+            del kinds[types]
         if not limits:
             del self._limits[entity]
+        if types == (IP,) and record.key == _IP_RATE:
+            address = None if entity[0][1] is None else same_address(entity[0][1])
+            self._ip_limits.pop(address, None)
+            if not record.remove:
+                self._ip_limits[address] = record.value
+
+
+def same_address(text: str) -> str:
+    """One spelling for an address: those of IPv6 are many, and ``localhost`` is one too."""
+    if text == "localhost":
+        return "127.0.0.1"
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        return text
 
 
 def entity_text(entity: Sequence[tuple[str, str | None]]) -> str:

@@ -1,79 +1,116 @@
-"""How fast something happens: a rate over sliding windows, and a bucket of credit that fills at a rate."""
+"""How fast something happens: a rate over sliding windows, and a bucket of credit that fills at a rate.
+
+The arithmetic is Kafka's to the millisecond (``Rate``, ``SampledStat``, ``TokenBucket``, ``QuotaUtils``): times are
+whole milliseconds of a clock that never goes back.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import deque
+
+
+class _Sample:
+    """What happened in one window."""
+
+    __slots__ = ("began_ms", "last_ms", "total")
+
+    def __init__(self, now_ms: int) -> None:
+        self.reset(now_ms)
+
+    def reset(self, now_ms: int) -> None:
+        self.began_ms = self.last_ms = now_ms
+        self.total = 0.0
 
 
 class Rate:
-    """A value per second over sliding windows, many small ones rather than one large (``SampledStat``, ``Rate``)."""
+    """A value per second over sliding windows, many small ones rather than one large (``quota.window.num``)."""
 
-    def __init__(self, windows: int, window_s: float) -> None:
+    __slots__ = ("_current", "_samples", "_window_ms", "_windows")
+
+    def __init__(self, windows: int, window_s: int) -> None:
         self._windows = windows
-        self._window_s = window_s
-        self._samples: deque[tuple[float, float]] = deque()
-        """(start of the window on the monotonic clock, sum)"""
+        self._window_ms = window_s * 1000
+        self._samples: list[_Sample] = []
+        """A ring of one more than there are windows: those that are full, and the current one."""
+        self._current = 0
 
-    def record(self, value: float, now_s: float) -> None:
+    def record(self, value: float, now_ms: int) -> None:
         """Add ``value`` now; a negative one takes back."""
-        if not self._samples or now_s - self._samples[-1][0] >= self._window_s:
-            self._samples.append((now_s, 0.0))
-            if len(self._samples) > self._windows:
-                self._samples.popleft()
-        start_s, total = self._samples[-1]
-        self._samples[-1] = (start_s, total + value)
+        samples = self._samples
+        if not samples:
+            samples.append(_Sample(now_ms))
+        elif now_ms - samples[self._current].began_ms >= self._window_ms:
+            self._current = (self._current + 1) % (self._windows + 1)
+            if self._current == len(samples):
+                samples.append(_Sample(now_ms))
+            else:
+                samples[self._current].reset(now_ms)
+        sample = samples[self._current]
+        sample.total += value
+        sample.last_ms = now_ms
 
-    def elapsed_s(self, now_s: float) -> float:
+    def elapsed_ms(self, now_ms: int) -> int:
         """The time that the rate is taken over: all but one of the windows at least, so that a start is not a burst."""
-        self._forget(now_s)
-        elapsed_s = now_s - self._samples[0][0] if self._samples else 0.0
-        missing = max(0, self._windows - 1 - int(elapsed_s / self._window_s))
-        return elapsed_s + missing * self._window_s
+        self._forget(now_ms)
+        elapsed_ms = now_ms - min((sample.began_ms for sample in self._samples), default=now_ms)
+        missing = max(0, self._windows - 1 - elapsed_ms // self._window_ms)
+        return max(1, elapsed_ms + missing * self._window_ms)
 
-    def per_second(self, now_s: float) -> float:
-        elapsed_s = self.elapsed_s(now_s)
-        return sum(total for _, total in self._samples) / elapsed_s if elapsed_s else 0.0
+    def per_second(self, now_ms: int) -> float:
+        self._forget(now_ms)
+        return sum(sample.total for sample in self._samples) / (self.elapsed_ms(now_ms) / 1000)
 
-    def is_idle(self, now_s: float) -> bool:
+    def over_ms(self, limit: float, now_ms: int) -> int:
+        """For how long nothing more may happen until the rate is down to its limit; 0 if it is within."""
+        rate = self.per_second(now_ms)
+        if rate <= limit:
+            return 0
+        return _rounded((rate - limit) / limit * self.elapsed_ms(now_ms))
+
+    def is_idle(self, now_ms: int) -> bool:
         """Whether nothing was recorded in any window."""
-        self._forget(now_s)
-        return not self._samples
+        return all(now_ms - sample.last_ms >= self._windows * self._window_ms for sample in self._samples)
 
-    def _forget(self, now_s: float) -> None:
-        while self._samples and now_s - self._samples[0][0] >= self._windows * self._window_s:
-            self._samples.popleft()
+    def _forget(self, now_ms: int) -> None:
+        for sample in self._samples:
+            if now_ms - sample.last_ms >= self._windows * self._window_ms:
+                sample.reset(now_ms)
 
 
 class Bucket:
-    """Credit that grows at a rate up to a burst, and may go below zero by one spending (``TokenBucket``, KIP-599)."""
+    """Credit that grows at a rate up to a burst, and may go below zero by one spending (KIP-599). Starts full."""
 
-    def __init__(self, rate: float, burst: float, now_s: float) -> None:
+    __slots__ = ("_at_ms", "_burst", "_credit", "_rate")
+
+    def __init__(self, rate: float, burst: float, now_ms: int) -> None:
         self._rate = rate
         self._burst = burst
         self._credit = burst
-        self._at_s = now_s
+        self._at_ms = now_ms
 
-    def limit(self, rate: float, burst: float, now_s: float) -> None:
-        """Take over a changed limit; credit beyond the new burst is lost."""
-        self._fill(now_s)
+    def limit(self, rate: float, burst: float) -> None:
+        """A changed limit counts from the last use on; credit beyond the new burst is lost."""
         self._rate, self._burst = rate, burst
-        self._credit = min(burst, self._credit)
 
-    def spend(self, amount: float, now_s: float) -> None:
-        self._fill(now_s)
-        self._credit -= amount
+    def spend(self, amount: float, now_ms: int) -> None:
+        self._fill(now_ms)
+        self._credit = min(self._burst, self._credit - amount)
 
-    def owed_ms(self, now_s: float) -> int:
+    def owed_ms(self, now_ms: int) -> int:
         """Milliseconds until the credit is no longer below zero."""
-        self._fill(now_s)
-        return math.ceil(-self._credit / self._rate * 1000) if self._credit < 0 else 0
+        self._fill(now_ms)
+        return _rounded(-self._credit / self._rate * 1000) if self._credit < 0 else 0
 
-    def is_idle(self, now_s: float) -> bool:
+    def is_idle(self, now_ms: int) -> bool:
         """Whether it is full, and so no different from a new one."""
-        self._fill(now_s)
+        self._fill(now_ms)
         return self._credit >= self._burst
 
-    def _fill(self, now_s: float) -> None:
-        self._credit = min(self._burst, self._credit + (now_s - self._at_s) * self._rate)
-        self._at_s = now_s
+    def _fill(self, now_ms: int) -> None:
+        self._credit = min(self._burst, self._credit + self._rate * ((now_ms - self._at_ms) / 1000))
+        self._at_ms = now_ms
+
+
+def _rounded(ms: float) -> int:
+    """Java's ``Math.round``, within what an int of 32 bits holds: a limit may be as small as one likes."""
+    return min(math.floor(ms + 0.5), 2**31 - 1)

@@ -8,12 +8,14 @@ fills at the limit's rate, so that a burst is possible after a quiet time; new c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kafka_tools.broker_embedded.answers import encode_with_files
 from kafka_tools.broker_embedded.quotas.rates import Bucket, Rate
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.config_definitions.quota_entities import CLIENT_ID, USER, QuotaEntity
-from kafka_tools.protocol import error_codes
+from kafka_tools.errors import EncodeError
+from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.messages.fetch import FetchResponse
 
 if TYPE_CHECKING:
@@ -21,10 +23,13 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.connection import Connection
     from kafka_tools.broker_embedded.quotas.limits import Quotas
     from kafka_tools.clock import Clock
-    from kafka_tools.protocol import registry
     from kafka_tools.protocol.schema import Response
 
-PRODUCE_KEY, FETCH_KEY = 0, 1
+PRODUCE_KEY = registry.key_of("produce")
+_EXEMPT = {registry.key_of(stem) for stem in ("sasl_handshake", "sasl_authenticate", "write_txn_markers")}
+"""Their time counts for nobody: logins, and what brokers ask each other."""
+_FLEXIBLE_FETCH = 12
+_NO_LIMIT = 2**31 - 1
 
 PRODUCER_BYTE_RATE = "producer_byte_rate"
 CONSUMER_BYTE_RATE = "consumer_byte_rate"
@@ -32,7 +37,7 @@ REQUEST_PERCENTAGE = "request_percentage"
 CONTROLLER_MUTATION_RATE = "controller_mutation_rate"
 
 _MOST_OWNERS = 10_000
-"""Measures kept before idle ones are forgotten: client ids are whatever clients say they are."""
+"""Measures kept before idle ones are forgotten, or twice what then is left: clients choose their ids."""
 
 
 class Measured(Protocol):
@@ -44,6 +49,7 @@ class Measured(Protocol):
     client_id: str
     request: Any
     throttle_ms: int
+    on_throttled: Callable[[], None] | None
 
     @property
     def principal(self) -> str: ...
@@ -58,35 +64,49 @@ class Throttling:
         self._clock = clock
         self._rates: dict[tuple[str, str, str], Rate] = {}
         self._buckets: dict[tuple[str, str], Bucket] = {}
+        self._most_rates = self._most_buckets = _MOST_OWNERS
 
     def finish(self, call: Measured, response: Response | None, request_bytes: int, spent_s: float) -> Response | None:
         """Count one request, and mute its connection if its owner is over a limit.
 
-        ``spent_s`` is the time that serving took. Returns the response to send, which is empty for a throttled fetch;
-        None stays None (a produce without acknowledgement).
+        ``request_bytes``: header and body. ``spent_s`` is the time that serving took. Returns the response to send,
+        which is empty for a throttled fetch; None stays None (a produce without acknowledgement).
         """
         if not self._quotas.any:
             return response
-        delay_ms = 0
+        now_ms = self._now_ms()
+        delay_ms = call.throttle_ms
+        if call.api.key not in _EXEMPT and response is not None:
+            longest_ms = self._configs.broker.integer("quota.window.size.seconds") * 1000
+            delay_ms = max(delay_ms, min(longest_ms, self._used(call, REQUEST_PERCENTAGE, spent_s * 100, now_ms)))
         fetched_bytes = 0
         if call.api.key == PRODUCE_KEY:
-            delay_ms = self._used(call, PRODUCER_BYTE_RATE, request_bytes)
-        elif isinstance(response, FetchResponse):
-            fetched_bytes = sum(len(p.records or b"") for topic in response.responses for p in topic.partitions)
-            delay_ms = self._used(call, CONSUMER_BYTE_RATE, fetched_bytes)
-        longest_ms = round(self._configs.broker.integer("quota.window.size.seconds") * 1000)
-        delay_ms = max(delay_ms, min(longest_ms, self._used(call, REQUEST_PERCENTAGE, spent_s * 100)), call.throttle_ms)
+            delay_ms = max(delay_ms, self._used(call, PRODUCER_BYTE_RATE, request_bytes, now_ms))
+        elif isinstance(response, FetchResponse) and self._quotas.limits(CONSUMER_BYTE_RATE):
+            fetched_bytes = size_of(response, call.version)
+            delay_ms = max(delay_ms, self._used(call, CONSUMER_BYTE_RATE, fetched_bytes, now_ms))
         if not delay_ms:
             return response
         until_s = self._clock.monotonic_s() + delay_ms / 1000
         call.connection.muted_until_s = max(call.connection.muted_until_s, until_s)
         if isinstance(response, FetchResponse):
-            self._used(call, CONSUMER_BYTE_RATE, -fetched_bytes)  # not sent, so not used
+            self._used(call, CONSUMER_BYTE_RATE, -fetched_bytes, now_ms)  # not sent, so not used
+            if call.on_throttled is not None:
+                call.on_throttled()
             in_session = call.version >= 7 and call.request.session_epoch > 0
             response = FetchResponse(session_id=call.request.session_id if in_session else 0)
         if response is not None and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = delay_ms
         return response
+
+    def most_fetched(self, call: Measured) -> int:
+        """What one fetch may get: more could never be within its limit (``maxValueInQuotaWindow``)."""
+        found = self._quotas.budget(CONSUMER_BYTE_RATE, _user(call), call.client_id)
+        if found is None or found.limit is None:
+            return _NO_LIMIT
+        configs = self._configs.broker
+        windows, window_s = configs.integer("quota.window.num"), configs.integer("quota.window.size.seconds")
+        return min(_NO_LIMIT, int(found.limit * (windows - 1) * window_s))
 
     def pay_mutations(self, call: Measured, partitions: int, *, strict_since: int) -> None:
         """Count ``partitions`` that a client makes or deletes.
@@ -94,68 +114,69 @@ class Throttling:
         From request version ``strict_since`` on, a client that owes from before is refused with
         THROTTLING_QUOTA_EXCEEDED (BrokerError); an older one is served and held back afterwards.
         """
-        user = call.principal.partition(":")[2]
-        found = self._quotas.effective(CONTROLLER_MUTATION_RATE, user, call.client_id)
+        found = self._quotas.budget(CONTROLLER_MUTATION_RATE, _user(call), call.client_id)
         if found is None:
             return
-        now_s = self._clock.monotonic_s()
-        bucket = self._bucket(*found, user, call.client_id, now_s)
+        if found.limit is None:
+            self._buckets.pop(found.owner, None)  # whatever it owed
+            return
+        now_ms = self._now_ms()
+        bucket = self._bucket(found.owner, found.limit, now_ms)
         strict = call.version >= strict_since
-        owed_ms = bucket.owed_ms(now_s)
+        owed_ms = bucket.owed_ms(now_ms)
         if not (strict and owed_ms):
-            bucket.spend(partitions, now_s)
-        call.throttle_ms = max(call.throttle_ms, owed_ms if strict else bucket.owed_ms(now_s))
+            bucket.spend(partitions, now_ms)
+        call.throttle_ms = max(call.throttle_ms, owed_ms if strict else bucket.owed_ms(now_ms))
         if strict and owed_ms:
             raise refuse(error_codes.THROTTLING_QUOTA_EXCEEDED, "The throttling quota has been exceeded.")
 
-    def _bucket(self, entity: QuotaEntity, limit: float, user: str, client_id: str, now_s: float) -> Bucket:
+    def _bucket(self, owner: tuple[str, str], limit: float, now_ms: int) -> Bucket:
         configs = self._configs.broker
-        burst = (
-            limit
-            * configs.integer("controller.quota.window.num")
-            * configs.integer("controller.quota.window.size.seconds")
-        )
-        owner = _sharers(entity, user, client_id)
+        windows = configs.integer("controller.quota.window.num")
+        burst = windows * configs.integer("controller.quota.window.size.seconds") * limit
         bucket = self._buckets.get(owner)
         if bucket is None:
-            if len(self._buckets) >= _MOST_OWNERS:
-                self._buckets = {key: kept for key, kept in self._buckets.items() if not kept.is_idle(now_s)}
-            bucket = self._buckets[owner] = Bucket(limit, burst, now_s)
+            if len(self._buckets) >= self._most_buckets:
+                self._buckets = {key: kept for key, kept in self._buckets.items() if not kept.is_idle(now_ms)}
+                self._most_buckets = max(_MOST_OWNERS, 2 * len(self._buckets))
+            bucket = self._buckets[owner] = Bucket(limit, burst, now_ms)
         else:
-            bucket.limit(limit, burst, now_s)
+            bucket.limit(limit, burst)
         return bucket
 
-    def _used(self, call: Measured, key: str, amount: float) -> int:
+    def _used(self, call: Measured, key: str, amount: float, now_ms: int) -> int:
         """Count, and return for how many milliseconds the owner must be held back to come down to its limit."""
-        user = call.principal.partition(":")[2]
-        found = self._quotas.effective(key, user, call.client_id)
+        found = self._quotas.budget(key, _user(call), call.client_id)
         if found is None:
             return 0
-        entity, limit = found
-        rate = self._rate(key, entity, user, call.client_id)
-        now_s = self._clock.monotonic_s()
-        rate.record(amount, now_s)
-        over = rate.per_second(now_s) - limit
-        return round(over / limit * rate.elapsed_s(now_s) * 1000) if over > 0 else 0
+        rate = self._rate((key, *found.owner), now_ms)
+        rate.record(amount, now_ms)
+        return 0 if found.limit is None else rate.over_ms(found.limit, now_ms)
 
-    def _rate(self, key: str, entity: QuotaEntity, user: str, client_id: str) -> Rate:
-        owner = (key, *_sharers(entity, user, client_id))
+    def _rate(self, owner: tuple[str, str, str], now_ms: int) -> Rate:
         rate = self._rates.get(owner)
         if rate is None:
-            if len(self._rates) >= _MOST_OWNERS:
-                self._forget_idle()
+            if len(self._rates) >= self._most_rates:
+                self._rates = {key: kept for key, kept in self._rates.items() if not kept.is_idle(now_ms)}
+                self._most_rates = max(_MOST_OWNERS, 2 * len(self._rates))
             configs = self._configs.broker
             windows, window_s = configs.integer("quota.window.num"), configs.integer("quota.window.size.seconds")
             rate = self._rates[owner] = Rate(windows, window_s)
         return rate
 
-    def _forget_idle(self) -> None:
-        now_s = self._clock.monotonic_s()
-        for owner in [owner for owner, rate in self._rates.items() if rate.is_idle(now_s)]:
-            del self._rates[owner]
+    def _now_ms(self) -> int:
+        return int(self._clock.monotonic_s() * 1000)
 
 
-def _sharers(entity: QuotaEntity, user: str, client_id: str) -> tuple[str, str]:
-    """Whose budget it is: everybody to whom the limit's own entity types give the same names shares it."""
-    types = {kind for kind, _ in entity}
-    return user if USER in types else "", client_id if CLIENT_ID in types else ""
+def size_of(response: FetchResponse, version: int) -> int:
+    """What counts of an answer with records: its body, and the length before it."""
+    try:
+        parts = encode_with_files(response, version, 0)
+    except EncodeError:  # told where it is written
+        return 0
+    header = 5 if version >= _FLEXIBLE_FETCH else 4
+    return sum(map(len, parts)) - header + 4
+
+
+def _user(call: Measured) -> str:
+    return call.principal.partition(":")[2]

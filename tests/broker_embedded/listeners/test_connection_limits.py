@@ -38,11 +38,11 @@ def test_one_address_has_a_limit_and_some_have_their_own() -> None:
     _, doors = limits(max_connections_per_ip=1, max_connections_per_ip_overrides="10.0.0.1:2, 10.0.0.2:0")
     for ip, most in (("10.0.0.9", 1), ("10.0.0.1", 2), ("10.0.0.2", 0)):
         for _ in range(most):
-            assert doors.refusal_ms(ip) is None
+            assert doors.refusal_ms("PLAINTEXT", ip) is None
             doors.opened("PLAINTEXT", ip)
-        assert doors.refusal_ms(ip) == 0
+        assert doors.refusal_ms("PLAINTEXT", ip) == 0
     doors.closed("PLAINTEXT", "10.0.0.9")
-    assert doors.refusal_ms("10.0.0.9") is None
+    assert doors.refusal_ms("PLAINTEXT", "10.0.0.9") is None
 
 
 def test_the_broker_and_each_listener_have_a_limit() -> None:
@@ -77,9 +77,37 @@ def test_an_address_over_its_quota_is_refused_after_the_delay_and_not_counted() 
     broker, doors = limits()
     broker.call(ip_limit(None, 1))
     broker.call(ip_limit("10.0.0.1", 2))
-    assert [doors.refusal_ms("10.0.0.1") for _ in range(20)] == [None] * 20
-    assert [doors.refusal_ms("10.0.0.1") for _ in range(2)] == [500, 500]
-    assert [doors.refusal_ms("10.0.0.2") for _ in range(11)] == [None] * 10 + [1000]
+    assert [doors.refusal_ms("PLAINTEXT", "10.0.0.1") for _ in range(20)] == [None] * 20
+    assert [doors.refusal_ms("PLAINTEXT", "10.0.0.1") for _ in range(2)] == [500, 500]
+    assert [doors.refusal_ms("PLAINTEXT", "10.0.0.2") for _ in range(11)] == [None] * 10 + [1000]
+
+
+def test_an_address_has_one_limit_however_it_is_written() -> None:
+    broker, doors = limits(max_connections_per_ip_overrides="0:0:0:0:0:0:0:1:0, localhost:0")
+    broker.call(ip_limit("2001:DB8:0::1", 1))
+    assert [doors.refusal_ms("PLAINTEXT", "2001:db8::1") for _ in range(11)] == [None] * 10 + [1000]
+    assert doors.refusal_ms("PLAINTEXT", "::1") == doors.refusal_ms("PLAINTEXT", "127.0.0.1") == 0
+
+
+def test_who_is_not_let_in_does_not_count_for_others() -> None:
+    broker = MemoryBroker(
+        {"max.connection.creation.rate": "2", "listener.name.other.max.connection.creation.rate": "2"}
+    )
+    listeners = {"PLAINTEXT": "PLAINTEXT", "OTHER": "SSL"}
+    doors = ConnectionLimits(broker.core.quotas, broker.core.configs, broker.clock, listeners)
+    broker.call(ip_limit("10.0.0.1", 1))
+    for _ in range(19):
+        assert doors.arrival_delay_ms("OTHER") == 0
+    assert [doors.refusal_ms("OTHER", "10.0.0.1") for _ in range(12)] == [None] * 10 + [1000] * 2
+    assert [doors.arrival_delay_ms("OTHER") for _ in range(4)] == [0, 0, 0, 500]
+
+
+def test_the_listener_of_brokers_does_not_wait_for_the_brokers_rate() -> None:
+    broker = MemoryBroker({"max.connection.creation.rate": "1"})
+    listeners = {"PLAINTEXT": "PLAINTEXT", "OTHER": "SSL"}
+    doors = ConnectionLimits(broker.core.quotas, broker.core.configs, broker.clock, listeners)
+    assert [doors.arrival_delay_ms("OTHER") for _ in range(11)] == [0] * 10 + [1000]
+    assert doors.arrival_delay_ms("PLAINTEXT") == 0
 
 
 def test_one_connection_too_many_waits_until_another_one_ends() -> None:

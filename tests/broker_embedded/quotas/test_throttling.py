@@ -17,6 +17,7 @@ from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasR
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
+from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -25,6 +26,8 @@ from kafka_tools.records.build import build_batch
 from tests.broker_embedded.memory_broker import MemoryBroker
 from tests.broker_embedded.wire_client import WireClient
 
+ANSWER_BYTES = 58
+"""What a fetch of one partition is beside its records."""
 WINDOWS_S = 10  # quota.window.num less one, of quota.window.size.seconds each
 
 
@@ -88,14 +91,15 @@ def throttling(broker: MemoryBroker) -> Throttling:
 
 @pytest.mark.req("QT-31")
 def test_a_rate_is_taken_over_many_small_windows() -> None:
-    rate = Rate(11, 1.0)
-    rate.record(500, 100.0)
-    assert rate.per_second(100.0) == 50  # ten windows count from the start, so that it is not a burst
-    rate.record(500, 105.0)
-    assert rate.per_second(105.0) == 100
-    assert rate.per_second(110.5) == pytest.approx(1000 / 10.5)
-    assert rate.per_second(111.5) == pytest.approx(500 / 10.5)  # the first window is out
-    assert rate.per_second(200.0) == 0
+    rate = Rate(11, 1)
+    rate.record(500, 100_000)
+    assert rate.per_second(100_000) == 50  # ten windows count from the start, so that it is not a burst
+    rate.record(500, 105_000)
+    assert rate.per_second(105_000) == 100
+    assert rate.per_second(110_500) == pytest.approx(1000 / 10.5)
+    assert rate.over_ms(50, 110_500) == 9_500
+    assert rate.per_second(111_500) == pytest.approx(500 / 10.5)  # the first window is out
+    assert rate.per_second(200_000) == 0
 
 
 @pytest.mark.req("QT-25", "QT-27")
@@ -123,9 +127,58 @@ def test_a_throttled_fetch_carries_no_data_and_does_not_count(broker: MemoryBrok
     client = Client(broker, throttling)
     assert client.fetch(5_000).responses
     throttled = client.fetch(6_000)
-    assert (throttled.responses, throttled.throttle_time_ms, throttled.session_id) == ([], 1000, 0)
+    more_ms = 2 * ANSWER_BYTES
+    assert (throttled.responses, throttled.throttle_time_ms, throttled.session_id) == ([], 1000 + more_ms, 0)
     assert client.fetch(6_000, session_epoch=1).session_id == 5
-    assert client.fetch(5_000).throttle_time_ms == 0
+    assert client.fetch(5_000 - 2 * ANSWER_BYTES).throttle_time_ms == 0
+
+
+def test_a_fetch_gets_no_more_than_its_limit_ever_allows() -> None:
+    """More would be refused every time: nobody would read on."""
+    with EmbeddedBroker() as broker, WireClient(broker.bootstrap_servers, client_id="c") as client:
+        with_topic(client, batches=9)
+        client.call(limit_request({"client-id": "c"}, consumer_byte_rate=70.0), 1)
+        found = client.call(fetch_request(0, max_wait_ms=60_000, min_bytes=1 << 20), 11)
+        assert 200 < len(found.responses[0].partitions[0].records) <= 700
+
+
+def test_what_a_throttled_fetch_would_have_told_is_told_by_the_next_one() -> None:
+    with EmbeddedBroker() as broker, WireClient(broker.bootstrap_servers, client_id="c") as client:
+        with_topic(client, batches=2)
+        session = client.call(fetch_request(2, session_epoch=0, max_wait_ms=0), 11).session_id
+        assert client.call(fetch_request(None, session_id=session, session_epoch=1, max_wait_ms=0), 11).responses == []
+        deleted = DeleteRecordsRequest.Topic(name="t", partitions=[DeleteRecordsRequest.Topic.Partition(offset=1)])
+        client.call(DeleteRecordsRequest(topics=[deleted], timeout_ms=30_000), 2)
+        client.call(limit_request({"client-id": "c"}, consumer_byte_rate=1.0), 1)
+        throttled = client.call(fetch_request(None, session_id=session, session_epoch=2, max_wait_ms=0), 11)
+        assert (throttled.responses, throttled.session_id) == ([], session)
+        assert throttled.throttle_time_ms > 0
+        with WireClient(broker.bootstrap_servers, client_id="c") as other:  # the first connection is muted
+            other.call(limit_request({"client-id": "c"}, consumer_byte_rate=1e9), 1)
+            told = other.call(fetch_request(None, session_id=session, session_epoch=3, max_wait_ms=0), 11)
+        assert told.responses[0].partitions[0].log_start_offset == 1
+
+
+def with_topic(client: WireClient, batches: int) -> None:
+    """A topic ``t`` with so many batches of a record, each between 100 and 200 bytes."""
+    topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+    client.call(CreateTopicsRequest(topics=[topic], timeout_ms=30_000), 5)
+    for _ in range(batches):
+        answer = client.call(produced(build_batch([(0, None, b"x" * 50, ())])), 9)
+        assert answer.responses[0].partition_responses[0].error_code == 0
+
+
+def fetch_request(offset: int | None, **fields: int) -> FetchRequest:
+    Topic = FetchRequest.Topic
+    wanted = [] if offset is None else [Topic.Partition(partition_max_bytes=1 << 20, fetch_offset=offset)]
+    topics = [Topic(topic="t", partitions=wanted)] if wanted else []
+    return FetchRequest(**{"max_bytes": 1 << 20, "topics": topics} | fields)  # type: ignore[arg-type]
+
+
+def produced(batch: bytes) -> ProduceRequest:
+    TopicData = ProduceRequest.TopicProduceData
+    data = TopicData(name="t", partition_data=[TopicData.PartitionProduceData(index=0, records=batch)])
+    return ProduceRequest(acks=1, timeout_ms=30_000, topic_data=[data])
 
 
 @pytest.mark.req("QT-26")
@@ -137,6 +190,9 @@ def test_request_time_is_limited_in_percent_and_never_by_more_than_a_window(
     assert client.heartbeat(spent_s=1.0) == 0  # 10 % of ten windows
     assert client.heartbeat(spent_s=0.05) == 500
     assert client.heartbeat(spent_s=60.0) == 1000
+    client.connection.muted_until_s = 0.0
+    client.produce_without_ack(1)
+    assert client.muted_ms <= 0  # without an answer its time counts for nobody
 
 
 @pytest.mark.req("QT-23")
@@ -147,9 +203,9 @@ def test_a_budget_is_shared_by_those_the_limit_names_together(broker: MemoryBrok
     assert second.produce(1_000) == 1000
     assert Client(broker, throttling, "a", user="other").produce(99_000) == 0
     limit(broker, {"client-id": None}, consumer_byte_rate=1000.0)
-    assert first.fetch(10_000).throttle_time_ms == 0
-    assert second.fetch(10_000).throttle_time_ms == 0  # a default gives each client its own
-    assert first.fetch(1_000).throttle_time_ms == 1000
+    assert first.fetch(10_000 - ANSWER_BYTES).throttle_time_ms == 0
+    assert second.fetch(10_000 - ANSWER_BYTES).throttle_time_ms == 0  # a default gives each client its own
+    assert first.fetch(1_000 - ANSWER_BYTES).throttle_time_ms == 1000
 
 
 def test_without_limits_nobody_is_measured(broker: MemoryBroker, throttling: Throttling) -> None:
@@ -158,17 +214,17 @@ def test_without_limits_nobody_is_measured(broker: MemoryBroker, throttling: Thr
 
 
 def test_a_bucket_allows_a_burst_and_one_overdraft() -> None:
-    bucket = Bucket(2.0, 10.0, 100.0)
-    bucket.spend(10, 100.0)
-    assert bucket.owed_ms(100.0) == 0
-    bucket.spend(3, 100.0)
-    assert bucket.owed_ms(100.0) == 1500
-    assert bucket.owed_ms(101.5) == 0
-    assert not bucket.is_idle(101.5)
-    assert bucket.is_idle(110.0)
-    bucket.limit(1.0, 5.0, 110.0)
-    bucket.spend(6, 110.0)
-    assert bucket.owed_ms(110.0) == 1000
+    bucket = Bucket(2.0, 10.0, 100_000)
+    bucket.spend(10, 100_000)
+    assert bucket.owed_ms(100_000) == 0
+    bucket.spend(3, 100_000)
+    assert bucket.owed_ms(100_000) == 1500
+    assert bucket.owed_ms(101_500) == 0
+    assert not bucket.is_idle(101_500)
+    assert bucket.is_idle(110_000)
+    bucket.limit(1.0, 5.0)
+    bucket.spend(6, 110_000)
+    assert bucket.owed_ms(110_000) == 1000
 
 
 def create_request(name: str, partitions: int) -> CreateTopicsRequest:
