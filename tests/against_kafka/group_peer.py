@@ -288,6 +288,30 @@ class GroupPeer:
 
     # the classic protocol
 
+    def _found_classic(self, member: int, _: Any) -> Any:
+        """A classic group of one member, which has all of the first topic."""
+        subscription = ConsumerProtocolSubscription(topics=[self._topic("a")])
+        protocol = JoinGroupRequest.RequestProtocol(name="range", metadata=encode_versioned(subscription, 3))
+        request = JoinGroupRequest(
+            group_id=self.group, session_timeout_ms=45_000, rebalance_timeout_ms=60_000, protocol_type="consumer",
+            protocols=[protocol],
+        )  # fmt: skip
+        request.member_id = self.ids[member] = self.client.call(request, 9).member_id
+        self.made[request.member_id] = "made"
+        joined = self.client.call(request, 9)
+        topic = ConsumerProtocolAssignment.TopicPartition(topic=self._topic("a"), partitions=[0, 1, 2])
+        assignment = ConsumerProtocolAssignment(assigned_partitions=[topic])
+        given = SyncGroupRequest.RequestAssignment(
+            member_id=request.member_id, assignment=encode_versioned(assignment, 3)
+        )
+        asked = SyncGroupRequest(
+            group_id=self.group, generation_id=joined.generation_id, member_id=request.member_id,
+            protocol_type="consumer", protocol_name="range", assignments=[given],
+        )  # fmt: skip
+        self.epochs[member] = joined.generation_id
+        self.owned[member] = {"a": [0, 1, 2]}
+        return joined.error_code, joined.generation_id, self.client.call(asked, 5).error_code
+
     def _join_classic(self, member: int, argument: Any) -> Any:
         topics, protocol = argument or (("a",), "range")
         version = ConsumerProtocolSubscription(topics=[self._topic(each) for each in topics])
@@ -358,7 +382,9 @@ class GroupPeer:
         answer = self.client.call(LeaveGroupRequest(group_id=self.group, members=[identity]), 5)
         if not answer.error_code and not answer.members[0].error_code:
             self.epochs[member], self.owned[member] = 0, {}
-        return answer.error_code, [(each.member_id, each.group_instance_id, each.error_code) for each in answer.members]
+        return answer.error_code, [
+            (self._shown(each.member_id), each.group_instance_id, each.error_code) for each in answer.members
+        ]
 
     # what was written
 

@@ -43,8 +43,11 @@ def walk_of(seed: int, steps: int) -> list[Step]:
         assignors: Any = (None, None, draw.choice(("uniform", "range")), "other")
     else:  # uniform depends on the ids of topics, which are each broker's own
         topics, assignors = TOPICS, ("range",)
-    kind = draw.choices(("consumer", "mixed", "upgrade"), (5, 4, 1))[0]
-    walk = [Step("join_classic", 0)] if kind == "upgrade" else []
+    kind = draw.choices(("consumer", "mixed", "upgrade"), (4, 4, 3))[0]
+    walk = []
+    if kind == "upgrade":  # its member has an id that the broker made: its place by range is the same all the same
+        topics, assignors = TOPICS, ("range",)
+        walk = [Step("found_classic", 0)]
     walk.append(Step("beat", draw.randrange(1, MEMBERS), _beat(draw, "join", topics, assignors)))
     weights = {
         "beat": 40, "describe": 6, "commit": 8, "fetch": 4, "list": 2, "describe_classic": 2, "delete_offsets": 1,

@@ -43,14 +43,32 @@ def test_kafkas_console_clients_exchange_records(broker: EmbeddedBroker, java_to
     assert got.stdout.splitlines() == LINES, got.stderr
 
 
+GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 PERFORMANCE = "org.apache.kafka.tools.ProducerPerformance"
 
 
-def test_the_new_group_protocol_is_refused_at_once(broker: EmbeddedBroker, java_tool: Tool) -> None:
-    asked = java_tool(
-        RELEASE, CONSUMER, "--bootstrap-server", broker.bootstrap_servers, "--topic", "modern", "--timeout-ms", 60_000,
-        "--command-property", "group.protocol=consumer",
+@pytest.mark.parametrize("subscription", [("--topic", "modern"), ("--include", "mod.*")])
+def test_javas_consumer_reads_in_a_group_of_the_consumer_protocol(
+    broker: EmbeddedBroker, java_tool: Tool, subscription: tuple[str, str]
+) -> None:
+    server = ["--bootstrap-server", broker.bootstrap_servers]
+    sent = java_tool(RELEASE, PRODUCER, *server, "--topic", "modern", *PATIENT_PRODUCER, stdin="\n".join(LINES) + "\n")
+    assert sent.returncode == 0, sent.stderr
+    got = java_tool(
+        RELEASE, CONSUMER, *server, *subscription, "--from-beginning", "--max-messages", len(LINES),
+        "--timeout-ms", 60_000, "--group", f"modern {subscription[0]}", "--command-property", "group.protocol=consumer",
     )  # fmt: skip
+    assert got.stdout.splitlines()[: len(LINES)] == LINES, got.stderr
+    told = java_tool(RELEASE, GROUPS, *server, "--describe", "--group", f"modern {subscription[0]}", "--state")
+    assert " Empty " in told.stdout, told.stdout + told.stderr
+
+
+def test_the_consumer_protocol_can_be_turned_off(java_tool: Tool) -> None:
+    with EmbeddedBroker(config={"group.coordinator.rebalance.protocols": "classic"}) as classic:
+        asked = java_tool(
+            RELEASE, CONSUMER, "--bootstrap-server", classic.bootstrap_servers, "--topic", "t", "--timeout-ms", 60_000,
+            "--command-property", "group.protocol=consumer",
+        )  # fmt: skip
     assert "UnsupportedVersionException: The cluster does not support the new CONSUMER group protocol." in asked.stderr
 
 

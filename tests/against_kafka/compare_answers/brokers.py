@@ -29,7 +29,7 @@ SETTINGS = (
     ("super.users", "User:ANONYMOUS;User:admin"),
     ("delegation.token.secret.key", "token-secret-key"),
     ("group.max.session.timeout.ms", "3600000"),
-    ("group.coordinator.rebalance.protocols", "classic"),  # the only one that ours serves
+    ("group.coordinator.rebalance.protocols", "classic,consumer"),  # those that ours serves
 )
 SETUP = Setup("4.3.1", listeners=("PLAINTEXT", "SASL_PLAINTEXT"), properties=SETTINGS)
 ROOT, ADMIN, ALICE = "root", "admin", "alice"

@@ -30,7 +30,9 @@ def list_groups(pools: Pools, version: int) -> dict[str, Any]:
     states = [], [], ["Stable"], ["empty"], ["Empty", "Stable"], ["nosuch"], ["Dead"]
     return {
         "states_filter": pools.one(*states),
-        "types_filter": pools.one([], [], ["classic"], ["Consumer"], ["nosuch"], ["CLASSIC", "share"]),
+        "types_filter": pools.one(
+            [], [], ["classic"], ["Consumer"], ["consumer", "classic"], ["nosuch"], ["CLASSIC", "share"]
+        ),
     }
 
 
@@ -138,12 +140,23 @@ def heartbeat(pools: Pools, version: int) -> dict[str, Any]:
 @recipe
 def consumer_group_heartbeat(pools: Pools, version: int) -> dict[str, Any]:
     return {
-        "group_id": pools.one("modern", "g1", ""),
-        "member_id": pools.one("nobody", ""),
-        "member_epoch": pools.one(0, 1, -1),
-        "rebalance_timeout_ms": pools.one(60_000, -1),
-        "subscribed_topic_names": pools.one(["t1"], [], None),
-        "topic_partitions": pools.one([], None),
+        "group_id": pools.one("modern", "modern", "static", "nobody", ""),
+        "member_id": pools.one("member", "member", "nobody", ""),
+        "member_epoch": pools.one(0, 0, 2, 3, -1, -2, -5),
+        "instance_id": pools.one(None, None, None, "instance", ""),
+        "rack_id": pools.one(None, None, "rack", ""),
+        "rebalance_timeout_ms": pools.one(60_000, 60_000, -1),
+        "subscribed_topic_names": pools.one(["t1"], ["t1", "nosuch"], [], None),
+        "server_assignor": pools.one(None, None, "range", "uniform", "sticky"),
+        "topic_partitions": pools.one([], [], None),
+    }
+
+
+@recipe
+def consumer_group_describe(pools: Pools, version: int) -> dict[str, Any]:
+    return {
+        "group_ids": pools.few(lambda: pools.one("modern", "static", "g1", "live", "nobody", ""), 0, 3),
+        "include_authorized_operations": pools.one(True, False),
     }
 
 

@@ -295,7 +295,6 @@ def test_expression_that_is_none_is_refused(broker: MemoryBroker) -> None:
 # offsets
 
 
-@pytest.mark.req("GC-62")
 def test_member_commits_at_its_epoch_and_late_for_what_it_still_has(broker: MemoryBroker) -> None:
     first, second = pair(broker)
     mine, theirs = first.assigned["t"][0], second.assigned["t"][0]
