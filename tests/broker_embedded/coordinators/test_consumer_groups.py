@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -13,7 +14,7 @@ from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.offset_delete import OffsetDeleteRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from tests.broker_embedded.coordinators.consumer_member import ModernMember, describe, settled, state
-from tests.broker_embedded.memory_broker import MemoryBroker
+from tests.broker_embedded.memory_broker import MemoryBroker, topic_records
 
 SESSION_MS = 45_000
 AT_ONCE = {"group.consumer.assignment.interval.ms": "0"}
@@ -411,3 +412,16 @@ def test_what_cannot_be_written_does_not_hold(broker: MemoryBroker) -> None:
     broker.advance(500)
     assert state(broker) == "Empty"
     assert second.beat().error_code == codes.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize(("rack", "known"), [(None, 1165953558839875380), ("rack-1", 2855811428277021925)])
+def test_hash_of_what_a_group_reads_is_kafkas(broker: MemoryBroker, rack: str | None, known: int) -> None:
+    """Beside what hash4j 0.22.0 gave for the same topic, written as ``Utils.computeTopicHash`` writes it."""
+    broker.core.registration.rack = rack
+    records = topic_records("topic", 2, 1)
+    topic_id = UUID("01234567-89ab-cdef-8899-aabbccddeeff")
+    for record in records:
+        record.topic_id = topic_id  # type: ignore[attr-defined]
+    broker.core.journal.commit(records)
+    assert broker.core.groups.consumer.topics.hash_of(["topic", "missing"]) == known
+    assert broker.core.groups.consumer.topics.hash_of(["missing"]) == 0
