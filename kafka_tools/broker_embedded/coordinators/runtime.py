@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Elsewhere, Work, whole
-from kafka_tools.errors import CorruptBatch, DecodeError, LogError, UnsupportedVersion
+from kafka_tools.errors import CorruptBatch, DecodeError, EncodeError, LogError, UnsupportedVersion
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode, encode, encode_versioned
 from kafka_tools.protocol.schema import Stored
@@ -105,7 +105,10 @@ class CoordinatorLog:
         self.append_batch(partition, whole(self.batch_of(records, producer)), producer=producer)
 
     def batch_of(self, records: Iterable[CoordinatorRecord], producer: tuple[int, int] | None = None) -> Work[bytes]:
-        """The batch of many records, in slices, for ``append_batch``. BrokerError MESSAGE_TOO_LARGE."""
+        """The batch of many records, in slices, for ``append_batch``.
+
+        BrokerError MESSAGE_TOO_LARGE, or INVALID_REQUEST for what such records cannot hold.
+        """
         from kafka_tools.records.build import build_batch
 
         now_ms = self._clock.now_ms()
@@ -116,7 +119,10 @@ class CoordinatorLog:
         size_bytes = 0
         for record in records:
             yield
-            key, value = encode_key(record.key), _encode_value(record)
+            try:
+                key, value = encode_key(record.key), _encode_value(record)
+            except EncodeError as error:  # the records' strings are shorter than those of newer requests
+                raise refuse(error_codes.INVALID_REQUEST, str(error)) from error
             size_bytes += len(key) + len(value or b"")
             if size_bytes > most_bytes:
                 raise refuse(error_codes.MESSAGE_TOO_LARGE, f"a change of more than {most_bytes} bytes")

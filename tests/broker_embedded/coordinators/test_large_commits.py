@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_tools.protocol.messages.join_group import JoinGroupRequest
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
@@ -16,6 +19,7 @@ from tests.broker_embedded.disk_broker import DiskBroker
 from tests.broker_embedded.transactional_client import Client
 
 FEW = {"transaction.state.log.num.partitions": "1", "offsets.topic.num.partitions": "1"}
+LONG = "x" * 40_000
 TOO_MANY = 40_000
 """Offsets whose records are larger together than a batch may be."""
 
@@ -89,3 +93,26 @@ def test_the_same_holds_in_a_transaction(broker: DiskBroker) -> None:
         assert turns > 0
     client.end(commit=True)
     assert committed(broker) == 4_999
+
+
+@pytest.mark.parametrize(
+    ("ask", "version"),
+    [
+        (lambda: OffsetCommitRequest(group_id=LONG, generation_id_or_member_epoch=-1, topics=commit_of(1).topics), 8),
+        (lambda: JoinGroupRequest(group_id=LONG, session_timeout_ms=10_000, protocol_type="consumer", group_instance_id="i",
+                                  protocols=[JoinGroupRequest.RequestProtocol(name="range")]), 6),
+        (lambda: InitProducerIdRequest(transactional_id=LONG, transaction_timeout_ms=1000), 5),
+        (lambda: ConsumerGroupHeartbeatRequest(group_id="g", member_id=LONG, member_epoch=0, topic_partitions=[],
+                                               rebalance_timeout_ms=1000, subscribed_topic_names=["t"]), 1),
+    ],
+)  # fmt: skip
+def test_names_that_no_record_can_hold_are_refused_and_nothing_of_them_stays(
+    broker: DiskBroker, caplog: pytest.LogCaptureFixture, ask: Callable[[], Any], version: int
+) -> None:
+    broker.call(commit_of(1), 2)
+    Client(broker).init()
+    answer, _ = answer_to(broker, ask(), version)
+    code = answer.topics[0].partitions[0].error_code if hasattr(answer, "topics") else answer.error_code
+    assert code == codes.INVALID_REQUEST
+    assert not [record for record in caplog.records if record.exc_info]
+    assert LONG not in broker.core.groups.store.groups
