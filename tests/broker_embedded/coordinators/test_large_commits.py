@@ -99,7 +99,8 @@ def test_the_same_holds_in_a_transaction(broker: DiskBroker) -> None:
     ("ask", "version"),
     [
         (lambda: OffsetCommitRequest(group_id=LONG, generation_id_or_member_epoch=-1, topics=commit_of(1).topics), 8),
-        (lambda: JoinGroupRequest(group_id=LONG, session_timeout_ms=10_000, protocol_type="consumer", group_instance_id="i",
+        (lambda: JoinGroupRequest(group_id=LONG, session_timeout_ms=10_000, group_instance_id="i",
+                                  protocol_type="consumer",
                                   protocols=[JoinGroupRequest.RequestProtocol(name="range")]), 6),
         (lambda: InitProducerIdRequest(transactional_id=LONG, transaction_timeout_ms=1000), 5),
         (lambda: ConsumerGroupHeartbeatRequest(group_id="g", member_id=LONG, member_epoch=0, topic_partitions=[],
