@@ -11,6 +11,8 @@ from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.commands.logs.dump_log import command as dump_log
 from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
+from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from kafka_tools.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
@@ -108,3 +110,31 @@ def test_the_dump_tool_reads_the_stored_groups(tmp_path: Path) -> None:
     assert '"offset":42,"leaderEpoch":-1,"metadata":"a note"' in result.output
     assert 'key: {"type":"2","data":{"group":"g"}} payload: {"version":"3"' in result.output
     assert f'"leader":"{member}"' in result.output
+
+
+def test_a_consumer_group_goes_on_where_it_was_when_the_broker_is_killed(tmp_path: Path) -> None:
+    def beat(client: WireClient, member_id: str, epoch: int, **fields: Any) -> Any:
+        request = ConsumerGroupHeartbeatRequest(group_id="new", member_id=member_id, member_epoch=epoch, **fields)
+        return client.call(request, 1)
+
+    joining: dict[str, Any] = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": ["t"], "topic_partitions": []}
+    describe = ConsumerGroupDescribeRequest(group_ids=["new"])
+    with EmbeddedBroker(
+        data_dir=str(tmp_path), config={**CONFIG, "group.consumer.assignment.interval.ms": "0"}
+    ) as broker:
+        with WireClient(broker.bootstrap_servers) as client:
+            topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=4, replication_factor=1)
+            client.call(CreateTopicsRequest(topics=[topic], timeout_ms=30_000), 5)
+            assert beat(client, "first", 0, **joining).member_epoch == 2
+            assert beat(client, "second", 0, **joining).member_epoch == 3
+            kept = beat(client, "first", 2).assignment.topic_partitions  # two of its four have to be given up
+            before = client.call(describe, 1)
+        broker.restart(kill=True)
+        with WireClient(broker.bootstrap_servers) as client:
+            assert client.call(describe, 1) == before
+            assert before.groups[0].group_state == "Reconciling"
+            Owned = ConsumerGroupHeartbeatRequest.TopicPartitions
+            owned = [Owned(topic_id=each.topic_id, partitions=each.partitions) for each in kept]
+            assert beat(client, "first", 2, topic_partitions=owned).member_epoch == 3
+            assert len(beat(client, "second", 3).assignment.topic_partitions[0].partitions) == 2
+            assert client.call(describe, 1).groups[0].group_state == "Stable"

@@ -177,7 +177,8 @@ ROWS = [
         fields=lambda request, _: {"groups": [request.RequestGroup(group_id="g", topics=[
             request.RequestGroup.RequestTopics(name="t", partition_indexes=[0])])]}),
     row("offset_delete", need("DELETE GROUP g", code=GROUP), need("READ TOPIC t", code=TOPIC), fields=commit_fields),
-    row("consumer_group_heartbeat", _READ_G, since="consumer_group_describe", group_id="g", version=0),
+    row("consumer_group_heartbeat", _READ_G, need("DESCRIBE TOPIC t", code=TOPIC), group_id="g", version=0,
+        subscribed_topic_names=["t"]),
     row("consumer_group_describe", need("DESCRIBE GROUP g", code=GROUP), group_ids=["g"]),
     # Transactions
     row("find_coordinator", need("DESCRIBE TRANSACTIONAL_ID x", code=TXN), since="end_txn", coordinator_keys=["x"],
