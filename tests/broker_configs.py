@@ -79,7 +79,6 @@ REASONS = (
      "there is no JVM to load a class or a provider"),
     (r"sasl\.(login|kerberos)\..*|sasl\.mechanism\..*|sasl\.oauthbearer\..*|request\.timeout\.ms|inter\.broker\..*|security\.inter\..*",
      "the broker is nobody's client: these are for its logins at other brokers"),
-    (r"add\.partitions\.to\.txn\..*", "the coordinator is in the same process and is asked at once"),
     (r"transaction\.two\.phase\.commit\.enable", "two-phase commit (KIP-939) is refused"),
     (r"unstable\..*", "what is not stable in Kafka is not served"),
     (r"(cordoned\.log\.dirs|log\.dir\.failure\.timeout\.ms)",

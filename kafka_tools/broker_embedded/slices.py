@@ -5,7 +5,8 @@ the answer. It yields ``Elsewhere(function)`` to have plain work on bytes done o
 decoding: nothing that touches state) and gets back what the function returned. Ordinary requests are over within
 their first slice and never notice. What is not over then waits in one line: one such request is worked on at a time,
 so that no more than one of them is in memory with all its elements. Who needs what another one in the line is at work
-on yields ``BEHIND`` and goes to its end. Within a change that is made whole, whoever goes meanwhile, it yields
+on yields ``BEHIND`` and goes to its end; who wants to look again after some time yields ``Aside``, and the rest of the
+line goes on meanwhile. Within a change that is made whole, whoever goes meanwhile, it yields
 ``UNBROKEN``.
 """
 
@@ -48,6 +49,15 @@ class Behind:
     __slots__ = ()
 
 
+class Aside:
+    """Work that goes to the end of the line after so many milliseconds: the rest of it goes on meanwhile."""
+
+    __slots__ = ("ms",)
+
+    def __init__(self, ms: float) -> None:
+        self.ms = ms
+
+
 class Unbroken:
     """A pause of work that must not end here, although nobody waits for its result any more."""
 
@@ -82,7 +92,7 @@ class Sliced:
     def __init__(self, work: Work[Any], done: Done) -> None:
         self.work = work
         self.done = done
-        self.wanted: Elsewhere[Any] | Pause | Behind | Unbroken | None = None
+        self.wanted: Elsewhere[Any] | Pause | Behind | Aside | Unbroken | None = None
         self.cancelled = False
         self.spent_s = 0.0
         """How long it was worked on, but for what was done elsewhere."""
@@ -97,11 +107,12 @@ class Slices:
         self._pause_ms = pause_ms
         self._line: deque[Sliced] = deque()
         self._current: Sliced | None = None
+        self._aside = 0
         self.offload: Offload = _at_once
 
     def __len__(self) -> int:
         """How many pieces of work are not finished."""
-        return len(self._line) + (self._current is not None)
+        return len(self._line) + (self._current is not None) + self._aside
 
     def begin(self, work: Work[Any], done: Done) -> Sliced | None:
         """Work for one slice at once; None if it is over then, else the rest waits for its turn."""
@@ -156,12 +167,21 @@ class Slices:
         elif isinstance(sliced.wanted, Pause):
             wanted_ms, sliced.wanted = sliced.wanted.ms, None
             self._timers.call_later(wanted_ms, self._go_on)
+        elif isinstance(sliced.wanted, Aside):
+            wanted_ms, sliced.wanted = sliced.wanted.ms, None
+            self._aside += 1
+            self._timers.call_later(wanted_ms, lambda: self._back(sliced))
+            self._next()
         elif sliced.wanted is BEHIND:
             sliced.wanted = None
             self._line.append(sliced)
             self._next()
         else:
             self._timers.call_later(self._pause_ms, self._go_on)
+
+    def _back(self, sliced: Sliced) -> None:
+        self._aside -= 1
+        self._add(sliced)
 
     def _advance(self, sliced: Sliced, sent: Any, error: BaseException | None) -> bool:
         """Work for a slice, or until something is wanted from elsewhere; whether it is over."""
@@ -219,5 +239,5 @@ def whole(work: Work[T]) -> T:
             wanted = work.send(sent)
         except StopIteration as over:
             return over.value  # type: ignore[no-any-return]
-        assert wanted is not BEHIND, "nobody else goes on meanwhile"
+        assert wanted is not BEHIND and not isinstance(wanted, Aside), "nobody else goes on meanwhile"
         sent = wanted.run() if isinstance(wanted, Elsewhere) else None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.slices import Elsewhere, Slices, Work, rest_of
+from kafka_tools.broker_embedded.slices import Aside, Elsewhere, Slices, Work, rest_of
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
 
@@ -51,3 +51,53 @@ def test_what_failed_elsewhere_is_let_go_of_at_once(without_collector: None, res
         assert timers.run_due()
     assert ended == ["Request is damaged"]
     assert kept() is None
+
+
+def test_who_stands_aside_holds_nobody_up() -> None:
+    clock = ManualClock()
+    timers = Timers(clock)
+    slices = Slices(timers)
+    said: list[str] = []
+
+    def patient() -> Work[str]:
+        yield Aside(20)
+        said.append("asked again")
+        yield Aside(20)
+        return "over"
+
+    def short() -> Work[str]:
+        yield
+        return "short"
+
+    slices.begin(patient(), lambda value, _: said.append(value))
+    slices.later(short(), lambda value, _: said.append(value))
+    while timers.run_due():
+        pass
+    assert (said, len(slices)) == (["short"], 1)
+    list(timers.advance(clock, 0.019))
+    assert said == ["short"]
+    list(timers.advance(clock, 0.001))
+    assert said == ["short", "asked again"]
+    list(timers.advance(clock, 0.02))
+    assert (said, len(slices)) == (["short", "asked again", "over"], 0)
+
+
+def test_what_is_cancelled_while_it_stands_aside_ends() -> None:
+    clock = ManualClock()
+    timers = Timers(clock)
+    slices = Slices(timers)
+    said: list[str] = []
+
+    def patient() -> Work[None]:
+        try:
+            yield Aside(20)
+            said.append("went on")
+        finally:
+            said.append("ended")
+
+    sliced = slices.begin(patient(), lambda *_: said.append("done"))
+    assert sliced is not None
+    list(timers.advance(clock, 0.01))
+    slices.cancel(sliced)
+    list(timers.advance(clock, 0.01))
+    assert (said, len(slices)) == (["ended"], 0)

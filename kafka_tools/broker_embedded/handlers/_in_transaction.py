@@ -16,7 +16,7 @@ from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnP
 from kafka_tools.broker_embedded.coordinators.transactions.verification import as_produce_tells
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.broker_embedded.slices import Aside, Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import TRANSACTIONAL_BIT
@@ -43,12 +43,32 @@ class InTransaction:
         self._last_markers: dict[Partition, int] = {}
 
     def verify(self, call: Call, appended: Iterable[tuple[Topic, Data]]) -> Work[None]:
-        """Ask for all partitions at once; what is refused is remembered for ``check``."""
+        """Ask for all partitions at once; what is refused is remembered for ``check``.
+
+        Clients that add by producing do not wait for the end of their last transaction themselves: they are answered
+        CONCURRENT_TRANSACTIONS when it has lasted too long.
+        """
         producer = self.producer
         if producer is None:
             return
+        wanted = []
+        for each in appended:
+            yield
+            wanted.append(each)
+        configs, now_s = call.broker.configs.broker, call.broker.clock.monotonic_s
+        most_ms = min(
+            configs.integer("add.partitions.to.txn.retry.backoff.max.ms"), configs.integer("request.timeout.ms")
+        )
+        until_s = now_s() + most_ms / 1000
+        while (yield from self._ask(call, producer, wanted)) and self._adds and now_s() < until_s:
+            yield Aside(configs.integer("add.partitions.to.txn.retry.backoff.ms"))
+
+    def _ask(self, call: Call, producer: TxnProducer, wanted: Iterable[tuple[Topic, Data]]) -> Work[bool]:
+        """Whether the producer's last transaction is still being ended."""
+        self._refused.clear()
+        self._last_markers.clear()
         asked: list[Partition] = []
-        for topic, data in appended:
+        for topic, data in wanted:
             yield
             if not is_transactional(data.records):
                 continue
@@ -73,6 +93,7 @@ class InTransaction:
             found = refused.get(partition.id)
             if found is not None:
                 self._refused[partition] = as_produce_tells(found, adds=self._adds)
+        return any(error.code.code == error_codes.CONCURRENT_TRANSACTIONS for error in refused.values())
 
     def check(self, partition: Partition, records: Buffer | None) -> None:
         """BrokerError, or OutOfOrderSequence, unless the batch may be part of the transaction."""

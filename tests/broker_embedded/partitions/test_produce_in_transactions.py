@@ -130,3 +130,79 @@ def test_a_batch_that_is_judged_while_its_transaction_is_open_is_written(broker:
     assert codes_of(pending.response) == [codes.NONE]
     client.end(commit=True)
     assert read(broker) == [LONG]
+
+
+class Ending:
+    """Markers that the disk refuses while the test wants it: the transaction is decided and not over."""
+
+    def __init__(self, broker: DiskBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked = 0
+        self._patch = monkeypatch
+        monkeypatch.setattr(type(broker.core.markers), "write", lambda *_: int(codes.KAFKA_STORAGE_ERROR))
+        add = type(broker.core.transactions).add_partitions
+
+        def counted(*arguments: Any) -> Any:
+            self.asked += 1
+            return add(*arguments)
+
+        monkeypatch.setattr(type(broker.core.transactions), "add_partitions", counted)
+
+    def may_end(self) -> None:
+        self._patch.undo()
+
+
+def begun_again(broker: DiskBroker, monkeypatch: pytest.MonkeyPatch) -> tuple[Client, Ending]:
+    client = Client(broker, bumps=True)
+    client.init()
+    client.produce(b"a", version=12)
+    ending = Ending(broker, monkeypatch)
+    assert client.end(commit=True) == codes.NONE
+    return client, ending
+
+
+def test_a_produce_waits_for_the_end_of_the_last_transaction(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, ending = begun_again(broker, monkeypatch)
+    pending = broker.send(request_of(client, range(2), b"b"), 12)
+    pass_ms(broker, 55)
+    assert pending.response is None
+    assert ending.asked == 3, "at once, and two times after 20 ms"
+    ending.may_end()
+    pass_ms(broker, 50)
+    assert codes_of(pending.response) == [codes.NONE] * 2
+    assert client.end(commit=True) == codes.NONE
+    assert read(broker, 1) == [b"b"]
+
+
+def test_a_produce_is_told_that_the_last_transaction_does_not_end(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, ending = begun_again(broker, monkeypatch)
+    pending = broker.send(request_of(client, range(2), b"b"), 12)
+    pass_ms(broker, 95)
+    assert pending.response is None
+    pass_ms(broker, 25)
+    assert codes_of(pending.response) == [codes.CONCURRENT_TRANSACTIONS] * 2
+    assert ending.asked == 6, "until 100 ms are over"
+    ending.may_end()
+    broker.advance(5)
+    assert read(broker) == [b"a"]
+
+
+def test_older_clients_are_told_at_once(broker: DiskBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client(broker)
+    client.init()
+    client.add(0)
+    client.produce(b"a")
+    ending = Ending(broker, monkeypatch)
+    assert client.end(commit=True) == codes.NONE
+    answer = broker.call(request_of(client, range(1, 2), b"b"), 11)
+    assert codes_of(answer) == [codes.NOT_ENOUGH_REPLICAS]
+    ending.may_end()
+
+
+def pass_ms(broker: DiskBroker, ms: int) -> None:
+    """Time passes bit by bit, so that what is due twice within it comes twice."""
+    for _ in range(ms):
+        broker.advance(0.001)
