@@ -222,7 +222,7 @@ def test_what_a_class_sets_up_is_set_up_in_every_subclass() -> None:
 def test_names_are_compared_with_known_ones_in_one_place() -> None:
     """What a misspelt name may have meant: ``near_names`` knows how like is like enough."""
     users = {name for name, path in modules().items() if "difflib" in path.read_text(encoding="utf-8")}
-    assert users == {f"{PACKAGE}.near_names"}
+    assert users == {f"{PACKAGE}.texts.near_names"}
 
 
 def test_tests_replace_the_network_at_its_seam_alone() -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 from kafka_tools.config_definitions import client as client_settings
 from kafka_tools.errors import ConfigError
-from kafka_tools.near_names import did_you_mean
 from kafka_tools.net.config import ClientConfig
+from kafka_tools.texts.near_names import did_you_mean
 
 Given = ClientConfig | Mapping[str, Any] | str | None
 """What a client may be made of, beside keywords."""

@@ -16,7 +16,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from kafka_tools.broker_embedded.patterns import InvalidPattern, compile_pattern
+from kafka_tools.texts.regular_expressions import InvalidPattern, compile_pattern
 from tests.against_kafka.jars import ENVIRONMENT, class_path, java
 from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
 

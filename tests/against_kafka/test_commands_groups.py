@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from kafka_tools import cli
+from kafka_tools.commands import running
 from tests.against_kafka.harness import RealKafka, eventually
 from tests.against_kafka.side_by_side import done, fresh, ours, produce, same, theirs, write
+from tests.commands.groups.test_validate_regex import INVALID, VALID
 
 Join = Callable[..., object]
+GROUP_COMMAND = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 
 @pytest.fixture
@@ -44,6 +49,16 @@ def join() -> Iterator[Join]:
     yield start
     for consumer in running:
         consumer.close()
+
+
+@pytest.mark.parametrize("text", [*VALID, *INVALID])
+def test_expressions_are_judged_as_by_kafkas_tool(
+    text: str, java_tool: Callable[..., subprocess.CompletedProcess[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = java_tool("4.3.1", GROUP_COMMAND, "--validate-regex", text).stdout
+    running.run(cli.root, ["consumer-groups", "--validate-regex", text], "kafka-tools")
+    shown = capsys.readouterr()
+    assert shown.out + shown.err.removeprefix("kafka-tools: ") == said
 
 
 def with_offsets(kafka: RealKafka, partitions: int = 3) -> tuple[str, str]:

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from kafka_tools.broker_embedded.patterns import InvalidPattern, compile_pattern
 from kafka_tools.errors import ConfigError
+from kafka_tools.texts.regular_expressions import InvalidPattern, compile_pattern
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_what_cannot_be_read_is_refused_with_the_reason(pattern: str, reason: st
 HOSTILE = """
 import resource
 resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-from kafka_tools.broker_embedded.patterns import InvalidPattern, compile_pattern
+from kafka_tools.texts.regular_expressions import InvalidPattern, compile_pattern
 compile_pattern("x")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 names = ["x" * 249, "ab" * 124, "a" * 248 + "!"]

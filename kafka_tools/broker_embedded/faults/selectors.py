@@ -10,12 +10,12 @@ from uuid import UUID
 from kafka_tools.broker_embedded import handlers
 from kafka_tools.broker_embedded.faults import entries
 from kafka_tools.broker_embedded.faults.entries import GROUP, PARTITION, TOPIC
-from kafka_tools.near_names import did_you_mean
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.error_reply import entry_errors
 from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.protocol.schema import Request, Response
+from kafka_tools.texts.near_names import did_you_mean
 
 ANY = "*"
 

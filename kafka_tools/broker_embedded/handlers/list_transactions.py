@@ -9,12 +9,12 @@ from __future__ import annotations
 from functools import partial
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.patterns import InvalidPattern, compile_pattern
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation, TransactionState
 from kafka_tools.protocol.messages.list_transactions import ListTransactionsResponse
+from kafka_tools.texts.regular_expressions import InvalidPattern, compile_pattern
 
 SHORT = 249
 """Ids of up to so many characters are matched in no time, whatever the pattern, as names of topics are."""

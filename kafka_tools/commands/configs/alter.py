@@ -22,7 +22,7 @@ from kafka_tools.commands.configs.entities import Target, target_text
 from kafka_tools.commands.configs.rows import quotas_of
 from kafka_tools.commands.configs.targets import is_resource, quota_key, resource_of
 from kafka_tools.errors import KafkaToolsError, UsageError
-from kafka_tools.near_names import did_you_mean
+from kafka_tools.texts.near_names import did_you_mean
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange

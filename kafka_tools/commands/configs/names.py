@@ -73,7 +73,7 @@ class EntityType(click.Choice[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.choices:
-            from kafka_tools.near_names import did_you_mean
+            from kafka_tools.texts.near_names import did_you_mean
 
             near = did_you_mean([str(value)], self.choices)
             listed = ", ".join(self.choices)

@@ -15,9 +15,9 @@ from kafka_tools.commands.configs.alter import Ended
 from kafka_tools.commands.configs.entities import Entity, Target, target_text
 from kafka_tools.commands.configs.names import unknown_names
 from kafka_tools.commands.configs.targets import OF_ONE_TARGET
-from kafka_tools.near_names import did_you_mean
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
+from kafka_tools.texts.near_names import did_you_mean
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange

@@ -19,7 +19,7 @@ from kafka_tools.commands.options.output import output_options
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
 
-ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets")
+ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "validate_regex")
 MODES = (
     "to_earliest",
     "to_latest",
@@ -56,6 +56,13 @@ _ANY = "*"
 @option("--delete", is_flag=True, section="Actions", help="Delete groups that have no members.")
 @option("--reset-offsets", is_flag=True, section="Actions", help="Move the committed offsets of inactive groups.")
 @option("--delete-offsets", is_flag=True, section="Actions", help="Drop the committed offsets of topics.")
+@option(
+    "--validate-regex",
+    metavar="REGEX",
+    allow_empty=True,
+    section="Actions",
+    help="Say whether consumers may subscribe with this expression (RE2's syntax); asks no broker.",
+)
 @option(
     "--group", metavar="ID", multiple=True, shell_complete=group_names, help="The group to act on. May be repeated."
 )
@@ -131,7 +138,9 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     """List, describe and delete consumer groups, and reset their offsets."""
     action = one_of(context, *ACTIONS)
     only_with(context, action, _ALLOWED)
-    _check(context, action, given)
+    _check(context, action, given | {"output_format": output_format})
+    if action == "validate_regex":
+        return _validate_regex(given["validate_regex"])
     connection.check()
     run = {
         "list": _list,
@@ -144,10 +153,24 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
         return run(admin, given, output_format)
 
 
+def _validate_regex(text: str) -> int:
+    from kafka_tools.errors import InputError
+    from kafka_tools.texts.regular_expressions import InvalidPattern, compile_pattern
+
+    try:
+        compile_pattern(text)
+    except InvalidPattern as error:
+        raise InputError(f"The regular expression `{text}` is invalid: {error}.") from None
+    running.emit(f"The regular expression `{running.shown(text)}` is valid.\n")
+    return 0
+
+
 def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
     def refuse(text: str) -> NoReturn:
         raise click.UsageError(text, ctx=context)
 
+    if action == "validate_regex" and given["output_format"] is not None:
+        refuse("-o does not go with --validate-regex, which prints one line.")
     if given["group"] and given["all_groups"]:
         refuse("--group and --all-groups exclude each other.")
     if action in ("describe", "delete", "reset_offsets") and not (given["group"] or given["all_groups"]):

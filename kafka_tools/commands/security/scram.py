@@ -198,7 +198,7 @@ def _deleted(text: str) -> list[str]:
 
 def _check_mechanisms(names: Any, place: str) -> None:
     from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS
-    from kafka_tools.near_names import did_you_mean
+    from kafka_tools.texts.near_names import did_you_mean
 
     for name in names:
         if name not in SCRAM_MECHANISMS:

@@ -21,7 +21,7 @@ from kafka_tools.commands.configs.changes import (
 from kafka_tools.commands.configs.entities import SHORT, SHORT_DEFAULTS, Entity, Target, names_in_order, targets
 from kafka_tools.commands.configs.names import unknown_names
 from kafka_tools.errors import UsageError
-from kafka_tools.near_names import did_you_mean
+from kafka_tools.texts.near_names import did_you_mean
 
 
 @pytest.mark.req("CFG-11")

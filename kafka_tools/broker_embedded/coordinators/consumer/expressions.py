@@ -17,11 +17,11 @@ from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
     expression_tombstone,
 )
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup, ResolvedExpression
-from kafka_tools.broker_embedded.patterns import InvalidPattern, Pattern, compile_pattern
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.texts.regular_expressions import InvalidPattern, Pattern, compile_pattern
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics

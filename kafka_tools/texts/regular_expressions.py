@@ -1,6 +1,6 @@
 """Regular expressions that clients send (KIP-848, KIP-1152): RE2's syntax, in linear time and bounded memory.
 
-Kafka uses RE2/J, this broker RE2 itself, by way of ``google-re2``: both are one language, without what makes other
+Kafka uses RE2/J, this package RE2 itself, by way of ``google-re2``: both are one language, without what makes other
 engines go back. Where they differ, one refuses a pattern that the other takes, never is a name matched by one alone,
 but for classes of characters that newer releases of Unicode added to:
 
