@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,8 +26,9 @@ SETTINGS = {
     "log.segment.bytes": "1048576", "log.index.interval.bytes": "512", "group.initial.rebalance.delay.ms": "0",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500", "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4", "group.min.session.timeout.ms": "1000",
+    "group.consumer.min.session.timeout.ms": "1000", "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.min.heartbeat.interval.ms": "100", "group.consumer.heartbeat.interval.ms": "300",
 }  # fmt: skip
-READERS = "readers"
 LONGEST_LIFE_S = 1.5
 CALM, CALM_LIFE_S = 0.1, 6.0
 """So many of its lives are long: librdkafka's producers need seconds to find a coordinator again."""
@@ -54,10 +54,12 @@ class Checker:
         ]
         foreign = ForeignTransactions(address, f"{seed} foreign", "transactions-foreign", PARTITIONS)
         self.transactions: list[Transactions] = [*self.wire, foreign]
-        self.group = GroupLedger(threading.Lock())
         topics = [self.plain.topic, self.idempotent.topic]
+        self.groups = {protocol: GroupLedger(f"readers of {protocol}") for protocol in ("classic", "consumer")}
         members: list[Load] = [
-            GroupMember(address, f"{seed} member {at}", READERS, topics, self.group) for at in range(2)
+            GroupMember(address, f"{seed} {protocol} member {at}", protocol, topics, ledger)
+            for protocol, ledger in self.groups.items()
+            for at in range(2)
         ]
         followed = [(each.topic, partition) for each in self.transactions for partition in range(PARTITIONS)]
         self.reader = CommittedReader(address, f"{seed} reader", followed)
@@ -96,7 +98,7 @@ class Checker:
 
     def lines(self) -> list[str]:
         """What was acknowledged."""
-        return [load.counts() for load in (*self.writers, *self.readers[1:])]
+        return list(dict.fromkeys(load.counts() for load in (*self.writers, *self.readers)))
 
     def _make_topics(self) -> None:
         names = [
@@ -121,7 +123,7 @@ class Checker:
             self.broker.end()
             self.kills += 1
         ends = {**self.plain.ends(), **self.idempotent.ends()}
-        commits = {READERS: self.group.least_committed()}
+        commits = {each.group: each.least_committed() for each in self.groups.values()}
         commits |= {each.group: {("t", 0): each.least_committed()} for each in self.wire}
         self.broker.spawn()
         self.broker.wait_until_ready()
@@ -157,15 +159,17 @@ class Checker:
         produced = {place: value for topic in topics for place, value in self._all(topic, "read_uncommitted").items()}
         visible = {each.topic: self._all(each.topic, "read_committed") for each in self.transactions}
         shown = {place: value for each in visible.values() for place, value in each.items()}
-        self._until(lambda: set(produced) <= set(self.group.seen.values), "the group reads everything")
+        for readers in self.groups.values():
+            self._until(lambda seen=readers.seen: set(produced) <= set(seen.values), f"{readers.group} read everything")
         self._until(lambda: set(shown) <= set(self.reader.seen.values), "read_committed shows everything")
         for load in self.readers:
             load.finish()
         problems = self.plain.problems(produced) + self.idempotent.problems(produced) + self.reader.problems(shown)
-        groups = [READERS, *(each.group for each in self.wire)]
+        groups = [each.group for each in (*self.groups.values(), *self.wire)]
         self._until(lambda: None not in asked.committed(self.broker.address, groups).values(), "transactions end")
         committed = {group: offsets or {} for group, offsets in asked.committed(self.broker.address, groups).items()}
-        problems += self.group.problems(committed[READERS], produced)
+        for readers in self.groups.values():
+            problems += readers.problems(committed[readers.group], produced)
         for each in self.transactions:
             problems += each.problems(visible[each.topic])
         for group_of in self.wire:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
@@ -10,11 +11,14 @@ from tests.broker_embedded.kills.load import At, Load, Place, Seen
 
 
 class GroupMember(Load):
-    """A member of a group: reads, and now and then commits how far it is."""
+    """A member of a group, of either protocol: reads, and now and then commits how far it is."""
 
-    def __init__(self, address: str, seed: str, group: str, topics: list[str], shared: GroupLedger) -> None:
+    def __init__(self, address: str, seed: str, protocol: str, topics: list[str], shared: GroupLedger) -> None:
         super().__init__(address, seed)
-        self._group = group
+        self._group = shared.group
+        self._protocol = {"group.protocol": protocol}
+        if protocol == "classic":
+            self._protocol |= {"session.timeout.ms": "6000", "heartbeat.interval.ms": "300"}
         self._topics = topics
         self._shared = shared
 
@@ -23,12 +27,8 @@ class GroupMember(Load):
 
     def work(self) -> None:
         while not self.stopping.is_set():
-            consumer = Consumer(
-                self.settings(
-                    group_id=self._group, enable_auto_commit=False, auto_offset_reset="earliest",
-                    session_timeout_ms=6_000, heartbeat_interval_ms=300, fetch_wait_max_ms=50,
-                )
-            )  # fmt: skip
+            settings = self.settings(group_id=self._group, auto_offset_reset="earliest", fetch_wait_max_ms=50)
+            consumer = Consumer({**settings, **self._protocol, "enable.auto.commit": False})
             consumer.subscribe(self._topics)
             for _ in range(self.dice.randrange(20, 400)):
                 if self.stopping.is_set():
@@ -53,12 +53,13 @@ class GroupMember(Load):
 class GroupLedger:
     """What the members of one group have read and committed, all together."""
 
-    def __init__(self, lock: Any) -> None:
+    def __init__(self, group: str) -> None:
+        self.group = group
         self.seen = Seen()
         self.acknowledged: dict[At, int] = {}
         self.attempted: dict[At, int] = {}
         self.commits = 0
-        self._lock = lock
+        self._lock = threading.Lock()
 
     def read(self, message: Any) -> None:
         with self._lock:
@@ -87,13 +88,13 @@ class GroupLedger:
         for at, least in self.acknowledged.items():
             if not least <= committed.get(at, -1) <= self.attempted[at]:
                 told = f"{least} was acknowledged and {self.attempted[at]} the highest asked for"
-                found.append(f"{at}: {committed.get(at)} is committed; {told}")
+                found.append(f"{self.group}, {at}: {committed.get(at)} is committed; {told}")
         for place, value in self.seen.values.items():
             if final.get(place) != value:
                 found.append(f"{place}: {value!r} was read there, and {final.get(place)!r} is there")
         for topic, partition, offset in final:
             if offset < committed.get((topic, partition), 0) and (topic, partition, offset) not in self.seen.values:
-                found.append(f"{topic}-{partition}: {offset} is committed, and nobody has read it")
+                found.append(f"{self.group}, {topic}-{partition}: {offset} is committed, and nobody has read it")
         return found
 
 
