@@ -175,6 +175,13 @@ def configs() -> dict[Path, str]:
     return page()
 
 
+def apis() -> dict[Path, str]:
+    """``docs/broker-apis.md``: which APIs the bundled broker serves, beside Kafka 4.3.1."""
+    from tests.broker_apis import page
+
+    return page()
+
+
 TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "index": protocol_index,
     "completions": completions,
@@ -186,6 +193,7 @@ TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "scripts": scripts,
     "requirements": requirements,
     "configs": configs,
+    "apis": apis,
 }
 
 

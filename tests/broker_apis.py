@@ -1,0 +1,82 @@
+"""Which APIs the bundled broker serves in which versions, beside Kafka 4.3.1, and why where that is not the same.
+
+``docs/broker-apis.md`` is made of this by ``python -m tests.regen apis``; both brokers are asked in
+``tests/against_kafka/test_broker_apis.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from kafka_tools.broker_embedded.handlers._table import load_handlers
+from kafka_tools.protocol import registry
+from kafka_tools.protocol.releases import max_versions
+
+ROOT = Path(__file__).resolve().parent.parent
+RELEASE = "4.3"
+
+OLDER = "clients older than Kafka 2.1 are served too, whose versions Kafka 4 dropped (KIP-896)"
+REASONS = (
+    (r"alter_replica_log_dirs", "a partition stays in the log directory in which it was made"),
+    (r"unregister_broker", "there is one broker, which cannot do without itself"),
+    (r".*share.*", "share groups are not served"),
+    (r"streams_group_.*", "groups of the protocol streams are not served"),
+    (r"(add|remove)_raft_voter", "the metadata log has one voter, which is this broker"),
+)
+"""Why an API of Kafka's broker is not served, by its stem."""
+NOT_FOR_CLIENTS = "between brokers and controllers, or before Kafka 4"
+RECEIVED = ("get_telemetry_subscriptions", "push_telemetry")
+WITH_A_RECEIVER = "by Kafka only with a class that receives metrics of clients, here not"
+
+Range = tuple[int, int]
+
+
+def theirs() -> Mapping[int, Range]:
+    """API key -> the versions that Kafka 4.3.1's broker serves as it is delivered."""
+    receiving = {registry.key_of(stem) for stem in RECEIVED}
+    return {key: versions for key, versions in max_versions(RELEASE).items() if key not in receiving}
+
+
+def ours() -> Mapping[int, Range]:
+    """API key -> the versions that the bundled broker serves."""
+    return {key: (handler.min_version, handler.max_version) for key, handler in load_handlers().items()}
+
+
+def reason(stem: str, their: Range | None, our: Range | None) -> str | None:
+    """Why the two are not the same; None if nobody has said."""
+    if their is not None and our is not None and our[0] < their[0] and our[1] == their[1]:
+        return OLDER
+    if their is not None and our is None:
+        return next((why for pattern, why in REASONS if re.fullmatch(pattern, stem)), None)
+    return None
+
+
+def page() -> dict[Path, str]:
+    """``docs/broker-apis.md``."""
+    lines = [
+        "# APIs of the bundled broker",
+        "",
+        "Every API of Kafka 4.3 with the versions that its broker serves on a listener for clients, those that the",
+        "bundled broker serves, and the reason where they differ. With `--release` the bundled broker serves what it",
+        "has of that release. Versions that Kafka guards with `unstable.api.versions.enable` are in neither.",
+        "Written by `python -m tests.regen apis`.",
+        "",
+        "| key | API | Kafka 4.3.1 | bundled broker | why they differ |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for row in registry.rows():
+        their, our = theirs().get(row.key), ours().get(row.key)
+        why = "" if their or our else WITH_A_RECEIVER if row.stem in RECEIVED else NOT_FOR_CLIENTS
+        if their != our:
+            why = f"{reason(row.stem, their, our)}"
+        lines.append(f"| {row.key} | {row.name} | {_shown(their)} | {_shown(our)} | {why} |")
+    return {ROOT / "docs" / "broker-apis.md": "\n".join(lines) + "\n"}
+
+
+def _shown(versions: Range | None) -> str:
+    if versions is None:
+        return ""
+    low, high = versions
+    return f"{low} to {high}" if low != high else str(low)
