@@ -148,8 +148,6 @@ CROWDED = {"broker_embedded/handlers", "protocol/messages"}
 """Folders with more: they list Kafka's APIs."""
 KAFKA_S_NAMES = ("broker_embedded/handlers", "protocol/messages", "spark/discovered")
 """Folders whose files have names that others gave."""
-NAMES_TWICE = {"CommittedOffset"}
-"""Public classes of one name in two modules, outside of the definitions."""
 DEFINITIONS = ("kafka_tools.protocol.messages.", "kafka_tools.protocol.stored.")
 
 
@@ -193,7 +191,7 @@ def test_a_class_has_a_name_of_its_own() -> None:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(name)
-    assert {name for name, found in places.items() if len(found) > 1} == NAMES_TWICE
+    assert {name for name, found in places.items() if len(found) > 1} == set()
 
 
 def test_what_a_class_sets_up_is_set_up_in_every_subclass() -> None:

@@ -37,8 +37,8 @@ _OFFSET_VERSION = 4
 _OFFSET_VERSION_WITH_EXPIRY = 1
 
 
-class CommittedOffset(NamedTuple):
-    """A committed offset. ``expire_ms`` is set only where an old client asked for its own retention, else -1."""
+class OffsetCommit(NamedTuple):
+    """What was committed for a partition. ``expire_ms``: where an old client asked for its own retention, else -1."""
 
     offset: int
     leader_epoch: int
@@ -79,7 +79,7 @@ def group_tombstone(group_id: str) -> CoordinatorRecord:
     return CoordinatorRecord(GroupMetadataKey(group=group_id), None)
 
 
-def offset_record(group_id: str, partition: TopicPartition, committed: CommittedOffset) -> CoordinatorRecord:
+def offset_record(group_id: str, partition: TopicPartition, committed: OffsetCommit) -> CoordinatorRecord:
     """One commit."""
     key = OffsetCommitKey(group=group_id, topic=partition.topic, partition=partition.partition)
     value = OffsetCommitValue(
@@ -127,9 +127,9 @@ def group_of_value(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
     return group
 
 
-def committed_of_value(value: OffsetCommitValue) -> CommittedOffset:
+def committed_of_value(value: OffsetCommitValue) -> OffsetCommit:
     """The commit that a record tells of."""
-    return CommittedOffset(
+    return OffsetCommit(
         value.offset, value.leader_epoch, value.metadata, value.commit_timestamp, value.expire_timestamp, value.topic_id
     )
 

@@ -17,7 +17,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.offset_checks import (
     check_fetch,
 )
 from kafka_tools.broker_embedded.coordinators.group_records import (
-    CommittedOffset,
+    OffsetCommit,
     offset_record,
     offset_tombstone,
     response_code_of_offset_append,
@@ -50,7 +50,7 @@ class PreparedCommit(NamedTuple):
     """A commit that only needs to be let. ``codes``: one for each of its offsets; ``accepted``: those to be written."""
 
     codes: list[int]
-    accepted: list[tuple[TopicPartition, CommittedOffset]]
+    accepted: list[tuple[TopicPartition, OffsetCommit]]
     batch: bytes | None
     """None: there is nothing to write, or ``failed`` says why it cannot be."""
     failed: int
@@ -64,22 +64,22 @@ class Offsets:
         self._rebalances = rebalances
         self._cluster = cluster
         self._configs = configs
-        self._by_group: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+        self._by_group: dict[str, dict[TopicPartition, OffsetCommit]] = {}
         self.open = PendingOffsets()
         """What transactions have committed that are not over."""
 
-    def of(self, group_id: str) -> Mapping[TopicPartition, CommittedOffset]:
+    def of(self, group_id: str) -> Mapping[TopicPartition, OffsetCommit]:
         """Everything a group has committed."""
         return self._by_group.get(group_id, {})
 
-    def committed(self, group_id: str) -> Mapping[TopicPartition, CommittedOffset]:
+    def committed(self, group_id: str) -> Mapping[TopicPartition, OffsetCommit]:
         """Everything a group has committed. BrokerError if its part of the log could not be read."""
         self._groups.check_served(group_id)
         return self.of(group_id)
 
     def committed_for(
         self, group_id: str, member_id: str | None, member_epoch: int
-    ) -> Mapping[TopicPartition, CommittedOffset]:
+    ) -> Mapping[TopicPartition, OffsetCommit]:
         """As ``committed``, for a member of a consumer group. BrokerError if it is none, or at another epoch."""
         group = self._groups.find(group_id)
         if isinstance(group, ConsumerGroup):
@@ -95,7 +95,7 @@ class Offsets:
         return self.open.is_open(group_id, at)
 
     def prepare(
-        self, group_id: str, offsets: Iterable[tuple[TopicPartition, CommittedOffset]], producer: Writer = None
+        self, group_id: str, offsets: Iterable[tuple[TopicPartition, OffsetCommit]], producer: Writer = None
     ) -> Work[PreparedCommit]:
         """The batch that ``commit`` writes, made in slices; for ``commit_in_transaction`` with its ``producer``.
 
@@ -245,7 +245,7 @@ class Offsets:
         ]
 
     def _is_expired(
-        self, group: ClassicGroup | ConsumerGroup, at: TopicPartition, committed: CommittedOffset, now_ms: int
+        self, group: ClassicGroup | ConsumerGroup, at: TopicPartition, committed: OffsetCommit, now_ms: int
     ) -> bool:
         since_ms = committed.commit_ms
         if isinstance(group, ConsumerGroup):
@@ -263,7 +263,7 @@ class Offsets:
 
     # what the log says
 
-    def replay(self, group_id: str, partition: TopicPartition, committed: CommittedOffset | None) -> None:
+    def replay(self, group_id: str, partition: TopicPartition, committed: OffsetCommit | None) -> None:
         """One record of the log; None removes."""
         if committed is not None:
             self.open.supersede(group_id, partition)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
+from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 from kafka_tools.values import TopicPartition
 
 _Owner = tuple[int, int]
@@ -21,11 +21,11 @@ class PendingOffsets:
     """What is open, by transaction and by group."""
 
     def __init__(self) -> None:
-        self._by_owner: dict[_Owner, dict[_Place, CommittedOffset | None]] = {}
+        self._by_owner: dict[_Owner, dict[_Place, OffsetCommit | None]] = {}
         """None: something newer holds, but the transaction is open all the same."""
         self._by_group: dict[str, dict[TopicPartition, set[_Owner]]] = {}
 
-    def add(self, partition: int, producer_id: int, group_id: str, at: TopicPartition, offset: CommittedOffset) -> None:
+    def add(self, partition: int, producer_id: int, group_id: str, at: TopicPartition, offset: OffsetCommit) -> None:
         """A transaction committed an offset."""
         owner = partition, producer_id
         self._by_owner.setdefault(owner, {})[group_id, at] = offset
@@ -46,7 +46,7 @@ class PendingOffsets:
         for at in list(self.of(group_id)):
             self.forget(group_id, at)
 
-    def end(self, partition: int, producer_id: int) -> list[tuple[str, TopicPartition, CommittedOffset]]:
+    def end(self, partition: int, producer_id: int) -> list[tuple[str, TopicPartition, OffsetCommit]]:
         """The transaction is over; returns what would hold if it was committed."""
         owner = partition, producer_id
         places = dict(self._by_owner.get(owner, {}))

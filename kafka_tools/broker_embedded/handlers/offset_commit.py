@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
+from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
 from kafka_tools.broker_embedded.coordinators.offsets import PreparedCommit
 from kafka_tools.broker_embedded.refusals import refuse
@@ -39,7 +39,7 @@ def handle(call: Call) -> Work[OffsetCommitResponse]:
         known.append(_known_topic(call, topic))
     refused: list[tuple[object, ResponseTopic]] = []
     asked: list[tuple[object, ResponseTopic]] = []
-    wanted: list[tuple[TopicPartition, CommittedOffset]] = []
+    wanted: list[tuple[TopicPartition, OffsetCommit]] = []
     for topic, (name, code) in zip(request.topics, known, strict=True):
         out, to_group = _answer(topic), _answer(topic)
         for partition in topic.partitions:
@@ -101,10 +101,10 @@ def _known_topic(call: Call, topic: Any) -> tuple[str, int]:
     return name, error_codes.NONE if cluster.topic(name) else error_codes.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _committed(call: Call, name: str, partition: Any) -> CommittedOffset:
+def _committed(call: Call, name: str, partition: Any) -> OffsetCommit:
     now_ms = call.broker.clock.now_ms()
     retention_ms = call.request.retention_time_ms
-    return CommittedOffset(
+    return OffsetCommit(
         offset=partition.committed_offset,
         leader_epoch=partition.committed_leader_epoch,
         metadata=partition.committed_metadata or "",

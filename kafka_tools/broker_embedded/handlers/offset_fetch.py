@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
+from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -24,7 +24,7 @@ VERSIONS = (0, 10)
 AUTHORIZE = ()
 
 _STABLE_FROM = 7
-_NOTHING = CommittedOffset(offset=-1, leader_epoch=-1, metadata="", commit_ms=-1)
+_NOTHING = OffsetCommit(offset=-1, leader_epoch=-1, metadata="", commit_ms=-1)
 ResponseGroup = OffsetFetchResponse.ResponseGroup
 
 
@@ -115,7 +115,7 @@ def _code(call: Call, topic: str) -> int:
     )
 
 
-def _all_topics(call: Call, committed: Mapping[TopicPartition, CommittedOffset]) -> dict[str, list[int]]:
+def _all_topics(call: Call, committed: Mapping[TopicPartition, OffsetCommit]) -> dict[str, list[int]]:
     """Everything committed, sorted, less the topics that the caller may not see."""
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(committed):
@@ -127,7 +127,7 @@ def _all_topics(call: Call, committed: Mapping[TopicPartition, CommittedOffset])
 def _partitions(
     call: Call,
     group_id: str,
-    committed: Mapping[TopicPartition, CommittedOffset],
+    committed: Mapping[TopicPartition, OffsetCommit],
     topic: str,
     numbers: list[int],
     code: int,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
+from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
 from kafka_tools.broker_embedded.coordinators.offsets import PreparedCommit
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
@@ -41,7 +41,7 @@ def handle(call: Call) -> Work[TxnOffsetCommitResponse]:
     now_ms = call.broker.clock.now_ms()
     refused: list[tuple[object, ResponseTopic]] = []
     asked: list[tuple[object, ResponseTopic]] = []
-    wanted: list[tuple[TopicPartition, CommittedOffset]] = []
+    wanted: list[tuple[TopicPartition, OffsetCommit]] = []
     for topic in request.topics:
         code = _code(call, topic.name)
         out, to_group = ResponseTopic(name=topic.name), ResponseTopic(name=topic.name)
@@ -78,8 +78,8 @@ def _code(call: Call, topic: str) -> int:
     return error_codes.NONE if call.broker.cluster.topic(topic) else error_codes.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _committed(partition: Any, now_ms: int, topic_id: Any) -> CommittedOffset:
-    return CommittedOffset(
+def _committed(partition: Any, now_ms: int, topic_id: Any) -> OffsetCommit:
+    return OffsetCommit(
         offset=partition.committed_offset,
         leader_epoch=partition.committed_leader_epoch,
         metadata=partition.committed_metadata or "",

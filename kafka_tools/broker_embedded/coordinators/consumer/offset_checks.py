@@ -17,7 +17,7 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.coordinators.group_records import CommittedOffset
+    from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 
 MEMBER_EPOCHS_FROM = 9
 """Version of OffsetCommit that knows epochs of members."""
@@ -27,7 +27,7 @@ def check_commit(
     group: ConsumerGroup,
     member_id: str,
     epoch: int,
-    offsets: Sequence[tuple[TopicPartition, CommittedOffset]],
+    offsets: Sequence[tuple[TopicPartition, OffsetCommit]],
     version: int,
 ) -> None:
     """Whether a member may commit; nobody else may while there are members."""
@@ -47,7 +47,7 @@ def check_commit_in_transaction(
     member_id: str,
     instance_id: str | None,
     epoch: int,
-    offsets: Sequence[tuple[TopicPartition, CommittedOffset]],
+    offsets: Sequence[tuple[TopicPartition, OffsetCommit]],
 ) -> None:
     """Whether a producer may commit for a member. One that knows no members always may."""
     if epoch < 0 and group.is_empty:
@@ -65,7 +65,7 @@ def check_commit_in_transaction(
 def _check_epochs(
     member: ConsumerMember,
     epoch: int,
-    offsets: Sequence[tuple[TopicPartition, CommittedOffset]],
+    offsets: Sequence[tuple[TopicPartition, OffsetCommit]],
 ) -> None:
     """STALE_MEMBER_EPOCH, or ILLEGAL_GENERATION for a classic member."""
     if epoch == member.epoch:
