@@ -51,7 +51,7 @@ def uuid_text(value: _uuid.UUID) -> str:
 
 
 def parse_uuid(text: str) -> _uuid.UUID:
-    """The uuid that Kafka's text form stands for; InputError if it is none."""
+    """The uuid that Kafka's text form stands for; InputError for any other text."""
     try:
         raw = base64.b64decode(text + "==", altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:

@@ -27,7 +27,7 @@ class Connected:
 
     ``config``: the addresses, a mapping of Kafka's client settings, or a ClientConfig; further settings are keywords
     with ``_`` for ``.``: ``AdminClient("localhost:9092", security_protocol="SSL")``. Raises TypeError for an argument
-    that is none of these, ConfigError for settings that cannot be used and when there is no address.
+    of another type, ConfigError for settings that cannot be used and when there is no address.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ _OFFSET_RESET = "[latest, earliest, by_duration:PnDTnHnMn.nS]"
 
 
 def parse(name: str, kind: str, text: str) -> Value:
-    """The value that ``text`` stands for, blanks around it ignored; ConfigError if it is none of its type."""
+    """The value that ``text`` stands for, blanks around it ignored; ConfigError if it is not a value of that type."""
     trimmed = text.strip()
     if kind == "BOOLEAN":
         if trimmed.lower() not in ("true", "false"):
@@ -66,7 +66,7 @@ def check(name: str, row: Row, text: str, *, empty_items: bool = False) -> Value
 
 
 def default_of(name: str, row: Row) -> Value:
-    """The value that holds where nobody set one."""
+    """The default value."""
     return None if row[1] is None else parse(name, row[0], row[1])
 
 

@@ -135,7 +135,7 @@ def _coordinator_value(value: bytes, cls: type[Stored] | None, key: bytes) -> st
 
 
 def _open_members(data: dict[str, Any], message: Any) -> None:
-    """Classic consumers' subscriptions and assignments as JSON; what is none stays base64."""
+    """Classic consumers' subscriptions and assignments as JSON; bytes that are not one stay base64."""
     from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
     for document, member in zip(data["members"], message.members, strict=True):
@@ -274,7 +274,7 @@ def remote_log_metadata() -> Decoder:
 
 
 def control(record: Record) -> str:
-    """What Kafka prints behind a control record. Raises LogError for a key or value that is none."""
+    """What Kafka prints behind a control record. Raises LogError for a key or value that is not one of Kafka's."""
     try:
         number = control_type(record.key)
         if not 0 <= number < len(NAMES):

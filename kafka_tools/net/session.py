@@ -127,7 +127,7 @@ class ClientSession:
         return pick_version(request, self.versions or {}, self.peer)
 
     def outgoing(self) -> bytearray:
-        """Bytes to write, in order; whoever writes deletes what was taken from the front."""
+        """Bytes to write, in order; the writer deletes from the front what it has written."""
         return self._out
 
     def receive(self, data: bytes, deliver: Callable[[AnsweredRequest], object]) -> None:

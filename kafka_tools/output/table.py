@@ -1,4 +1,4 @@
-"""Plain aligned tables, for pipes and for whoever cuts columns: two spaces between columns, numbers to the right."""
+"""Plain aligned tables, for pipes and tools such as cut: two spaces between columns, numbers to the right."""
 
 from __future__ import annotations
 

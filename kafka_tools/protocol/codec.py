@@ -133,7 +133,7 @@ def decode_versioned(
 ) -> tuple[int, Stored]:
     """(number, message) of the stored form; ``classes`` says which struct the int16 at the start means.
 
-    Raises DecodeError for bytes that are no such message, UnsupportedVersion for a number not listed.
+    Raises DecodeError for bytes that are not such a message, UnsupportedVersion for a number not listed.
     """
     if len(buffer) < 2:
         raise DecodeError(f"{len(buffer)} bytes are too short for a version number", position=0, field="version")

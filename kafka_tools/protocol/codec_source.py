@@ -29,7 +29,7 @@ class Malformed(Exception):
 
 
 class TooMany(Malformed):
-    """More elements than whoever decodes wants to hold at once."""
+    """More elements than the decoder was allowed to make."""
 
 
 class FieldRun(tuple[tuple[str, int], ...]):

@@ -256,7 +256,7 @@ def batches(buffer: Buffer, *, strict: bool = True, max_batch_bytes: int | None 
 
 
 def _refuse(buffer: Buffer, position: int, max_batch_bytes: int | None) -> None:
-    """Raise CorruptBatch for what is no batch; the beginning of one is fine."""
+    """Raise CorruptBatch for bytes that are not a batch; the beginning of a batch is accepted."""
     left = len(buffer) - position
     if left < PREFIX_BYTES:
         return

@@ -70,7 +70,7 @@ class SparkEngine:
         shared = [(tasks[number] if tasks else (), directories[number::count]) for number in range(count)]
         totals: dict[Key, PartitionMeasures] = {}
         findings: list[list[Finding]] = []
-        for measured, found in self._context.parallelize(shared, count).map(Both(depth)).collect():
+        for measured, found in self._context.parallelize(shared, count).map(MeasureAndCheck(depth)).collect():
             findings += found
             for key, measures in measured:
                 totals[key] = totals[key].add(measures) if key in totals else measures
@@ -97,7 +97,7 @@ class Measure:
         return iter(totals.items())
 
 
-class Both:
+class MeasureAndCheck:
     """What one task does where there is only one stage: measures, and findings about files."""
 
     def __init__(self, depth: Depth) -> None:

@@ -2,7 +2,7 @@
 
 Reads a file in windows of bounded size, follows the chain of batches in each (``records.chain_columns``), and checks
 every CRC on the way; records are neither decompressed nor parsed. It understands well-formed magic 2 batches only and
-stops at the first byte that is none: what that is, ``storage.segment`` says.
+stops at the first byte of anything else: what that is, ``storage.segment`` says.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from kafka_tools.spark.columns.tables import spark_time
 from kafka_tools.spark.damage import BELOW, BEYOND, HEADER_FAULTS, UNKNOWN_CODEC, WRONG_CRC, judge, severity
 from kafka_tools.spark.files import File, is_remote, open_file
 from kafka_tools.storage.findings import ERROR, INFO, WARNING, Finding
-from kafka_tools.storage.live import stays
+from kafka_tools.storage.live import still_wrong
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, SegmentReader
 from kafka_tools.storage.segment_check import tail_severity
 
@@ -311,7 +311,7 @@ class _Scan:
             return self.file.refresh() <= self.range.size
 
         wait = self.range.last_segment and not is_remote(self.range.file)
-        return not (stays(self.range.file, has_not_grown) if wait else has_not_grown())
+        return not (still_wrong(self.range.file, has_not_grown) if wait else has_not_grown())
 
     def _text(self, finding: Finding) -> str:
         """The finding's sentence without the path, which has a column of its own."""

@@ -33,7 +33,7 @@ _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) -> Iterator[list[str]]:
     """The entries of a checkpoint file one by one, each split into ``words`` words, all but a topic numbers.
 
-    ``what`` names the file in errors. Raises OSError; CorruptIndex as soon as a line shows that it is none.
+    ``what`` names the file in errors. Raises OSError; CorruptIndex at the first line that a checkpoint cannot have.
     """
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size

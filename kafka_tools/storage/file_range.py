@@ -11,7 +11,7 @@ from kafka_tools.errors import LogError
 
 
 class OpenFile:
-    """A descriptor that is closed when nobody refers to it any more."""
+    """A file descriptor that is closed with the last reference to it."""
 
     __slots__ = ("fd", "path")
 

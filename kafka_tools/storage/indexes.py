@@ -100,8 +100,8 @@ class Index(ABC):
     def entries(self, start: int = 0) -> Iterator[tuple[int, tuple[int, ...]]]:
         """(position in the file, entry) from ``start`` on, up to the zeros that a broker or a crash leaves at the end.
 
-        A first entry of zeros counts as not written, as in an index that was only preallocated. A last part that is no
-        whole entry is left out.
+        A first entry of zeros counts as not written, as in an index that was only preallocated. A last entry
+        that is cut off is left out.
         """
         size = self._layout.size
         piece_bytes = _READ_BYTES - _READ_BYTES % size

@@ -33,7 +33,7 @@ def identity(path: str) -> Identity:
     return found.st_dev, found.st_ino
 
 
-def stays(path: str, is_wrong: Callable[[], bool], clock: Clock | None = None) -> bool:
+def still_wrong(path: str, is_wrong: Callable[[], bool], clock: Clock | None = None) -> bool:
     """Whether what looks wrong is wrong still when a broker at work has had STEP_S to go on.
 
     ``path`` is what it would have written to, and ``is_wrong`` looks again. Where nothing was written for that long

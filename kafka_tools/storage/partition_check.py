@@ -19,7 +19,7 @@ from kafka_tools.storage.findings import ERROR, Finding
 from kafka_tools.storage.index_follow import OffsetIndexCheck, TimeIndexCheck
 from kafka_tools.storage.kraft_snapshots import KraftSnapshotCheck
 from kafka_tools.storage.layout import PartitionFiles, SegmentFiles, partition_files
-from kafka_tools.storage.live import Identity, identity, stays
+from kafka_tools.storage.live import Identity, identity, still_wrong
 from kafka_tools.storage.producer_state import OpenTransactions
 from kafka_tools.storage.segment import Segment
 from kafka_tools.storage.segment_check import Observer, SegmentCheck, read_file, read_safely
@@ -219,7 +219,7 @@ def orphans(files: PartitionFiles) -> Iterator[Finding]:
                 del left[path]
         return bool(left)
 
-    if stays(files.directory, some_are_left):
+    if still_wrong(files.directory, some_are_left):
         for path in left:
             yield Finding(path, "orphan-file", "belongs to a segment whose log is not there")
 

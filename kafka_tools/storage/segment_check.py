@@ -17,7 +17,7 @@ from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.storage.findings import INFO, WARNING, Finding
-from kafka_tools.storage.live import is_served, stays
+from kafka_tools.storage.live import is_served, still_wrong
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, Segment
 
 _NO_LENGTH = ("crc-mismatch", "unknown-magic")
@@ -167,7 +167,7 @@ class SegmentCheck:
                 return segment.refresh() == size_before
 
             # The end of a log that is being written may lie within a batch.
-            if not (stays(self.path, is_as_before) if self._open_end else is_as_before()):
+            if not (still_wrong(self.path, is_as_before) if self._open_end else is_as_before()):
                 kind = "growing" if segment.size_bytes > size_before else "shrunk"
                 segment.size_bytes = min(size_before, segment.size_bytes)
                 yield Finding(self.path, kind, "the broker was at work here", finding.position, severity=INFO)
@@ -248,7 +248,7 @@ def read_file(path: str, kind: str, read: Callable[[], object]) -> Iterator[Find
         return False
 
     try:
-        if stays(path, is_corrupt) and failed is not None:
+        if still_wrong(path, is_corrupt) and failed is not None:
             yield Finding(path, kind, str(failed).removeprefix(f"{path}: "), failed.position)
     except FileNotFoundError:
         yield Finding(path, "vanished", "was removed while it was looked at")

@@ -11,7 +11,7 @@ from kafka_tools.records.control import read_marker
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.index_follow import IndexFollower
 from kafka_tools.storage.indexes import TXN_ENTRY, TXN_VERSION, Index, IndexFile
-from kafka_tools.storage.live import stays
+from kafka_tools.storage.live import still_wrong
 from kafka_tools.storage.producer_state import OpenTransactions
 
 
@@ -105,7 +105,7 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
             self._next = next((item for item in self._items if isinstance(item, _Abort)), None)
             return self._next is None or self._next.offset < view.last_offset
 
-        if stays(self._log_path, is_missing):
+        if still_wrong(self._log_path, is_missing):
             return False
         found = self._next
         self._next = next((item for item in self._items if isinstance(item, _Abort)), None)
@@ -132,7 +132,7 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
         while self._next is not None:
             yield from self._unmatched(self._next)
         file = self._file
-        if file is not None and file.size_bytes % TXN_ENTRY.size and stays(self.path, lambda: not file.grow()):
+        if file is not None and file.size_bytes % TXN_ENTRY.size and still_wrong(self.path, lambda: not file.grow()):
             left = file.size_bytes % TXN_ENTRY.size
             text = f"the last {left} bytes are not a whole entry of {TXN_ENTRY.size} bytes"
             yield self._finding("txnindex-size", text, file.size_bytes - left)

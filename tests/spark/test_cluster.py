@@ -136,7 +136,7 @@ print(kafka_tools.__file__, measures.summary.records, measures.records.records, 
 
 
 def test_an_executor_needs_the_package_sent_along_and_nothing_else_of_ours(tmp_path: Path) -> None:
-    from kafka_tools.spark.engine import Both
+    from kafka_tools.spark.engine import MeasureAndCheck
     from kafka_tools.spark.findings.files import Directory
     from kafka_tools.spark.measures.partition import Depth
     from kafka_tools.spark.segments import segments
@@ -150,7 +150,7 @@ def test_an_executor_needs_the_package_sent_along_and_nothing_else_of_ours(tmp_p
     share = list(segments(str(tmp_path / "logs"), ())), [Directory(str(tmp_path / "logs"), "orders", 0, str(folder))]
     answer = subprocess.run(
         [sys.executable, "-P", "-c", EXECUTOR, package, str(ROOT)],
-        input=pickle.dumps((Both(Depth(10**13)), share)), capture_output=True, cwd=tmp_path, timeout=WAIT_S,
+        input=pickle.dumps((MeasureAndCheck(Depth(10**13)), share)), capture_output=True, cwd=tmp_path, timeout=WAIT_S,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, check=False,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr.decode()[-2000:]

@@ -288,11 +288,11 @@ def test_what_stays_wrong_is_wrong_and_old_files_are_not_waited_for(tmp_path: Pa
     path = tmp_path / "file"
     path.write_bytes(b"")
     clock = ManualClock(int(path.stat().st_mtime * 1000))
-    assert live.stays(str(path), lambda: True, clock)
+    assert live.still_wrong(str(path), lambda: True, clock)
     assert live.STEP_S <= clock.monotonic_s() < 2 * live.STEP_S
     answers = [True, True, False]
-    assert not live.stays(str(path), lambda: answers.pop(0), ManualClock(int(path.stat().st_mtime * 1000)))
+    assert not live.still_wrong(str(path), lambda: answers.pop(0), ManualClock(int(path.stat().st_mtime * 1000)))
     os.utime(path, (1, 1))
     clock = ManualClock()
-    assert live.stays(str(path), lambda: True, clock)
+    assert live.still_wrong(str(path), lambda: True, clock)
     assert clock.monotonic_s() == 0

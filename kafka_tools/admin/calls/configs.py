@@ -69,7 +69,7 @@ class ConfigEntry(NamedTuple):
 
     @property
     def is_default(self) -> bool:
-        """Whether nobody set it."""
+        """Whether it is the default: not set for this resource, the broker or the cluster."""
         return self.source == DEFAULT_CONFIG
 
 

@@ -31,7 +31,7 @@ def name_problem(name: str) -> str | None:
 
 
 def check_not_the_brokers_own(name: str) -> None:
-    """BrokerError for the name of the cluster's metadata log, whoever asks (``ControllerApis.createTopics``)."""
+    """BrokerError for the name of the cluster's metadata log, for every client (``ControllerApis.createTopics``)."""
     if name == CLUSTER_METADATA:
         raise refuse(error_codes.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA} is prohibited.")
 

@@ -77,7 +77,7 @@ def check_given(configs: Sequence[Any]) -> None:
 
 
 def check_operations(changes: Sequence[Change]) -> None:
-    """BrokerError for an operation that nobody knows."""
+    """BrokerError for an operation that Kafka does not have."""
     for change in changes:
         if not SET <= change.operation <= SUBTRACT:
             raise bad_request(f"Unknown operations type {change.operation}")

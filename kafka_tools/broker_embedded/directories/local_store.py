@@ -84,7 +84,7 @@ def encode_record(record: Stored) -> bytes:
 
 
 def decode_record(value: bytes | memoryview, where: str) -> Stored:
-    """The record in a value. Raises LogError, naming ``where``, for bytes that are none."""
+    """The record in a value. Raises LogError, naming ``where``, for bytes that are not a record."""
     try:
         frame_version, position = read_unsigned_varint(value, 0)
         kind, position = read_unsigned_varint(value, position)

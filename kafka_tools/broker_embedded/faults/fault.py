@@ -20,7 +20,7 @@ WAIT_S = 10.0
 class Fault:
     """A fault that was asked for. As a context manager it ends with the block.
 
-    ``hits`` counts the requests that it has struck. Raises ValueError for ``times`` and ``skip`` that are no counts.
+    ``hits`` counts the requests that it has struck. Raises ValueError for ``times`` and ``skip`` below 1 and 0.
     """
 
     kind = ""

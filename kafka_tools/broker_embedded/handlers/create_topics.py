@@ -1,6 +1,6 @@
 """CreateTopics (19): make topics, each on its own: one that fails does not stop the others.
 
-- A name that is listed twice is INVALID_REQUEST, and made by neither.
+- A name that is listed twice is INVALID_REQUEST, and no topic is made of it.
 - num_partitions or replication_factor -1 take the broker's defaults; with an assignment both must be -1.
 - v1: validate_only checks everything and makes nothing.
 - v5: the answer holds the topic's configs.

@@ -1,8 +1,8 @@
 """DescribeConfigs (32): configs of topics, brokers, groups and client metrics, with where each value comes from.
 
-A resource that cannot be described has its own error; the others are answered. A type that nobody knows is the whole
-request's error. v0: ``is_default`` instead
-of the source. v1: synonyms. v3: types (documentation texts are null: they are Kafka's own prose).
+A resource that cannot be described has its own error; the others are answered. A type that Kafka does not have is the
+whole request's error. v0: ``is_default`` instead of the source. v1: synonyms. v3: types (documentation texts are null:
+they are Kafka's own prose).
 """
 
 from __future__ import annotations

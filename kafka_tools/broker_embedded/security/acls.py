@@ -181,7 +181,7 @@ class Acls:
         return sorted(entry for entry in self._entries.values() if wanted.matches(entry))
 
     def create(self, entries: Iterable[AclEntry]) -> list[BrokerError | None]:
-        """Add entries, all in one change; per entry, in order, None or why not. One that is there is no error."""
+        """Add entries, all in one change; per entry, in order, None or why not. One that exists is not an error."""
         results: list[BrokerError | None] = []
         new: dict[AclEntry, AccessControlEntryRecord] = {}
         known = set(self._entries.values())

@@ -54,7 +54,7 @@ def deleted_keys(context: click.Context, _option: click.Parameter, incomplete: s
 
 
 def unknown_names(entity_type: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Those of ``names`` that Kafka 4.3.1 has not for topics, brokers, groups or client metrics; and all that it has.
+    """Those of ``names`` that Kafka 4.3.1 does not have for the entity type; and all that it has.
 
     Nothing is unknown for other types.
     """

@@ -197,7 +197,7 @@ def _newest(judge: Judge | None) -> str:
 
 
 def _check_name(configs: ZooKeeperConfigs, entity: Entity) -> None:
-    """Raise InputError for a name that is none of Kafka's, which would be another node's, or none that brokers read."""
+    """Raise InputError for a name that Kafka would refuse, or that brokers do not read."""
     name = entity.name or ""
     if entity.type == "topics" and not (_TOPIC_NAME.fullmatch(name) and configs.has_topic(name)):
         raise InputError(f"topic '{name}' does not exist", hint="list topics with kafka-topics --list")

@@ -38,7 +38,7 @@ NAMES = tuple(_JSON)
 
 
 def formatter(name: str) -> Formatter | None:
-    """The formatter of a class name without package; None for a name that is none of these."""
+    """The formatter of a class name without package; None for any other name."""
     if name == "GroupMetadataManager$OffsetsMessageFormatter":
         return _offset_line
     if name == "GroupMetadataManager$GroupMetadataMessageFormatter":

@@ -41,7 +41,7 @@ Made = tuple[list[Row], list[ItemError]]
 
 
 def parse_states(text: str) -> list[str]:
-    """The states of ``--state``; none for ``*``. UsageError for a word that is none."""
+    """The states of ``--state``; none for ``*``. UsageError for a word that is not a state."""
     return _parse_words(text, STATES, "Invalid state list '{}'. Valid states are: ")
 
 

@@ -102,7 +102,7 @@ def _raw(field: Field, key: bytes | None, value: bytes | None, problem: str) -> 
 
 
 def control(record: Record) -> tuple[str, int, str]:
-    """(type, version of the value, value as JSON) of a control record. Raises LogError for what is none."""
+    """(type, version of the value, value as JSON) of a control record. Raises LogError for a record that is not one."""
     try:
         number = control_type(record.key)
         if not 0 <= number < len(NAMES):
