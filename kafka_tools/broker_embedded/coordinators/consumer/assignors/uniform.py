@@ -71,7 +71,7 @@ def _assign_alike(
         quota = share + (one_more > 0)
         quota -= sum(map(len, target.values()))
         if quota < 0:
-            unassigned += _give_away(members[member].assigned, target, quota, place)
+            unassigned += yield from _give_away(members[member].assigned, target, quota, place)
             quota = 0
         # Those who have one more come first, then who is left if there are not enough of them.
         has_one_more = one_more > 0
@@ -111,17 +111,20 @@ def _unassigned(
 
 def _give_away(
     assigned: Mapping[UUID, frozenset[int]], target: Target, quota: int, place: Mapping[UUID, int]
-) -> list[tuple[UUID, int]]:
+) -> Work[list[tuple[UUID, int]]]:
     """Takes from a target, made of ``assigned``, the ``-quota`` partitions that are last in Kafka's order."""
-    in_order = [
-        (topic, partition)
-        for topic in hash_order.assigned_in_order(assigned, place)
-        if topic in target
-        for partition in hash_order.partitions_in_order(target[topic])
-    ]
+    in_order: list[tuple[UUID, int]] = []
+    for topic in hash_order.assigned_in_order(assigned, place):
+        yield
+        if topic in target:
+            in_order += [(topic, partition) for partition in hash_order.partitions_in_order(target[topic])]
     given = in_order[quota:]
-    for topic in {topic for topic, _ in given}:
-        left = target[topic].difference(partition for of, partition in given if of == topic)
+    by_topic: dict[UUID, list[int]] = {}
+    for topic, partition in given:
+        by_topic.setdefault(topic, []).append(partition)
+    for topic, partitions in by_topic.items():
+        yield
+        left = target[topic].difference(partitions)
         if left:
             target[topic] = left
         else:
