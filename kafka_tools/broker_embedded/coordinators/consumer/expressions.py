@@ -132,6 +132,7 @@ class Expressions:
             yield
             matched = [regex for regex, pattern in compiled.items() if pattern.matches(name)]
             if matched and may_describe(name):
+                self._topics.prepare(name)
                 for regex in matched:
                     matching[regex].add(name)
         return {regex: ResolvedExpression(frozenset(names), version, now_ms) for regex, names in matching.items()}

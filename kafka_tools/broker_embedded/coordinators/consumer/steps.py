@@ -176,6 +176,9 @@ class Steps:
         serial = self._topics.serial
         if bumps or group.refreshed_epoch > epoch or self._topics.has_changed(reading.topics, group.refreshed_at):
             reading = group.reading_with(before, member)
+            for name in reading.topics:
+                yield
+                self._topics.prepare(name)
             metadata_hash = self._topics.hash_of(reading.topics)
             members += member.id not in group.members and group.static_member(member.instance_id) is None
             if bumps or metadata_hash != group.metadata_hash:
@@ -191,7 +194,7 @@ class Steps:
             target = group.target_of(member)
         else:
             target = yield from self._targets.update(group, epoch, before, member, reading.is_alike(members), records)
-        member = self._reconcile(asked, group, member, target, changed, records, then)
+        member = yield from self._reconcile(asked, group, member, target, changed, records, then)
         return GroupStep(group, epoch, before, member, records, then)
 
     def _reconcile(
@@ -203,13 +206,16 @@ class Steps:
         changed: bool,
         records: list[CoordinatorRecord],
         then: list[Callable[[], None]],
-    ) -> ConsumerMember:
+    ) -> Work[ConsumerMember]:
         if not changed and member.is_reconciled(target.epoch):
             return member
         names = group.topics_of(member)
+        yield
         subscribed = Subscribed(names, self._topics.ids(names))
+        yield
         after = reconciled(member, target, asked.owned, subscribed, changed, group.partition_epoch)
         if after != member:
+            yield
             records.append(current_record(group.id, after))
             if after.classic is None and after.state == UNREVOKED_PARTITIONS:
                 then.append(lambda: self._fencing.expect_revocation(group.id, after))
