@@ -50,7 +50,7 @@ class LogSegment:
     """A segment with the offsets from ``base_offset`` on; ``size`` is the length of its log in bytes.
 
     ``max_timestamp`` (milliseconds, -1 for none) and ``offset_of_max_timestamp`` cover what was appended
-    or loaded; ``first_timestamp`` is the first batch's, -1 if unknown.
+    or loaded.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class LogSegment:
         self.created_ms = created_ms
         self.max_timestamp = -1
         self.offset_of_max_timestamp = -1
-        self.first_timestamp = -1
+        self._first_timestamp: int | None = None
         self.roll_early = random.random()
         """The share of ``segment.jitter.ms`` by which this segment rolls early, so that not all roll at once."""
         self.torn = False
@@ -131,8 +131,8 @@ class LogSegment:
         if view.max_timestamp > self.max_timestamp:
             self.max_timestamp = view.max_timestamp
             self.offset_of_max_timestamp = last_offset
-        if self.first_timestamp < 0:
-            self.first_timestamp = view.max_timestamp
+        if not position:
+            self._first_timestamp = view.max_timestamp
         if self._bytes_since_index > interval_bytes:
             self._add_index_entry(last_offset - self.base_offset, position)
             self._add_time_entry()
@@ -240,7 +240,8 @@ class LogSegment:
         self._pending_times.clear()
         self._bytes_since_index = 0
         self._hints.clear()
-        self.max_timestamp = self.offset_of_max_timestamp = self.first_timestamp = -1
+        self.max_timestamp = self.offset_of_max_timestamp = -1
+        self._first_timestamp = None
 
     def truncate(self, size: int) -> None:
         """Cut the log to ``size`` bytes; the caller resets the indexes. Raises LogError for more than there are."""
@@ -472,11 +473,12 @@ class LogSegment:
 
     def first_batch_timestamp(self) -> int:
         """The newest timestamp of the first batch, from which the segment's age counts; -1 for none."""
-        if self.first_timestamp < 0:
-            for _, view in self.walk_headers():
-                self.first_timestamp = view.max_timestamp
-                break
-        return self.first_timestamp
+        if self._first_timestamp is None:
+            first = next(self.walk_headers(), None)
+            if first is None:
+                return -1
+            self._first_timestamp = first[1].max_timestamp
+        return self._first_timestamp
 
     @property
     def index_bytes(self) -> int:

@@ -21,6 +21,7 @@ from kafka_tools.storage.checkpoints import read_offset_checkpoint
 from kafka_tools.storage.log.partition_log import PartitionLog
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
+from tests.broker_embedded.transactional_client import Client, read
 
 COMPACT = {"cleanup_policy": "compact", "segment_bytes": "1048576", "index_interval_bytes": "4096"}
 BACKOFF_S = 15.0
@@ -245,6 +246,53 @@ def test_the_offsets_of_groups_are_compacted_and_survive(tmp_path: Path) -> None
         wanted = OffsetFetchRequest.RequestTopic(name="t", partition_indexes=[0])
         answer = broker.call(OffsetFetchRequest(group_id="g", topics=[wanted]), 3)
         assert answer.topics[0].partitions[0].committed_offset == 59
+
+
+def test_the_log_of_transactions_is_compacted_and_its_ids_survive(tmp_path: Path) -> None:
+    broker = DiskBroker(tmp_path / "data", {"transaction.state.log.num.partitions": "1"})
+    broker.create("t")
+    client = Client(broker)
+    assert client.init() == 0
+    log = log_of(broker, "__transaction_state")
+    log.config = log.config._replace(segment_bytes=10_000)  # a topic may not have less than a megabyte
+    while len(log.segments) < 3:
+        assert client.add(0) == [0]
+        assert client.produce(b"x").error_code == 0
+        assert client.end(True) == 0
+    size = log.size_bytes
+    let_clean(broker)
+    assert log.size_bytes < size / 2
+    for kill in (False, True):
+        broker.restart(kill=kill)
+        state = client.state()
+        assert (state.error_code, state.transaction_state, state.producer_id) == (
+            0,
+            "CompleteCommit",
+            client.producer_id,
+        )
+    assert client.add(0) == [0]
+    assert client.produce(b"y").error_code == 0
+    assert client.end(False) == 0
+    assert read(broker)[-1] == b"x"
+
+
+def test_what_was_aborted_stays_hidden_in_a_compacted_topic(tmp_path: Path) -> None:
+    broker = DiskBroker(tmp_path / "data")
+    broker.create("t", **COMPACT)
+    client = Client(broker)
+    assert client.init() == 0
+    for value, committed in ((b"1", True), (b"2", False), (b"3", True), (b"4", False)):
+        assert client.add(0) == [0]
+        assert client.produce(value).error_code == 0
+        assert client.end(committed) == 0
+    log = log_of(broker)
+    log.roll()
+    let_clean(broker)
+    assert cleaned_to(broker) == log.log_end_offset
+    assert read(broker) == read(broker, committed=False) == [b"3"]
+    for kill in (False, True):
+        broker.restart(kill=kill)
+        assert read(broker) == [b"3"]
 
 
 def test_a_record_without_a_key_is_refused_by_a_compacted_topic(tmp_path: Path) -> None:
