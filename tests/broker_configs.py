@@ -24,6 +24,7 @@ OF_ALL_CONFIGS = (
     "directories/state_mending.py",
 )  # fmt: skip
 """Code that judges, stores or describes configs, or makes them: it does nothing of what they ask for."""
+_OF_CONSUMER_GROUPS = "coordinators/consumer/settings.py"
 COMPOSED = {
     "offsets.topic.num.partitions": "partitions/topic_changes.py",
     "offsets.topic.segment.bytes": "partitions/topic_changes.py",
@@ -39,6 +40,10 @@ COMPOSED = {
     "sasl.server.callback.handler.class": "security/authentication.py",
     "transaction.state.log.num.partitions": "partitions/topic_changes.py",
     "transaction.state.log.segment.bytes": "partitions/topic_changes.py",
+} | {
+    f"group.consumer.{bound}{name}": _OF_CONSUMER_GROUPS
+    for bound in ("", "min.", "max.")
+    for name in ("assignment.interval.ms", "heartbeat.interval.ms", "session.timeout.ms")
 }
 """Names that are put together where they are read; the end of each stands there."""
 SYNONYMS = {
@@ -54,8 +59,6 @@ REASONS = (
      "tiered storage is not served: a topic with `remote.storage.enable=true` is refused"),
     (r"group\.share\..*|share\..*", "share groups are not served"),
     (r"group\.streams\..*", "groups of the protocol streams are not served"),
-    (r"group\.consumer\..*|group\.coordinator\.rebalance\.protocols",
-     "groups of the protocol consumer are not served"),
     (r"group\.coordinator\..*|offsets\.load\.buffer\.size|transaction\.state\.log\.load\.buffer\.size"
      r"|offsets\.commit\.timeout\.ms",
      "a coordinator writes at once, on the broker's thread, and reads its log batch by batch"),

@@ -153,6 +153,11 @@ class LogCleaner:
             return
         self._cleaned_to[partition.log_dir][partition.id] = done.end_offset
         yield Elsewhere(self._checkpoint(partition.log_dir))
+        if done.without_key:
+            log.warning(
+                "%s: compaction removed %d records without a key, written before the topic was compacted",
+                partition.id, done.without_key,
+            )  # fmt: skip
         log.info(
             "%s: cleaned offsets %d to %d, %d bytes became %d",
             partition.id, found.first_dirty_offset, done.end_offset, done.bytes_read, done.bytes_written,

@@ -36,6 +36,12 @@ class LastRecord(NamedTuple):
     epoch: int
 
 
+class Dropped:
+    """What a round removed although nothing newer takes its place."""
+
+    without_key = 0
+
+
 class Retention(NamedTuple):
     """What decides about records in one round, times in milliseconds."""
 
@@ -47,6 +53,7 @@ class Retention(NamedTuple):
     """Where the round ends: the batch before it stays, with or without records."""
     last_records: Mapping[int, LastRecord]
     """By producer id."""
+    dropped: Dropped
     keep_legacy_deletes: bool = True
     """Whether tombstones of magic 0 and 1, which have no horizon of their own, stay in this segment."""
 
@@ -93,6 +100,7 @@ def _stays(view: BatchView, record: Record, retention: Retention) -> bool:
     if record.offset > retention.offsets.latest_offset:
         return True
     if record.key is None:
+        retention.dropped.without_key += 1
         return False
     if record.offset < retention.offsets.get(record.key):
         return False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.records.batches import BatchView, batches
-from kafka_tools.storage.cleaner.batch_rewrite import LastRecord, Retention, Step, records_of, rewritten
+from kafka_tools.storage.cleaner.batch_rewrite import Dropped, LastRecord, Retention, Step, records_of, rewritten
 from kafka_tools.storage.cleaner.cleanable import Cleanable, groups
 from kafka_tools.storage.cleaner.offset_map import ENTRY_BYTES, OffsetMap
 from kafka_tools.storage.cleaner.transactions import CleanedTransactions
@@ -46,6 +46,8 @@ class Round(NamedTuple):
     end_offset: int
     bytes_read: int
     bytes_written: int
+    without_key: int
+    """Records that were removed because they have no key, as a topic may that was not always compacted."""
 
 
 def clean(opened: PartitionLog, found: Cleanable, size: MapSize, now_ms: int) -> Generator[Step, Any, Round]:
@@ -59,7 +61,7 @@ def clean(opened: PartitionLog, found: Cleanable, size: MapSize, now_ms: int) ->
     aborted = yield from _aborted(opened, found.end_offset)
     offsets = yield from _offset_map(opened, found, size, aborted)
     end = offsets.latest_offset + 1
-    transactions = CleanedTransactions()
+    transactions, dropped = CleanedTransactions(), Dropped()
     read = written = 0
     for group in groups(opened, end, found.end_offset):
         retention = Retention(
@@ -69,10 +71,11 @@ def clean(opened: PartitionLog, found: Cleanable, size: MapSize, now_ms: int) ->
             opened.config.delete_retention_ms,
             found.end_offset,
             _last_records(opened),
+            dropped,
         )
         read += sum(segment.size for segment in group)
         written += yield from _clean_group(opened, group, retention, legacy_horizon_ms, aborted)
-    return Round(end, read, written)
+    return Round(end, read, written, dropped.without_key)
 
 
 def _aborted(opened: PartitionLog, end_offset: int) -> Generator[Step, Any, list[AbortedTransaction]]:

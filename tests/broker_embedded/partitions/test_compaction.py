@@ -13,6 +13,7 @@ import pytest
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.records.build import build_batch
@@ -293,6 +294,23 @@ def test_what_was_aborted_stays_hidden_in_a_compacted_topic(tmp_path: Path) -> N
     for kill in (False, True):
         broker.restart(kill=kill)
         assert read(broker) == [b"3"]
+
+
+def test_records_without_a_key_of_a_topic_that_is_compacted_later_go_and_it_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker = DiskBroker(tmp_path / "data")
+    broker.create("t", segment_bytes="1048576")
+    for key in (None, b"a", None):
+        assert broker.produce("t", build_batch([(broker.clock.now_ms(), key, b"v", ())])).error_code == 0
+    change = IncrementalAlterConfigsRequest.AlterConfigsResource(resource_type=2, resource_name="t")
+    change.configs = [change.AlterableConfig(name="cleanup.policy", value="compact")]
+    broker.call(IncrementalAlterConfigsRequest(resources=[change]), 0)
+    fill(broker, segments=1)
+    let_clean(broker)
+    assert None not in keys_and_offsets(broker) and keys_and_offsets(broker)[b"a"] == 1
+    told = [record.getMessage() for record in caplog.records if "without a key" in record.getMessage()]
+    assert told == ["t-0: compaction removed 2 records without a key, written before the topic was compacted"]
 
 
 def test_a_record_without_a_key_is_refused_by_a_compacted_topic(tmp_path: Path) -> None:
