@@ -98,13 +98,18 @@ def test_nobody_and_nothing(assign: object) -> None:
 
 
 def test_order_of_java_s_tables() -> None:
-    """As Java 17 prints it. Members: some of them have the same hash, and are in the order in which they joined."""
+    """As Java 17 prints it, and for a group Kafka's ``TimelineHashMap``.
+
+    Some members have the same hash, and are in the order in which they joined.
+    """
     hashes = [hash_order.string_hash(text) for text in ("größe", chr(0x1F600) + "x", "member-1")]
     assert hashes == [98762257, 54959989, 2**32 - 649440834]
     table = {*range(0, 170, 17), *range(0, 64, 16)}
     assert hash_order.partitions_in_order(table) == [0, 32, 34, 68, 102, 136, 16, 48, 17, 51, 85, 119, 153]
     joined = ["orders", "payments", "refunds", "clicks", "a", "b", "aa", "BB", "Aa", "AaAa", "BBBB", "AaBB", "BBAa"]
     walked = ["aa", "BB", "Aa", "a", "b", "payments", "refunds", "x", "clicks", "y", "orders", "z"]
+    in_group = ["clicks", "x", "Aa", "BB", "refunds", "aa", "b", "orders", "y", "payments", "a"]
+    assert hash_order.members_of_group([*joined[:9], "x", "y"]) == in_group
     assert hash_order.members_in_order([*joined, "x", "y", "z"]) == [*walked, "AaAa", "BBBB", "AaBB", "BBAa"]
 
 

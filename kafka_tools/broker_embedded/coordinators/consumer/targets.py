@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from kafka_tools.broker_embedded.coordinators.consumer.assignors import MemberSpec, uniform
+from kafka_tools.broker_embedded.coordinators.consumer.assignors import MemberSpec, hash_order, uniform
 from kafka_tools.broker_embedded.coordinators.consumer.assignors import range as ranges
 from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import target_epoch_record, target_record
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
@@ -42,7 +42,8 @@ class Targets:
         """
         if group.target_epoch >= epoch or not self._is_due(group):
             return group.target_of(new)
-        members = dict(group.members)
+        members = {member_id: group.members[member_id] for member_id in hash_order.members_of_group(group.members)}
+        yield
         before = group.static_member(new.instance_id)
         if before is not None and before.id != new.id:
             del members[before.id]

@@ -14,6 +14,8 @@ from uuid import UUID
 T = TypeVar("T")
 
 _FEWEST_BUCKETS = 16
+_GOLDEN_RATIO = -7046029254386353131
+"""By which ``BaseHashTable`` multiplies a hash; its upper bits are the bucket."""
 _LOW_64 = (1 << 64) - 1
 _LOW_32 = (1 << 32) - 1
 
@@ -62,6 +64,24 @@ def _in_buckets(keys: Iterable[T], hash_of: Callable[[T], int], buckets: int) ->
         return (found ^ (found >> 16)) & (buckets - 1)
 
     return sorted(keys, key=bucket)
+
+
+def members_of_group(members: Collection[str]) -> list[str]:
+    """Member ids as a group of Kafka's has them, in its ``TimelineHashMap``, to which they came in the given order.
+
+    It has at most four keys for three buckets. That it keeps its buckets when members leave is not known here.
+    """
+    bits = 1
+    while 3 * len(members) > 4 << bits:
+        bits += 1
+
+    def bucket(member: str) -> int:
+        found = string_hash(member)
+        signed = found - ((found >> 31) << 32)
+        return (signed * _GOLDEN_RATIO & _LOW_64) >> (64 - bits)
+
+    last_first = list(members)[::-1]  # within a bucket
+    return sorted(last_first, key=bucket)
 
 
 def members_in_order(members: Collection[str]) -> list[str]:
