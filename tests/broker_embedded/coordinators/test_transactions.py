@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.coordinators.transactions import coordinator
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, Topic
@@ -366,6 +367,24 @@ def test_a_disk_that_stays_full_is_asked_less_and_less_often(
     tried.clear()
     broker.advance(0.1)
     assert tried, "the next transaction is tried again as soon as the first was"
+
+
+def test_many_late_transactions_and_expired_ids_are_swept_with_pauses_for_requests(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten thousand late transactions once stopped the broker for seconds."""
+    monkeypatch.setattr(coordinator, "_TOMBSTONES", 10)
+    coordinating, count = broker.core.transactions, 60
+    for number in range(count):
+        client = Client(broker, f"tx-{number}", timeout_ms=1000)
+        client.init()
+        client.add(0)
+    broker.clock.advance(2)
+    assert sum(1 for _ in coordinating._abort_timed_out()) > count
+    assert {each.state for each in coordinating.matching((), (), -1)} == {"CompleteAbort"}
+    broker.clock.advance(8 * 24 * 3600)
+    assert sum(1 for _ in coordinating._forget_expired()) >= count // 10
+    assert coordinating.matching((), (), -1) == []
 
 
 def test_a_partition_whose_topic_is_deleted_holds_nobody_up(broker: DiskBroker) -> None:

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import (
     IDLE,
-    NO_EPOCH,
-    NO_ID,
     PREPARED,
     Transaction,
     TxnProducer,
@@ -59,8 +57,10 @@ log = logging.getLogger(__name__)
 
 RETRY_MS, MOST_RETRY_MS = 100, 10_000
 """After which time markers that could not be written are tried again: at first, and at most; it doubles each time."""
-_TOMBSTONES = 500
-"""So many ids are forgotten in one batch."""
+_ABORTS = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+_EXPIRY = "transaction.remove.expired.transaction.cleanup.interval.ms"
+_TOMBSTONES = 100
+"""So many ids are forgotten in one batch, while requests wait."""
 
 _CODE_OF_APPEND = {
     error_codes.UNKNOWN_TOPIC_OR_PARTITION: error_codes.COORDINATOR_NOT_AVAILABLE,
@@ -220,44 +220,57 @@ class TransactionCoordinator:
         self._retry_ms[decided.id] = min(2 * wait_ms, MOST_RETRY_MS)
         self._timers.call_later(wait_ms, again)
 
-    def _begin(self, work: Work[None]) -> None:
-        """Work that no request waits for."""
+    def _begin(self, work: Work[None], then: Callable[[], None] = lambda: None) -> None:
+        """Work that no request waits for; ``then`` is called when it has ended."""
 
         def done(_: None, error: BaseException | None) -> None:
             if isinstance(error, BrokerError):
                 log.warning("a transaction stays as it is for now: %s", error)
             elif error is not None:
                 log.error("a transaction could not be ended: %s", error, exc_info=error)
+            then()
 
         self._slices.begin(work, done)
 
     def _abort_late(self) -> None:
-        """Abort what has been open for longer than its timeout."""
-        self._schedule("transaction.abort.timed.out.transaction.cleanup.interval.ms", self._abort_late)
+        self._begin(self._abort_timed_out(), lambda: self._schedule(_ABORTS, self._abort_late))
+
+    def _abort_timed_out(self) -> Work[None]:
+        """Abort what has been open for longer than its timeout, however many they are."""
         now_ms = self._now_ms()
         for found in list(self._transactions.values()):
-            if found.state == TransactionState.ONGOING and found.started_ms + found.timeout_ms < now_ms:
-                log.info("%s is aborted: it was open for longer than its timeout of %d ms", found.id, found.timeout_ms)
-                self._begin(self._abort(found))
+            yield UNBROKEN
+            is_late = found.state == TransactionState.ONGOING and found.started_ms + found.timeout_ms < now_ms
+            if not is_late or self._transactions.get(found.id) is not found:
+                continue
+            log.info("%s is aborted: it was open for longer than its timeout of %d ms", found.id, found.timeout_ms)
+            try:
+                yield from self._abort(found)
+            except BrokerError as error:
+                log.warning("%s stays open for now: %s", found.id, error)
 
     def _expire(self) -> None:
+        self._begin(self._forget_expired(), lambda: self._schedule(_EXPIRY, self._expire))
+
+    def _forget_expired(self) -> Work[None]:
         """Forget ids that nobody has used for transactional.id.expiration.ms."""
-        self._schedule("transaction.remove.expired.transaction.cleanup.interval.ms", self._expire)
         before_ms = self._now_ms() - self._configs.broker.integer("transactional.id.expiration.ms")
-        by_partition: dict[int, list[str]] = {}
+        by_partition: dict[int, list[Transaction]] = {}
         for found in self._transactions.values():
             if found.state in IDLE and found.updated_ms <= before_ms:
-                by_partition.setdefault(self._partition(found.id), []).append(found.id)
-        for partition, ids in by_partition.items():
-            for first in range(0, len(ids), _TOMBSTONES):
-                gone = ids[first : first + _TOMBSTONES]
+                by_partition.setdefault(self._partition(found.id), []).append(found)
+        for partition, expired in by_partition.items():
+            for chunk in (expired[first : first + _TOMBSTONES] for first in range(0, len(expired), _TOMBSTONES)):
+                yield UNBROKEN
+                gone = [each.id for each in chunk if self._transactions.get(each.id) is each]
                 try:
-                    self._append(partition, [transaction_tombstone(each) for each in gone])
+                    if gone:
+                        self._append(partition, [transaction_tombstone(each) for each in gone])
                 except BrokerError as error:  # the next sweep tries again
                     log.warning("%d expired transactional ids stay for now: %s", len(gone), error)
                     break
-                for each in gone:
-                    del self._transactions[each]
+                for each_id in gone:
+                    del self._transactions[each_id]
 
     def _schedule(self, interval: str, run: Callable[[], None]) -> None:
         self._timers.call_later(self._configs.broker.integer(interval), run)
@@ -278,8 +291,8 @@ class TransactionCoordinator:
         for found in list(self._transactions.values()):
             if found.state in PREPARED:
                 self._begin(self._complete(found))
-        self._schedule("transaction.abort.timed.out.transaction.cleanup.interval.ms", self._abort_late)
-        self._schedule("transaction.remove.expired.transaction.cleanup.interval.ms", self._expire)
+        self._schedule(_ABORTS, self._abort_late)
+        self._schedule(_EXPIRY, self._expire)
 
     def _replay(self, key: Stored, value: Stored | None) -> None:
         assert isinstance(key, TransactionLogKey)
@@ -335,7 +348,3 @@ class TransactionCoordinator:
             self._transactions.clear()
             self._retry_ms.clear()
             self._unread.clear()
-
-
-NOBODY = TxnProducer(NO_ID, NO_EPOCH)
-"""What an answer with an error names."""
