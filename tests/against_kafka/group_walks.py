@@ -81,6 +81,8 @@ def _argument(draw: random.Random, op: str, topics: Any, assignors: Any) -> Any:
 def _beat(draw: random.Random, what: str, choices: Any, assignors: Any) -> dict[str, Any]:
     """What a heartbeat says. Joining members say all, others now and then."""
     topics = draw.choice(choices)
+    if what == "join" and not topics:  # Kafka takes all members for alike then, and may give nobody anything
+        topics = ("b",)
     beat: dict[str, Any] = {"epoch": what, "owned": "own"}
     if what == "join":
         beat |= {"owned": draw.choices(("nothing", "own", "null"), (20, 1, 1))[0], "timeout": 60_000, "topics": topics}

@@ -160,6 +160,14 @@ def test_target_is_computed_no_more_often_than_in_each_interval() -> None:
     assert len(first.beat().assignment.topic_partitions[0].partitions) == 2
 
 
+def test_member_that_joins_without_topics_takes_nothing_from_others(broker: MemoryBroker) -> None:
+    first, second = pair(broker)
+    second.leave()
+    ModernMember(broker, "a").join()
+    settled(first)
+    assert first.assigned == {"t": [0, 1, 2, 3]}
+
+
 # deadlines
 
 

@@ -172,7 +172,6 @@ class Steps:
             then.append(begin)
         bumps = names_changed or (regex == CHANGED_AND_RESOLVED if resolved_only else regex != SAME)
         reading, epoch = group.reading, group.epoch
-        members = len(group.members)
         serial = self._topics.serial
         if bumps or group.refreshed_epoch > epoch or self._topics.has_changed(reading.topics, group.refreshed_at):
             reading = group.reading_with(before, member)
@@ -180,7 +179,6 @@ class Steps:
                 yield
                 self._topics.prepare(name)
             metadata_hash = self._topics.hash_of(reading.topics)
-            members += member.id not in group.members and group.static_member(member.instance_id) is None
             if bumps or metadata_hash != group.metadata_hash:
                 epoch += 1
                 records.append(epoch_record(group.id, epoch, metadata_hash))
@@ -193,7 +191,7 @@ class Steps:
         if downgrades:
             target = group.target_of(member)
         else:
-            target = yield from self._targets.update(group, epoch, before, member, reading.is_alike(members), records)
+            target = yield from self._targets.update(group, epoch, before, member, records)
         member = yield from self._reconcile(asked, group, member, target, changed, records, then)
         return GroupStep(group, epoch, before, member, records, then)
 

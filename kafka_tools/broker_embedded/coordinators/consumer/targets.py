@@ -33,12 +33,12 @@ class Targets:
         epoch: int,
         old: ConsumerMember,
         new: ConsumerMember,
-        is_alike: bool,
         records: list[CoordinatorRecord],
     ) -> Work[MemberTarget]:
         """What the member shall have; ``records`` get a new target if the group's is of an older epoch.
 
-        Not more often than in each group.consumer.assignment.interval.ms. ``is_alike``: all members read the same.
+        Not more often than in each group.consumer.assignment.interval.ms. Whether all members read the same is asked of
+        the group with this member; Kafka does not count one that joins without topics, and may give nobody anything.
         """
         if group.target_epoch >= epoch or not self._is_due(group):
             return group.target_of(new)
@@ -66,6 +66,7 @@ class Targets:
         if assignor == "range":
             assigned = yield from ranges.assign_work(specs, counts, names)
         else:
+            is_alike = group.reading_with(old, new).is_alike(len(members))
             assigned = yield from uniform.assign_work(specs, counts, names, is_alike)
         for member_id in specs:
             yield
