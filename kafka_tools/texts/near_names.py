@@ -18,8 +18,11 @@ def near_names(name: str, known: Iterable[str], *, most: int = 2, near: float = 
     from difflib import get_close_matches
 
     plain = {_plain(each): each for each in known}
+    same = plain.get(_plain(name))
+    if same is not None:
+        return [same] if same != name else []
     found = get_close_matches(_plain(name), plain, n=most, cutoff=near)
-    return [plain[each] for each in found if plain[each] != name]
+    return [plain[each] for each in found]
 
 
 def did_you_mean(names: Iterable[str], known: Iterable[str], *, most: int = 2, near: float = NEAR) -> str | None:
