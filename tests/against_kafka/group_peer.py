@@ -60,6 +60,7 @@ class GroupPeer:
         self.owned: dict[int, dict[str, list[int]]] = {number: {} for number in range(4)}
         self.sizes = dict(SIZES)
         self.committed = 0
+        self.has_expressions = False
         find = FindCoordinatorRequest(key=name, key_type=0)
         self._until(lambda: self.client.call(find, 2).error_code)
         self._until(lambda: self.client.call(HeartbeatRequest(group_id=name, member_id="nobody"), 4).error_code)
@@ -162,7 +163,8 @@ class GroupPeer:
         if beat.get("regex") is not None:
             request.subscribed_topic_regex, version = beat["regex"].replace("GROUP", self.group), 1
         answer = self.client.call(request, version)
-        if beat.get("regex"):
+        self.has_expressions = self.has_expressions or bool(beat.get("regex"))
+        if self.has_expressions and (beat.get("regex") or beat.get("topics") is not None):
             time.sleep(REGEX_S)
         assigned = None
         if not answer.error_code and answer.member_epoch >= 0:
@@ -331,6 +333,8 @@ class GroupPeer:
         if self._is_classic():
             return "left out: classic groups have tests of their own"
         answer = self.client.call(request, 9)
+        if self.has_expressions:  # one that is not used any longer lets the others be resolved
+            time.sleep(REGEX_S)
         if not answer.error_code and answer.generation_id != self.epochs[member]:
             self.before[member], self.epochs[member] = self.epochs[member], answer.generation_id
         return (
