@@ -13,7 +13,7 @@ PACKAGE = "kafka_tools"
 
 LARGEST_CIRCLE = 2
 """Files that import each other, in any way and at any depth."""
-CIRCLES = 7
+CIRCLES = 6
 """How many such pairs there are."""
 
 Imports = Mapping[str, frozenset[str]]
