@@ -31,12 +31,12 @@ def handle(call: Call) -> Work[WriteTxnMarkersResponse]:
         marker = Marker(
             asked.producer_id, asked.producer_epoch, asked.transaction_result, asked.coordinator_epoch, version
         )
-        answers = codes.setdefault(asked.producer_id, {})
         for topic in asked.topics:
             for number in topic.partition_indexes:
                 yield
                 at = TopicPartition(topic.name, number)
-                answers[at] = call.broker.markers.write(marker, at)
+                # A marker for no partition is not answered, as in Kafka.
+                codes.setdefault(asked.producer_id, {})[at] = call.broker.markers.write(marker, at)
     response = WriteTxnMarkersResponse()
     for producer_id, answers in codes.items():
         topics: dict[str, WriteTxnMarkersResponse.WritableTxnMarkerResult.WritableTxnMarkerTopicResult] = {}

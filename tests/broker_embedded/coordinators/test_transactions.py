@@ -493,6 +493,11 @@ def test_a_hanging_transaction_is_ended_by_hand(broker: DiskBroker, version: int
     assert read(broker) == []
 
 
+def test_a_marker_for_no_partition_is_not_answered(broker: DiskBroker) -> None:
+    request = WriteTxnMarkersRequest(markers=[WriteTxnMarkersRequest.WritableTxnMarker(producer_id=3)])
+    assert broker.call(request, 1).markers == []
+
+
 def test_transactions_are_listed_by_state_producer_and_age(broker: DiskBroker) -> None:
     one, two = Client(broker, "one"), Client(broker, "two")
     one.init()
