@@ -32,8 +32,6 @@ TOOLS = {
     "console-consumer": (f"{OURS}consumer.ConsoleConsumer", f"{SCALA_TOOLS}ConsoleConsumer"),
     "dump-log": (f"{OURS}DumpLogSegments", f"{SCALA_TOOLS}DumpLogSegments"),
 }
-NOT_HERE = {("4.3.1", "consumer-groups", "--validate-regex")}
-"""Options of Kafka's that are still to come."""
 _OPTION = r"--?[a-zA-Z][\w.-]*"
 _LISTED = re.compile(rf"^(?:  )?({_OPTION}(?:, *{_OPTION})*)", re.MULTILINE)
 
@@ -47,7 +45,7 @@ def test_every_option_of_kafkas_tools_is_there_or_explained(release: str) -> Non
         found += len(options)
         gone = REMOVED.get(f"kafka-{command}", {})
         unknown += [(release, command, each) for each in sorted(options - _known(command) - gone.keys())]
-    assert set(unknown) == {each for each in NOT_HERE if each[0] == release}
+    assert unknown == []
     assert found > 100
 
 

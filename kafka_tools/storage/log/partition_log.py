@@ -440,8 +440,10 @@ class PartitionLog:
         now_ms = self.clock.now_ms()
         spare = self.size_bytes - self.config.retention_bytes
         while self.config.retention_bytes >= 0 and self.segments[0].size <= spare and self._has_records():
-            spare -= self.segments[0].size
-            self._drop_first()
+            size = self.segments[0].size
+            if not self._drop_first():
+                return dropped
+            spare -= size
             dropped += 1
         while self.config.retention_ms >= 0 and self._has_records():
             first = self.segments[0]
@@ -450,17 +452,26 @@ class PartitionLog:
                 first.tell_future(now_ms)
             if age_ms <= self.config.retention_ms:
                 break
-            self._drop_first()
+            if not self._drop_first():
+                break
             dropped += 1
         return dropped
 
     def _has_records(self) -> bool:
         return len(self.segments) > 1 or self.active.size > 0
 
-    def _drop_first(self) -> None:
+    def _drop_first(self) -> bool:
+        """Whether it went: on a disk that is full the active segment, which is the last then, stays for now."""
         if len(self.segments) == 1:
-            self.roll()
+            try:
+                self.roll()
+            except OSError as error:
+                if error.errno not in FOR_WANT_OF_ROOM:
+                    raise
+                log.warning("%s: its last segment is deleted when there is room for a new one: %s", self.name, error)
+                return False
         self.delete_before(max(self.segments[1].base_offset, self.log_start_offset))
+        return True
 
     def _retire_first(self) -> None:
         """Rename to .deleted: readers that hold the file go on, a start finishes the removal."""
