@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
@@ -29,6 +30,8 @@ from kafka_tools.storage.transaction_index_follow import TransactionIndexCheck
 from kafka_tools.values import TopicPartition
 
 _ATTEMPTS = 3
+_HERE_OR_COMING = (names.LOG, names.LOG + ".swap")
+"""Endings of a segment that is there, and of one that is about to take the place of others."""
 _LEFT_STATES = {"delete": "is being deleted", "stray": "has no topic any more"}
 
 
@@ -44,6 +47,9 @@ class PartitionCheck:
         self._whole = True
         self._ended = False
         self._epochs_as_of: Identity | None = None
+        self._base_offset = 0
+        """Of the segment that was walked last."""
+        self._listed_again: list[int] | None = None
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong: the directory's own files first, then segment by segment, then what spans all of them."""
@@ -121,22 +127,38 @@ class PartitionCheck:
     ) -> Iterator[Finding]:
         path, base_offset = segment.log, segment.base_offset
         assert path is not None
-        if self.log_end_offset is not None and self._whole and self.log_end_offset < base_offset:
+        follows = self.log_end_offset is None or self.log_end_offset >= base_offset
+        if not follows and self._was_away(self._base_offset, base_offset):
+            yield from _hole(transactions, across)
+        elif not follows and self._whole:
+            assert self.log_end_offset is not None
             text = f"offset {base_offset} follows {self.log_end_offset - 1}, the last one of the segment before"
             yield Finding(path, "offset-gap", text, 0, base_offset)
         check = SegmentCheck(path, base_offset=base_offset, records=self._records, open_end=following is None)
         yield from read_safely(path, lambda: walk_segment(check, transactions, across))
-        if not check.ended:  # it is gone, with whatever transactions began and ended in it
-            transactions.forget()
-            for observer in across:
-                yield from observer.hole(0, 0)
+        if not check.ended:  # it is gone
+            yield from _hole(transactions, across)
         self._ended = check.ended
         self._whole = check.whole and check.ended
         self.log_end_offset = max(check.next_offset, self.log_end_offset or 0)
+        self._base_offset = base_offset
         # Compaction joins segments: it takes the ones that were away before it puts the one that is in their place.
         if following is not None and check.next_offset > following.base_offset and os.path.exists(following.log or ""):
             text = f"reaches offset {check.next_offset - 1}; the next segment begins with {following.base_offset}"
             yield Finding(path, "segment-overlap", text, None, following.base_offset)
+
+    def _was_away(self, after: int, before: int) -> bool:
+        """Whether there is a segment between two neighbours of the listing: compaction was replacing it just then."""
+        if self._listed_again is None:
+            try:
+                found = [name.partition(".") for name in os.listdir(self.directory)]
+            except OSError:  # which whoever reads the segments will tell
+                found = []
+            self._listed_again = sorted(
+                int(stem) for stem, _, rest in found if stem.isdecimal() and f".{rest}" in _HERE_OR_COMING
+            )
+        at = bisect_right(self._listed_again, after)
+        return at < len(self._listed_again) and self._listed_again[at] < before
 
     def _against_checkpoints(self, end_offset: int) -> Iterator[Finding]:
         for name, offset in self._checkpoints.items():
@@ -147,6 +169,13 @@ class PartitionCheck:
                 # What was below the recovery point had reached the disk: here it is gone.
                 severity = ERROR if name == names.OFFSET_CHECKPOINTS[0] and self._whole else None
                 yield Finding(path, "offset-checkpoint-mismatch", text, None, offset, severity)
+
+
+def _hole(transactions: OpenTransactions, across: Iterable[Observer]) -> Iterator[Finding]:
+    """A segment was not read: whatever transactions began and ended in it are not known."""
+    transactions.forget()
+    for observer in across:
+        yield from observer.hole(0, 0)
 
 
 def walk_segment(
