@@ -19,6 +19,8 @@ HELP_BEGINS = "<!-- help: written by python -m tests.regen help -->"
 HELP_ENDS = "<!-- end of help -->"
 COMMANDS_BEGIN = "<!-- commands: written by python -m tests.regen commands -->"
 COMMANDS_END = "<!-- end of commands -->"
+BIN_BEGINS = "<!-- bin: written by python -m tests.regen bin -->"
+BIN_ENDS = "<!-- end of bin -->"
 KINDS_BEGIN = "<!-- kinds: written by python -m tests.regen kinds -->"
 KINDS_END = "<!-- end of kinds -->"
 FINDINGS_BEGIN = "<!-- findings: written by python -m tests.regen findings -->"
@@ -98,6 +100,15 @@ def commands_table() -> dict[Path, str]:
         table = "\n".join(["| command | does |", "| --- | --- |", *rows])
         pages[page] = f"{before}{COMMANDS_BEGIN}\n{table}\n{COMMANDS_END}{rest.partition(COMMANDS_END)[2]}"
     return pages
+
+
+def bin_folder() -> dict[Path, str]:
+    """The index of ``docs/commands/``: every script of Kafka's bin folder, and its command or why there is none."""
+    from tests.bin_folder import table
+
+    page = ROOT / "docs" / "commands" / "README.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition(BIN_BEGINS)
+    return {page: f"{before}{BIN_BEGINS}\n{table()}\n{BIN_ENDS}{rest.partition(BIN_ENDS)[2]}"}
 
 
 def kinds_of_rows() -> dict[Path, str]:
@@ -186,6 +197,7 @@ TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "index": protocol_index,
     "completions": completions,
     "commands": commands_table,
+    "bin": bin_folder,
     "help": command_help,
     "kinds": kinds_of_rows,
     "findings": kinds_of_findings,

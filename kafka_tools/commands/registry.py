@@ -69,6 +69,9 @@ COMMANDS: dict[str, Registered] = {
     "completion": Registered(
         "toolkit.completion", "Print the completion script for bash, zsh or fish.", is_script=False
     ),
+    "install-scripts": Registered(
+        "toolkit.install_scripts", "Write the kafka-* commands into a folder, under Kafka's names.", is_script=False
+    ),
 }
 """By the name under ``kafka-tools``, in the order in which they are listed."""
 

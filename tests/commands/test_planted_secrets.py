@@ -35,6 +35,7 @@ OWN_WORDS = {
     "broker mend": "--data-dir {folder}",
     "tour": "--help",
     "completion": "bash",
+    "install-scripts": "{folder}/scripts",
 }
 """Commands that the contract of -o has no cases for -> words that make them do something."""
 

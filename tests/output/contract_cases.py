@@ -33,6 +33,7 @@ OWN_FORMS = {
     "broker": "runs until it is stopped",
     "tour": "shows the other commands",
     "completion": "prints a script for a shell",
+    "install-scripts": "writes files",
 }
 """Commands without the forms of ``-o``, and why."""
 

@@ -1,0 +1,107 @@
+"""``kafka-tools install-scripts``: the commands as files of a folder, under Kafka's names with or without ``.sh``.
+
+Installing the package makes ``kafka-topics`` and the rest beside its Python already; this is for another folder on PATH
+and for the spelling ``kafka-topics.sh``, which runbooks and cron jobs have. A file is a few lines that start this
+Python, as pip writes them; the command is found by the file's name (``scripts.py``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options.command import Command, option
+from kafka_tools.errors import ConfigError
+
+ENTRY = "from kafka_tools.scripts import main"
+"""The line by which a script of ours is known, also one that pip wrote."""
+_READ_BYTES = 4096
+_LONGEST_SHEBANG = 127
+"""In bytes; Linux cuts a longer first line (``BINPRM_BUF_SIZE``)."""
+
+
+@click.command(name="install-scripts", cls=Command)
+@click.argument("directory", metavar="DIR")
+@option("--sh", "with_sh", is_flag=True, help="Write kafka-topics.sh instead of kafka-topics, and so on.")
+def command(directory: str, with_sh: bool) -> None:
+    """Write the kafka-* commands into a folder, under Kafka's names.
+
+    The folder is made if it is missing. Scripts that this command wrote before are replaced, so that it can be repeated
+    after an update; where a file of another origin has one of the names, such as Kafka's own script, nothing at all is
+    written. kafka-tools itself is among them, always without .sh.
+
+    \b
+    Example:
+      kafka-tools install-scripts --sh /opt/kafka-tools/bin
+    """
+    from kafka_tools.commands.registry import SCRIPTS
+
+    names = ["kafka-tools", *(f"kafka-{name}{'.sh' if with_sh else ''}" for name in SCRIPTS)]
+    os.makedirs(directory, exist_ok=True)
+    foreign = [name for name in names if _is_foreign(os.path.join(directory, name))]
+    if foreign:
+        others = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
+        raise ConfigError(
+            f"{os.path.join(directory, foreign[0])}{others} is not a script of kafka-tools: nothing was written",
+            hint="name a folder of its own, and put it on PATH before the other one",
+        )
+    text = launcher(sys.executable)
+    for name in names:
+        _write(os.path.join(directory, name), text)
+    print(f"Wrote {len(names)} scripts to {directory}.")
+    _tell_what_path_finds(directory, names)
+
+
+def launcher(python: str) -> bytes:
+    """The text of a script that runs the command of its own name with this Python interpreter."""
+    path = os.fsencode(python)
+    first = b"#!" + path
+    if b" " in path or len(first) > _LONGEST_SHEBANG:
+        # sh runs the first lines, to Python they are a text; a quote in the path ends neither.
+        quoted = b'"' + b"".join(b"\\" + bytes([c]) if c in b'"$`\\' else bytes([c]) for c in path) + b'"'
+        first = b"#!/bin/sh\n'''exec' " + quoted + b' "$0" "$@"\n' + b"' '''"
+    return first + f"\nimport sys\n\n{ENTRY}\n\nsys.exit(main())\n".encode()
+
+
+def _is_foreign(path: str) -> bool:
+    """Whether something stands at ``path`` that neither this command nor pip wrote."""
+    if not os.path.lexists(path):
+        return False
+    if not os.path.isfile(path):
+        return True
+    with open(path, "rb") as file:
+        return ENTRY.encode() not in file.read(_READ_BYTES)
+
+
+def _write(path: str, text: bytes) -> None:
+    """Put an executable file where ``path`` is: whoever starts it meanwhile has the old one or the new one."""
+    new_path = path + ".tmp"
+    try:
+        with open(new_path, "wb", opener=lambda name, flags: os.open(name, flags, 0o777)) as file:
+            file.write(text)
+        os.replace(new_path, path)
+    except OSError:
+        with contextlib.suppress(OSError):  # the first failure is what counts
+            os.remove(new_path)
+        raise
+
+
+def _tell_what_path_finds(directory: str, names: Sequence[str]) -> None:
+    """Say so when typing a name would start another program than the one that was written."""
+    folders = [os.path.realpath(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    if os.path.realpath(directory) not in folders:
+        running.note(f"{directory} is not on PATH: put it there, before a folder with Kafka's own scripts")
+        return
+    others = {name: found for name in names if (found := shutil.which(name)) and not _is_in(found, directory)}
+    for name, found in others.items():
+        running.note(f"PATH finds another {name} first: {found}")
+
+
+def _is_in(path: str, directory: str) -> bool:
+    return os.path.realpath(os.path.dirname(path)) == os.path.realpath(directory)

@@ -1,0 +1,60 @@
+"""Kafka 4.3.1's bin folder, script by script, beside what there is here.
+
+``docs/commands/README.md`` gets its table of this by ``python -m tests.regen bin``. Whether a script has a
+counterpart is asked of the table of commands, so a row changes by itself when a command is added.
+"""
+
+from __future__ import annotations
+
+from kafka_tools.commands.registry import COMMANDS, program
+
+SCRIPTS = (
+    "connect-distributed", "connect-mirror-maker", "connect-plugin-path", "connect-standalone", "kafka-acls",
+    "kafka-broker-api-versions", "kafka-client-metrics", "kafka-cluster", "kafka-configs", "kafka-console-consumer",
+    "kafka-console-producer", "kafka-console-share-consumer", "kafka-consumer-groups", "kafka-consumer-perf-test",
+    "kafka-delegation-tokens", "kafka-delete-records", "kafka-dump-log", "kafka-e2e-latency", "kafka-features",
+    "kafka-get-offsets", "kafka-groups", "kafka-jmx", "kafka-leader-election", "kafka-log-dirs",
+    "kafka-metadata-quorum", "kafka-metadata-shell", "kafka-producer-perf-test", "kafka-reassign-partitions",
+    "kafka-replica-verification", "kafka-run-class", "kafka-server-start", "kafka-server-stop",
+    "kafka-share-consumer-perf-test", "kafka-share-groups", "kafka-storage", "kafka-streams-application-reset",
+    "kafka-streams-groups", "kafka-topics", "kafka-transactions", "kafka-verifiable-consumer",
+    "kafka-verifiable-producer", "kafka-verifiable-share-consumer", "trogdor",
+)  # fmt: skip
+"""Every script of the folder, without ``.sh``."""
+
+_CONNECT = "Kafka Connect runs plugins of Java: it takes a Java machine whatever starts it"
+_BROKER = (
+    "[`kafka-tools broker run`](broker.md) runs the bundled broker; a broker of Kafka is a Java program, and starts "
+    "with its own script"
+)
+OUT_OF_SCOPE = {
+    "connect-distributed": _CONNECT,
+    "connect-mirror-maker": "MirrorMaker is a set of connectors: Kafka Connect runs them",
+    "connect-plugin-path": "looks for plugins of Java in Connect's folders",
+    "connect-standalone": _CONNECT,
+    "kafka-run-class": "starts a class of Java by its name",
+    "kafka-server-start": _BROKER,
+    "kafka-server-stop": "the bundled broker ends at Ctrl-C or SIGTERM, a broker of Kafka by its own script",
+    "trogdor": "Kafka's framework for tests of Kafka itself: agents and workloads in Java",
+}
+"""Why a script has no counterpart and gets none."""
+
+
+def rows() -> list[tuple[str, str, str]]:
+    """For each script: its name with ``.sh``, where it stands, and the command or the reason, in Markdown."""
+    found = []
+    for script in SCRIPTS:
+        name = script.removeprefix("kafka-")
+        if script.startswith("kafka-") and name in COMMANDS:
+            found.append((f"{script}.sh", "here", f"[`{program(name)}`]({name}.md)"))
+        elif script in OUT_OF_SCOPE:
+            found.append((f"{script}.sh", "out of scope", OUT_OF_SCOPE[script]))
+        else:
+            found.append((f"{script}.sh", "not yet", ""))
+    return found
+
+
+def table() -> str:
+    """The rows as a table of Markdown, in the order of the folder."""
+    lines = [f"| `{script}` | {state} | {told} |" for script, state, told in rows()]
+    return "\n".join(["| Kafka's script | | |", "| --- | --- | --- |", *lines])
