@@ -39,6 +39,8 @@ complete --no-files --command kafka-features --arguments '(_kafka_tools_complete
 complete --no-files --command kafka-features.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-metadata-quorum --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-metadata-quorum.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-transactions --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-transactions.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-client-metrics --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-client-metrics.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-console-producer --arguments '(_kafka_tools_complete)'

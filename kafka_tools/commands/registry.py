@@ -50,6 +50,9 @@ COMMANDS: dict[str, Registered] = {
     "cluster": Registered("cluster.cluster", "Show a cluster's id and its endpoints."),
     "features": Registered("cluster.features", "Show and change the feature levels of a cluster."),
     "metadata-quorum": Registered("cluster.metadata_quorum", "Show and change the metadata quorum."),
+    "transactions": Registered(
+        "cluster.transactions", "List and describe transactions, find those that hang, and end them."
+    ),
     "client-metrics": Registered("cluster.client_metrics", "Show and change which metrics clients push."),
     "console-producer": Registered(
         "console.producer", "Write the lines of standard input to a topic, one record each."

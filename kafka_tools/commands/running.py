@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from kafka_tools import VERSION_LINE
 from kafka_tools.commands import standard_streams
-from kafka_tools.errors import KafkaToolsError
+from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
 
 if TYPE_CHECKING:
     import click
 
+    from kafka_tools.admin.outcomes import Outcomes
     from kafka_tools.output.rows import Rows
 
 FAILED = 1
@@ -231,6 +232,24 @@ def about(item: object) -> Iterator[None]:
     except KafkaToolsError as error:
         error.item = error.item or str(item)
         raise
+
+
+@contextlib.contextmanager
+def doing(what: str) -> Iterator[None]:
+    """An error that leaves the ``with`` block begins with what it kept from being done: ``what: the error``."""
+    try:
+        yield
+    except KafkaToolsError as error:
+        error.args = (f"{what}: {error}",)
+        raise
+
+
+def refuse_old_brokers(outcomes: Outcomes[Any, Any]) -> None:
+    """Raise the UnsupportedVersion of a call that worked for no key: the hint says which release has what it needs."""
+    if not outcomes.succeeded():
+        for error in outcomes.failures().values():
+            if isinstance(error, UnsupportedVersion):
+                raise error
 
 
 def _invoke(command: click.Command, arguments: list[str], program: str) -> int:

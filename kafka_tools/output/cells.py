@@ -9,7 +9,9 @@ from kafka_tools.values import moment_text
 
 Row = dict[str, Any]
 
-MOMENTS = frozenset({"issued_ms", "expires_ms", "max_ms", "last_fetch_ms", "last_caught_up_ms"})
+MOMENTS = frozenset(
+    {"issued_ms", "expires_ms", "max_ms", "last_fetch_ms", "last_caught_up_ms", "last_timestamp_ms", "start_time_ms"}
+)
 """Columns that hold moments (ms since the epoch), which a table shows as people write them."""
 
 

@@ -156,6 +156,24 @@ KINDS: Mapping[str, RowKind] = {
         "node_id directory_id log_end_offset lag status", "{node_id}", more="last_fetch_ms last_caught_up_ms"
     ),
     "changed-quorum": _kind("node_id directory_id result", "{node_id}", more="endpoints"),
+    # kafka-transactions
+    "transactions": _kind("transactional_id coordinator producer_id state", "{transactional_id}"),
+    "transaction-states": _kind(
+        "transactional_id coordinator producer_id producer_epoch state start_time_ms duration_ms partitions",
+        "{transactional_id}", more="timeout_ms",
+    ),
+    "producers": _kind(
+        "producer_id producer_epoch coordinator_epoch last_sequence last_timestamp_ms transaction_start_offset",
+        "{producer_id}", more="topic partition",
+    ),
+    "aborted-transactions": _kind(
+        "topic partition producer_id producer_epoch coordinator_epoch result", _PARTITION
+    ),
+    "hanging-transactions": _kind(
+        "topic partition producer_id producer_epoch coordinator_epoch start_offset last_timestamp_ms duration_ms",
+        _PARTITION,
+    ),
+    "terminated-transactions": _kind("transactional_id producer_id producer_epoch result", "{transactional_id}"),
     # kafka-client-metrics
     "client-metrics-names": _kind("name", "{name}"),
     "client-metrics": _kind("name configs", "{name}"),

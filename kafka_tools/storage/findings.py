@@ -194,7 +194,7 @@ _PRODUCERS = {
     "hanging-transaction": Kind(
         WARNING,
         "a transaction is open for longer than any may be: read_committed consumers wait behind it",
-        "if its producer does not run any more, abort it with Kafka's own kafka-transactions (find-hanging "
+        "if its producer does not run any more, abort it with kafka-transactions (find-hanging "
         "--broker-id ID lists it; abort --topic T --partition P --start-offset OFFSET): its records, which nobody had "
         "committed, are then passed over by read_committed consumers for good; find out why its coordinator did not",
     ),

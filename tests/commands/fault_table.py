@@ -50,6 +50,12 @@ COMMANDS = (
     "kafka-features describe",
     "kafka-features upgrade --feature metadata.version=20",
     "kafka-metadata-quorum describe --replication",
+    "kafka-transactions list",
+    "kafka-transactions describe --transactional-id x",
+    "kafka-transactions describe-producers --topic t --partition 0",
+    "kafka-transactions abort --topic t --partition 0 --producer-id 1 --producer-epoch 0 --coordinator-epoch 0",
+    "kafka-transactions find-hanging --topic t",
+    "kafka-transactions force-terminate --transactional-id x",
     "kafka-client-metrics --list",
 )
 ABOUT_THE_CLUSTER = ("kafka-topics --list", "kafka-topics --describe", "kafka-cluster cluster-id")

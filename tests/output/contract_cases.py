@@ -17,10 +17,12 @@ import jsonschema
 from kafka_tools.admin.calls.features import Features
 from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
 from kafka_tools.admin.calls.tokens import DelegationToken, parse_principal
+from kafka_tools.admin.calls.transactions import ProducerState, TransactionDescription, TransactionListing
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.errors import BrokerError
 from kafka_tools.output.kinds import KINDS
 from kafka_tools.protocol import error_codes
+from kafka_tools.values import Node, TopicPartition
 
 ROOT = Path(__file__).resolve().parents[2]
 Validators = Mapping[str, jsonschema.Draft202012Validator]
@@ -93,6 +95,26 @@ _TOKEN_CALLS = {
 }
 _FEATURE_CALLS = {"describe_features": _always(_FEATURES), "update_features": _updated}
 
+_HUNG = ProducerState(7, 0, 3, 1_760_000_000_000, None, 5)
+_ORDERS_0 = TopicPartition("orders", 0)
+_TRANSACTION_CALLS = {
+    "list_transactions": lambda _, **asked: Outcomes(
+        [
+            (
+                Node(1, "localhost", 9092),
+                Outcome([TransactionListing("billing", 7, "Ongoing")] * (not asked.get("producer_ids"))),
+            )
+        ]
+    ),
+    "describe_transactions": lambda _, ids, **__: Outcomes(
+        (each, Outcome(TransactionDescription(1, "Ongoing", 7, 0, 60_000, 1_760_000_000_000, (_ORDERS_0,))))
+        for each in ids
+    ),
+    "describe_producers": lambda _, keys, *__, **___: Outcomes((key, Outcome([_HUNG])) for key in keys),
+    "abort_transactions": lambda _, specs, **__: Outcomes((key, Outcome(None)) for key in specs),
+    "fence_producers": lambda _, ids, **__: Outcomes((each, Outcome((7, 1))) for each in ids),
+}
+
 _ACL = "--allow-principal User:alice --operation Read --topic acl-{n}"
 _MAKE_TOPIC = "topics --create --topic made-{n} --partitions 2"
 _MAKE_GROUP = "consumer-groups --reset-offsets --group group-{n} --topic orders --to-earliest --execute"
@@ -153,6 +175,12 @@ CASES = (
         "metadata-quorum remove-controller", "--controller-id 1 --controller-directory-id 8bpaWIu9SiydwIqO5atq0g",
         instead=_QUORUM_CALLS,
     ),
+    Case("transactions list", "", instead=_TRANSACTION_CALLS),
+    Case("transactions describe", "--transactional-id billing", instead=_TRANSACTION_CALLS),
+    Case("transactions describe-producers", "--topic orders --partition 0", instead=_TRANSACTION_CALLS),
+    Case("transactions abort", "--topic orders --partition 0 --start-offset 5", instead=_TRANSACTION_CALLS),
+    Case("transactions find-hanging", "--topic orders", instead=_TRANSACTION_CALLS),
+    Case("transactions forceTerminateTransaction", "--transactionalId billing", instead=_TRANSACTION_CALLS),
     Case("client-metrics", "--list", "list"),
     Case("client-metrics", "--describe --name latency", "describe"),
     Case("client-metrics", "--alter --name metrics-{n} --interval 1000", "alter"),
@@ -191,6 +219,11 @@ FAILING = (
     Case("client-metrics", "--describe --name no-such-name", "describe", failed=1, rows=False),
     Case("cluster unregister", "--id 3", failed=1, rows=False, instead={"unregister_broker": _refused}),
     Case("metadata-quorum describe", "--status", "status", failed=1, rows=False, instead={"describe_quorum": _refused}),
+    Case("transactions describe", "--transactional-id no-such", failed=1, rows=False),
+    Case("transactions describe-producers", "--topic no-such --partition 0 --timeout 1000", failed=1, rows=False),
+    Case("transactions abort", "--topic orders --partition 0 --start-offset 12345", failed=1, rows=False),
+    Case("transactions find-hanging", "--topic no-such", failed=1, rows=False),
+    Case("transactions force-terminate", "--transactional-id no-such", failed=1, rows=False),
     Case("features upgrade", "--feature kraft.version=1", failed=1, rows=False, instead={"update_features": _refused}),
     Case("features feature-dependencies", "--feature no.such.feature=1", failed=1, rows=False, offline=True),
 )

@@ -112,18 +112,23 @@ class Command(click.Command):
 
 
 class CommandGroup(Command, click.Group):
-    """A command with subcommands (``kafka-cluster cluster-id``)."""
+    """A command with subcommands (``kafka-cluster cluster-id``). ``aliases``: other spellings -> their names."""
 
     command_class = Command
 
-    def __init__(self, *arguments: Any, **attributes: Any) -> None:
+    def __init__(self, *arguments: Any, aliases: Mapping[str, str] | None = None, **attributes: Any) -> None:
         # A group without its command is a mistake like any other: one line on stderr, not the help page there.
         super().__init__(*arguments, **{"no_args_is_help": False} | attributes)
+        self.aliases = aliases or {}
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, self.aliases.get(cmd_name, cmd_name))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # Kafka documents ``kafka-metadata-quorum --bootstrap-server HOST:PORT describe``: options of the subcommand
         # may stand before its name.
-        at = next((at for at, word in enumerate(args) if word in self.commands), 0)
+        names = self.commands.keys() | self.aliases.keys()
+        at = next((at for at, word in enumerate(args) if word in names), 0)
         own = {name for parameter in self.params for name in parameter.opts} | {"-h", "--help"}
         if at and not own.intersection(args[:at]):
             args = [args[at], *args[:at], *args[at + 1 :]]

@@ -56,7 +56,14 @@ class TourPlace(NamedTuple):
 def steps(place: TourPlace, *, with_audit: bool) -> list[Step]:
     """All steps. Writes the files that the commands read (records, password, offsets) into the folder."""
     records = _write_files(place.folder)
-    listed = [*_topics(place), *_configs(place), *_records(place, records), *_groups(place), *_log(place)]
+    listed = [
+        *_topics(place),
+        *_configs(place),
+        *_records(place, records),
+        *_groups(place),
+        *_transactions(place),
+        *_log(place),
+    ]
     if with_audit:
         audit = ["kafka-tools", "audit", str(place.data_dir)]
         listed.append(Step("Audit the broker's data directory with Spark", audit, _audited))
@@ -157,6 +164,11 @@ def _groups(place: TourPlace) -> list[Step]:
         Step("Reset it to the start", reset, _was_reset),
         Step("It is behind by all records now", describe, _lag(RECORDS)),
     ]
+
+
+def _transactions(place: TourPlace) -> list[Step]:
+    hanging = ["kafka-transactions", "--bootstrap-server", place.bootstrap_server, "find-hanging", "--topic", "orders"]
+    return [Step("No transaction hangs and holds up readers", hanging, _nothing_hangs)]
 
 
 def _log(place: TourPlace) -> list[Step]:
@@ -260,6 +272,12 @@ def _was_reset(answer: CommandResult) -> None:
     rows = _table(answer.output, "GROUP")
     offsets = [row.get("NEW-OFFSET") for row in rows if row.get("TOPIC") == "orders"]
     require(offsets == ["0"] * PARTITIONS, f"the new offset should be 0 in {PARTITIONS} partitions: {offsets}")
+
+
+def _nothing_hangs(answer: CommandResult) -> None:
+    lines = answer.output.splitlines()
+    require(len(lines) == 1, f"only the heading should be there, not {len(lines)} lines")
+    require(lines[0].startswith("Topic\tPartition\tProducerId"), "the columns should be those of find-hanging")
 
 
 def _dumped(answer: CommandResult) -> None:

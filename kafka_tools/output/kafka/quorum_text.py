@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafka_tools.output.cells import Row
+from kafka_tools.output.kafka.text import tabbed_table
 
 _NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"
 _TITLES = ("NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status")
@@ -42,15 +43,12 @@ def _member(member: Row) -> str:
 
 def replication(rows: Sequence[Row], now_ms: int | None) -> str:
     """``describe --replication``; with ``now_ms`` how long ago in place of timestamps."""
-    table = [list(_TITLES)]
+    table = []
     for row in rows:
         times = [_time(row[name], now_ms) for name in ("last_fetch_ms", "last_caught_up_ms")]
         first = [row["node_id"], row["directory_id"] or _NO_DIRECTORY, row["log_end_offset"], row["lag"]]
         table.append([*map(str, first), *times, row["status"]])
-    widths = [max(len(line[column]) for line in table) for column in range(len(_TITLES))]
-    return "".join(
-        "".join(f"{cell:<{width}}\t" for cell, width in zip(line, widths, strict=True)) + "\n" for line in table
-    )
+    return tabbed_table(_TITLES, table)
 
 
 def _time(time_ms: int | None, now_ms: int | None) -> str:

@@ -174,3 +174,12 @@ def _java_null(value: Any) -> str:
 def pad(widths: Sequence[int], values: Sequence[Any]) -> str:
     """Java's ``%-Ns`` columns with one space between; a width of 0 does not pad."""
     return " ".join(str(value).ljust(width) for value, width in zip(values, widths, strict=True))
+
+
+def tabbed_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest cell, a tab behind each (ToolsUtils.prettyPrintTable)."""
+    table = [titles, *rows]
+    widths = [max(len(line[column]) for line in table) for column in range(len(titles))]
+    return "".join(
+        "".join(f"{cell:<{width}}\t" for cell, width in zip(line, widths, strict=True)) + "\n" for line in table
+    )

@@ -1,0 +1,327 @@
+"""``kafka-transactions``: transactions and producers, and how to end what hangs (KIP-664; Kafka's TransactionsCommand).
+
+A transaction *hangs* on a partition when its producer left it open there and no coordinator will ever end it: readers
+of committed records wait at it for good. ``find-hanging`` finds those, ``abort`` ends one on its partition, and
+``forceTerminateTransaction`` ends one that a coordinator still knows (KIP-939).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options.command import Command, CommandGroup, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AbortSpec, AdminClient, ProducerState
+    from kafka_tools.output.cells import Row
+    from kafka_tools.values import TopicPartition
+
+_INT16 = click.IntRange(-(2**15), 2**15 - 1)
+_INT32 = click.IntRange(-(2**31), 2**31 - 1)
+_INT64 = click.IntRange(-(2**63), 2**63 - 1)
+_PARTITION = click.IntRange(0, 2**31 - 1)
+
+
+def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(running.version_line())
+        context.exit()
+
+
+@click.group(name="kafka-transactions", cls=CommandGroup, aliases={"force-terminate": "forceTerminateTransaction"})
+@option("-v", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version.")
+def command() -> None:
+    """List and describe transactions, find those that hang, and end them."""
+
+
+@command.command(name="list", cls=Command)
+@option(
+    "--duration-filter",
+    metavar="MS",
+    type=_INT64,
+    help="Only transactions that have been open for longer, in ms (3.8); below 0: all.",
+)
+@option(
+    "--transactional-id-pattern",
+    metavar="REGEX",
+    help="Only transactional ids that match this expression (RE2's syntax) as a whole (4.1).",
+)
+@connection_options()
+@output_options("transactions")
+def list_transactions(
+    duration_filter: int | None,
+    transactional_id_pattern: str | None,
+    connection: ConnectionOptions,
+    output_format: str | None,
+) -> int:
+    """List the transactional ids of every coordinator."""
+    from kafka_tools.output.kafka import transaction_text
+    from kafka_tools.output.rows import ItemError, Rows
+
+    connection.check()
+    longer_than_ms = None if duration_filter is None or duration_filter < 0 else duration_filter
+    with connection.admin() as admin:
+        outcomes = admin.list_transactions(longer_than_ms=longer_than_ms, pattern=transactional_id_pattern)
+        running.refuse_old_brokers(outcomes)
+        if not any(outcomes.succeeded().values()) and not outcomes.failures():
+            from kafka_tools.commands import rights
+
+            rights.note_if_limited(admin, "transactional ids", "Describe on a transactional id")
+    rows: list[Row] = [
+        {
+            "transactional_id": each.transactional_id,
+            "coordinator": node.id,
+            "producer_id": each.producer_id,
+            "state": each.state,
+        }
+        for node, found in sorted(outcomes.succeeded().items())
+        for each in sorted(found)
+    ]
+    errors = [ItemError.of(node, error) for node, error in outcomes.failures().items()]
+    if output_format is None and (rows or not errors):
+        running.emit(transaction_text.listing(running.shown(rows)))
+    return running.finish(Rows("transactions", rows, errors), output_format, "Failed to list transactions of")
+
+
+@command.command(name="describe", cls=Command)
+@option("--transactional-id", metavar="ID", multiple=True, required=True, help="The transactional id. May be repeated.")
+@connection_options()
+@output_options("transaction-states")
+def describe(transactional_id: Sequence[str], connection: ConnectionOptions, output_format: str | None) -> int:
+    """Describe the state of transactional ids."""
+    from kafka_tools.clock import SystemClock
+    from kafka_tools.output.kafka import transaction_text
+    from kafka_tools.output.rows import ItemError, Rows
+
+    connection.check()
+    with connection.admin() as admin:
+        outcomes = admin.describe_transactions(dict.fromkeys(transactional_id))
+    running.refuse_old_brokers(outcomes)
+    now_ms = SystemClock().now_ms()
+    rows: list[Row] = []
+    for name, found in outcomes.succeeded().items():
+        partitions: dict[str, list[int]] = {}
+        for key in found.partitions:
+            partitions.setdefault(key.topic, []).append(key.partition)
+        rows.append(
+            {
+                "transactional_id": name,
+                "coordinator": found.coordinator_id,
+                "producer_id": found.producer_id,
+                "producer_epoch": found.producer_epoch,
+                "state": found.state,
+                "timeout_ms": found.timeout_ms,
+                "start_time_ms": found.start_time_ms,
+                "duration_ms": None if found.start_time_ms is None else now_ms - found.start_time_ms,
+                "partitions": partitions,
+            }
+        )
+    errors = [ItemError.of(f"`{name}`", error) for name, error in outcomes.failures().items()]
+    if output_format is None and rows:
+        running.emit(transaction_text.descriptions(running.shown(rows)))
+    failed = "Failed to describe transaction state of transactional-id"
+    return running.finish(Rows("transaction-states", rows, errors), output_format, failed)
+
+
+@command.command(name="describe-producers", cls=Command)
+@option("--topic", metavar="NAME", required=True, help="The topic.")
+@option("--partition", metavar="N", type=_PARTITION, required=True, help="The partition.")
+@option("--broker-id", metavar="ID", type=_PARTITION, help="The replica on this broker is asked, not the leader.")
+@connection_options()
+@output_options("producers")
+def describe_producers(
+    topic: str, partition: int, broker_id: int | None, connection: ConnectionOptions, output_format: str | None
+) -> int:
+    """Describe the producers that a partition knows."""
+    from kafka_tools.output.kafka import transaction_text
+    from kafka_tools.output.rows import Rows
+    from kafka_tools.values import TopicPartition
+
+    connection.check()
+    key = TopicPartition(topic, partition)
+    where = "leader" if broker_id is None else f"broker {broker_id}"
+    with connection.admin() as admin, running.about(key):
+        with running.doing(f"Failed to describe producers for partition {key} on {where}"):
+            found = admin.describe_producers([key], broker_id)[key].get()
+    rows = [_producer_row(key, each) for each in found]
+    if output_format is None:
+        running.emit(transaction_text.producers(running.shown(rows)))
+    return running.finish(Rows("producers", rows), output_format)
+
+
+def _producer_row(key: TopicPartition, producer: ProducerState) -> Row:
+    return {
+        "topic": key.topic,
+        "partition": key.partition,
+        "producer_id": producer.producer_id,
+        "producer_epoch": producer.producer_epoch,
+        "coordinator_epoch": producer.coordinator_epoch,
+        "last_sequence": producer.last_sequence,
+        "last_timestamp_ms": producer.last_timestamp,
+        "transaction_start_offset": producer.current_transaction_start_offset,
+    }
+
+
+_NEW = "Brokers from 3.0 on"
+_OLD = "Brokers before 3.0: all of these"
+
+
+@command.command(name="abort", cls=Command)
+@option("--topic", metavar="NAME", required=True, help="The topic.")
+@option("--partition", metavar="N", type=_PARTITION, required=True, help="The partition.")
+@option("--start-offset", metavar="N", type=_INT64, section=_NEW, help="Where the transaction starts.")
+@option("--producer-id", metavar="ID", type=_INT64, section=_OLD, help="The producer's id.")
+@option("--producer-epoch", metavar="N", type=_INT16, section=_OLD, help="Its epoch.")
+@option("--coordinator-epoch", metavar="N", type=_INT32, section=_OLD, help="The coordinator's epoch; below 0: 0.")
+@connection_options()
+@output_options("aborted-transactions")
+@click.pass_context
+def abort(
+    context: click.Context,
+    topic: str,
+    partition: int,
+    start_offset: int | None,
+    producer_id: int | None,
+    producer_epoch: int | None,
+    coordinator_epoch: int | None,
+    connection: ConnectionOptions,
+    output_format: str | None,
+) -> int:
+    """Abort a transaction that hangs on a partition."""
+    from kafka_tools.admin.client import AbortSpec
+    from kafka_tools.output.rows import Rows
+    from kafka_tools.values import TopicPartition
+
+    def refuse(text: str) -> NoReturn:
+        raise click.UsageError(text, ctx=context)
+
+    connection.check()
+    if start_offset is None and producer_id is None:
+        refuse(
+            "The transaction to abort must be identified either with --start-offset (for brokers on 3.0 or above) or "
+            "with --producer-id, --producer-epoch, and --coordinator-epoch (for older brokers)"
+        )
+    if start_offset is None and producer_epoch is None:
+        refuse("Missing required argument --producer-epoch")
+    if start_offset is None and coordinator_epoch is None:
+        refuse("Missing required argument --coordinator-epoch")
+    key = TopicPartition(topic, partition)
+    with connection.admin() as admin:
+        if start_offset is not None:
+            spec = _open_at(admin, key, start_offset, producer_id)
+        else:
+            assert producer_id is not None and producer_epoch is not None and coordinator_epoch is not None
+            spec = AbortSpec(producer_id, producer_epoch, max(0, coordinator_epoch))
+        named = (
+            f"AbortTransactionSpec(topicPartition={key}, producerId={spec.producer_id}, "
+            f"producerEpoch={spec.producer_epoch}, coordinatorEpoch={spec.coordinator_epoch})"
+        )
+        with running.about(key), running.doing(f"Failed to abort transaction {named}"):
+            admin.abort_transactions({key: spec})[key].get()
+    row = {"topic": topic, "partition": partition, **spec._asdict(), "result": "aborted"}
+    return running.finish(Rows("aborted-transactions", [row]), output_format)
+
+
+def _open_at(admin: AdminClient, key: TopicPartition, start_offset: int, producer_id: int | None) -> AbortSpec:
+    """What ends the transaction that starts there, as the partition's leader knows it."""
+    from kafka_tools.admin.client import AbortSpec
+    from kafka_tools.errors import InputError
+
+    with running.about(key), running.doing(f"Failed to validate producer state for partition {key}"):
+        producers = admin.describe_producers([key])[key].get()
+    for each in producers:
+        if each.current_transaction_start_offset == start_offset:
+            if producer_id not in (None, each.producer_id):
+                raise InputError(
+                    f"the transaction that starts at offset {start_offset} on partition {key} is one of producer id "
+                    f"{each.producer_id}, not {producer_id}",
+                    hint="leave --producer-id out, or --start-offset",
+                )
+            return AbortSpec(each.producer_id, each.producer_epoch, each.coordinator_epoch or 0)
+    raise InputError(f"Could not find any open transactions starting at offset {start_offset} on partition {key}")
+
+
+@command.command(name="find-hanging", cls=Command)
+@option("--broker-id", metavar="ID", type=_PARTITION, help="Only partitions with a replica on this broker, as it has.")
+@option(
+    "--max-transaction-timeout",
+    metavar="MINUTES",
+    type=_INT32,
+    default=15,
+    help="Only transactions without a record for longer than this, the brokers' transaction.max.timeout.ms. "
+    "Default 15.",
+)
+@option("--topic", metavar="NAME", help="Only this topic.")
+@option("--partition", metavar="N", type=_PARTITION, help="Only this partition of it.")
+@connection_options()
+@output_options("hanging-transactions")
+@click.pass_context
+def find_hanging(
+    context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any
+) -> int:
+    """Find transactions that no coordinator will ever end."""
+    from kafka_tools.commands.cluster import hanging_transactions
+    from kafka_tools.output.kafka import transaction_text
+    from kafka_tools.output.rows import Rows
+
+    connection.check()
+    if given["topic"] is None and given["broker_id"] is None:
+        raise click.UsageError(
+            "The `find-hanging` command requires either --topic or --broker-id to limit the scope of the search",
+            ctx=context,
+        )
+    if given["partition"] is not None and given["topic"] is None:
+        raise click.UsageError("The --partition argument requires --topic to be provided", ctx=context)
+    with connection.admin() as admin:
+        rows, errors = hanging_transactions.find(
+            admin,
+            topic=given["topic"],
+            partition=given["partition"],
+            broker_id=given["broker_id"],
+            open_for_ms=given["max_transaction_timeout"] * 60_000,
+        )
+    if output_format is None and (rows or not errors):
+        running.emit(transaction_text.hanging(running.shown(rows)))
+    return running.finish(Rows("hanging-transactions", rows, errors), output_format, "could not be searched:")
+
+
+@command.command(name="forceTerminateTransaction", cls=Command)
+@option(
+    "--transactionalId",
+    "--transactional-id",
+    "transactional_id",
+    metavar="ID",
+    multiple=True,
+    required=True,
+    help="The transactional id. May be repeated.",
+)
+@connection_options()
+@output_options("terminated-transactions")
+def force_terminate(transactional_id: Sequence[str], connection: ConnectionOptions, output_format: str | None) -> int:
+    """End the open transaction of a transactional id, even a prepared one; also called force-terminate."""
+    from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
+    from kafka_tools.output.rows import ItemError, Rows
+
+    connection.check()
+    rows: list[Row] = []
+    failures: dict[str, KafkaToolsError] = {}
+    wanted = list(dict.fromkeys(transactional_id))
+    with connection.admin() as admin:
+        # Brokers begin a transactional id that they do not know: a misspelt one would be made, and "ended".
+        for name, error in admin.describe_transactions(wanted).failures().items():
+            if not isinstance(error, UnsupportedVersion):  # brokers before 3.0 do not tell
+                failures[name] = error
+        outcomes = admin.fence_producers([name for name in wanted if name not in failures])
+    failures |= outcomes.failures()
+    for name, (producer_id, epoch) in outcomes.succeeded().items():
+        row = {"transactional_id": name, "producer_id": producer_id, "producer_epoch": epoch, "result": "terminated"}
+        rows.append(row)
+    errors = [ItemError.of(f"`{name}`", failures[name]) for name in wanted if name in failures]
+    failed = "Failed to force terminate transactionalId"
+    return running.finish(Rows("terminated-transactions", rows, errors), output_format, failed)
