@@ -1,37 +1,69 @@
 """The bundled broker beside Kafka 4.3.1's, under Kafka's own ProducerPerformance and ConsumerPerformance.
 
-``python -m benchmarks.broker [--records N] [--rounds N]``: time from start to ready, then produce and fetch throughput,
-one partition, ours and Kafka's in turn on the same machine. Needs Java and Kafka's jars (see CONTRIBUTING.md).
+``python -m benchmarks.broker [--records N] [--rounds N] [--only TEXT] [--beside PATH]``: time from start to ready, then
+produce and fetch throughput and latency, one partition, ours and Kafka's in turn on the same machine. ``--beside``
+names another checkout (with its environment in ``.venv``), whose broker takes part as well. Needs Java and Kafka's jars
+(see CONTRIBUTING.md).
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import random
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from benchmarks.timing import KAFKA_SERVER_OPTIONS, RELEASE, kafka_command, run, script, table
 
 READY_TIMEOUT_S = 60
 QUIET = ("--log-level", "warning")
-LOADS = ((100, 1), (100, -1), (1000, 1))
-"""Record size in bytes, acks."""
+DEFAULT_RECORD_BYTES = 100
+STEADY_RECORDS, STEADY_RATE = 10_000, 1000
+"""Latency is that of so many records, so many a second."""
+OURS, KAFKA, BESIDE = "ours", "kafka", "beside"
+
+
+class Load(NamedTuple):
+    """What one producer sends: ``varied`` is lines of words from a half to one and a half of ``size`` bytes."""
+
+    size: int
+    acks: int
+    codec: str = "none"
+    varied: bool = False
+    transactional: bool = False
+
+    def __str__(self) -> str:
+        words = [f"{self.size} B", f"acks={'all' if self.acks < 0 else self.acks}"]
+        words += ["varied"] * self.varied + [self.codec] * (self.codec != "none")
+        return ", ".join(words + ["transactions of 100 ms"] * self.transactional)
+
+
+LOADS = (
+    *(Load(size, acks) for size in (100, 1000) for acks in (1, -1)),
+    *(Load(size, -1, varied=True) for size in (100, 1000)),
+    *(Load(size, -1, codec, varied=True) for codec in ("lz4", "zstd") for size in (100, 1000)),
+    Load(100, -1, transactional=True),
+    Load(1000, -1, transactional=True),
+)
 
 
 @contextmanager
-def ours() -> Iterator[str]:
-    """The bundled broker on a fresh data directory; its bootstrap address."""
+def ours(command: str | None = None) -> Iterator[str]:
+    """The bundled broker, or that of another ``kafka-tools``, on a fresh data directory; its bootstrap address."""
     folder = tempfile.mkdtemp()
     process = subprocess.Popen(
-        [script("kafka-tools"), "broker", "run", "--listen", "127.0.0.1:0", "--data-dir", folder, *QUIET],
+        [command or script("kafka-tools"), "broker", "run", "--listen", "127.0.0.1:0", "--data-dir", folder, *QUIET],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
@@ -75,20 +107,24 @@ def ready_seconds(rounds: int) -> dict[str, float]:
     return {name: median(values) for name, values in found.items()}
 
 
-def produce(bootstrap: str, topic: str, records: int, size: int, acks: int) -> float:
-    """Records per second of ProducerPerformance."""
+def produce(bootstrap: str, topic: str, records: int, load: Load, words: Path, rate: int = -1) -> dict[str, float]:
+    """Records per second, and milliseconds until an acknowledgement, of ProducerPerformance."""
+    content = ["--payload-file", str(words)] if load.varied else ["--record-size", str(load.size)]
+    if load.transactional:
+        content += ["--transactional-id", topic, "--transaction-duration-ms", "100"]
     done = run(
         kafka_command(
             "org.apache.kafka.tools.ProducerPerformance", "--bootstrap-server", bootstrap, "--topic", topic,
-            "--num-records", str(records), "--record-size", str(size), "--throughput", "-1",
-            "--command-property", f"acks={acks}", "linger.ms=5", "batch.size=65536",
+            "--num-records", str(records), "--throughput", str(rate), *content, "--command-property",
+            f"acks={load.acks}", "linger.ms=5", "batch.size=65536", f"compression.type={load.codec}",
         ),
         timeout_s=600,
     )  # fmt: skip
     rates = re.findall(r"([\d.]+) records/sec", done.stdout)
     if done.returncode or not rates:
         raise SystemExit(f"ProducerPerformance against {bootstrap} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return float(rates[-1])
+    percentiles = re.findall(r"([\d.]+) ms (50|99)th", done.stdout)
+    return {"rate": float(rates[-1])} | {f"p{which}": float(value) for value, which in percentiles[-2:]}
 
 
 def consume(bootstrap: str, topic: str, records: int) -> float:
@@ -109,46 +145,99 @@ def consume(bootstrap: str, topic: str, records: int) -> float:
     return float(result["fetch.nMsg.sec"])
 
 
-def throughput(records: int, rounds: int) -> list[list[str]]:
-    """Rows of the table: each load on both brokers in turn, each round on a topic of its own."""
+def lines_of_words(folder: Path, size: int) -> Path:
+    """A file of lines of varied lengths, from which ProducerPerformance draws its records."""
+    rng = random.Random(size)
+    words = [rng.randbytes(4).hex() for _ in range(200)]
+    lines = []
+    for _ in range(5000):
+        long = rng.randint(size // 2, size * 3 // 2)
+        lines.append(" ".join(rng.choices(words, k=long // 9 + 1))[:long].strip())
+    path = folder / f"words-{size}"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def throughput(commands: dict[str, str | None], records: int, rounds: int, only: str) -> list[list[str]]:
+    """Rows of the table: each load on all brokers in turn, each round on a topic of its own."""
     rows = []
-    with ours() as our_address, kafkas() as their_address:
-        addresses = {"ours": our_address, "kafka": their_address}
-        for size, acks in LOADS:
-            count = max(1, records * 100 // size)
+    with contextlib.ExitStack() as stack:
+        addresses = {name: stack.enter_context(ours(command)) for name, command in commands.items()}
+        addresses[KAFKA] = stack.enter_context(kafkas())
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        turns = 0
+        for load in LOADS:
+            if only not in str(load) or (load.transactional and BESIDE in addresses):  # old ones may have none
+                continue
+            words = lines_of_words(folder, load.size)
+            count = max(1, records * DEFAULT_RECORD_BYTES // load.size)
             produced: dict[str, list[float]] = {name: [] for name in addresses}
             consumed: dict[str, list[float]] = {name: [] for name in addresses}
-            for turn in range(rounds):
-                topic = f"load-{size}-{acks}-{turn}".replace("--", "-all-")
+            for turn in range(rounds + 1):
+                turns += 1
                 for name, address in addresses.items():
-                    produced[name].append(produce(address, topic, count, size, acks))
-                    consumed[name].append(consume(address, topic, count))
-            acks_text = "all" if acks < 0 else str(acks)
-            rows.append(row(f"produce {count} x {size} B, acks={acks_text}", produced, size))
-            rows.append(row(f"consume {count} x {size} B", consumed, size))
+                    sent = produce(address, f"load-{turns}", count, load, words)["rate"]
+                    read = consume(address, f"load-{turns}", count)
+                    if turn:  # the first warms up the JVM's compiler
+                        produced[name].append(sent)
+                        consumed[name].append(read)
+            rows.append(row(f"produce {count} x {load}", produced, load.size))
+            rows.append(row(f"consume {count} x {load}", consumed, load.size))
+            print("\n".join("  ".join(cells) for cells in rows[-2:]), file=sys.stderr, flush=True)
+    return rows
+
+
+def latency(commands: dict[str, str | None], rounds: int) -> list[list[str]]:
+    """Rows of the table: milliseconds until a record is acknowledged, at a steady rate."""
+    load = Load(DEFAULT_RECORD_BYTES, -1)
+    with contextlib.ExitStack() as stack:
+        addresses = {name: stack.enter_context(ours(command)) for name, command in commands.items()}
+        addresses[KAFKA] = stack.enter_context(kafkas())
+        found: dict[str, list[dict[str, float]]] = {name: [] for name in addresses}
+        for turn in range(rounds + 1):
+            for name, address in addresses.items():
+                sent = produce(address, f"steady-{turn}", STEADY_RECORDS, load, Path(), STEADY_RATE)
+                if turn:
+                    found[name].append(sent)
+    rows = []
+    for which in ("p50", "p99"):
+        values = {name: median(each[which] for each in sent) for name, sent in found.items()}
+        cells = [f"{value:.1f} ms" for value in values.values()]
+        ratios = [f"{values[OURS] / value:.2f}" for name, value in values.items() if name != OURS]
+        rows.append([f"{which} at {STEADY_RATE} records/s", *cells, *ratios])
     return rows
 
 
 def row(title: str, rates: dict[str, list[float]], size: int) -> list[str]:
-    """One line: records per second and MB per second of both, and ours as a share of Kafka's."""
-    mine, theirs = median(rates["ours"]), median(rates["kafka"])
-    cells = [f"{rate:,.0f}/s ({rate * size / 1e6:.0f} MB/s)" for rate in (mine, theirs)]
-    return [title, *cells, f"{mine / theirs:.2f}"]
+    """One line: records per second and MB per second of each, and ours as a share of the others'."""
+    medians = {name: median(values) for name, values in rates.items()}
+    cells = [f"{rate:,.0f}/s ({rate * size / 1e6:.0f} MB/s)" for rate in medians.values()]
+    return [title, *cells, *(f"{medians[OURS] / rate:.2f}" for name, rate in medians.items() if name != OURS)]
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=500_000, help="records of 100 bytes; larger ones are fewer")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3, help="rounds that count; one before them does not")
+    parser.add_argument("--only", default="", metavar="TEXT", help="loads whose name holds this")
+    parser.add_argument("--beside", type=Path, metavar="PATH", help="another checkout, with its environment in .venv")
     options = parser.parse_args()
-    ready = ready_seconds(options.rounds)
-    rows = throughput(options.records, options.rounds)
-    print(table(["medians", "ours", f"Kafka {RELEASE}", "ours / Kafka"], rows))
-    print(
-        f"\nready after: ours {ready['ours']:.2f} s, Kafka {ready['kafka']:.2f} s"
-        f" ({ready['kafka'] / ready['ours']:.1f} times as fast)"
-    )
+    commands: dict[str, str | None] = {OURS: None}
+    if options.beside:
+        commands[BESIDE] = str(options.beside / ".venv" / "bin" / "kafka-tools")
+    rows = throughput(commands, options.records, options.rounds, options.only)
+    others = [name for name in (*commands, KAFKA) if name != OURS]
+    head = ["medians", *commands, f"Kafka {RELEASE}", *(f"ours / {name}" for name in others)]
+    if not options.only:
+        rows += latency(commands, options.rounds)
+    print(table(head, rows))
+    if not options.only:
+        ready = ready_seconds(options.rounds)
+        print(
+            f"\nready after: ours {ready[OURS]:.2f} s, Kafka {ready[KAFKA]:.2f} s"
+            f" ({ready[KAFKA] / ready[OURS]:.1f} times as fast)"
+        )
 
 
 if __name__ == "__main__":

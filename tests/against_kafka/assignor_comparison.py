@@ -9,24 +9,17 @@ Kafka's classes the order of insertion that its tables had from earlier rounds, 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from kafka_tools.broker_embedded.coordinators.consumer.assignors import MemberSpec, Target, hash_order, uniform
 from kafka_tools.broker_embedded.coordinators.consumer.assignors import range as by_range
-from tests.against_kafka.jars import ENVIRONMENT, class_path, java
-from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
+from tests.against_kafka.java_programs import Lines
 
-SOURCE = Path(__file__).parent / "java" / "Assignors.java"
 ROUNDS = 6
 
 
@@ -34,45 +27,6 @@ class Topic(NamedTuple):
     name: str
     id: UUID
     partitions: int
-
-
-class Kafkas:
-    """Kafka's assignors in one JVM, asked through a pipe."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    @classmethod
-    @contextmanager
-    def start(cls, folder: Path) -> Iterator[Kafkas]:
-        """Compile and run. Raises Unavailable."""
-        compiler, runtime = java(compiler=True), java()
-        paths = os.pathsep.join(map(str, class_path("4.3.1")))
-        done = subprocess.run(
-            [compiler, "-nowarn", "-proc:none", "-cp", paths, "-d", str(folder), str(SOURCE)],
-            capture_output=True, text=True, timeout=300, env=ENVIRONMENT,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        command = [runtime, *TOOL_OPTIONS, *QUIET, "-cp", os.pathsep.join((str(folder), paths)), "Assignors"]
-        with (
-            open(folder / "stderr", "wb") as errors,
-            subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, encoding="utf-8", env=ENVIRONMENT
-            ) as process,
-        ):
-            try:
-                yield cls(process)
-            finally:
-                process.kill()
-
-    def assign(self, group: dict[str, Any]) -> dict[str, list[tuple[str, list[int]]]]:
-        """Member id -> topics with partitions, in the order of Kafka's tables."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps(group) + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        assert answer, "Kafka's assignor threw: see its stderr"
-        return json.loads(answer)  # type: ignore[no-any-return]
 
 
 class Group:
@@ -188,7 +142,7 @@ def _target(topics: list[tuple[str, list[int]]]) -> Target:
 class Comparison:
     """How many targets were compared, and which differ."""
 
-    def __init__(self, kafka: Kafkas, history: bool = False) -> None:
+    def __init__(self, kafka: Lines, history: bool = False) -> None:
         self.kafka = kafka
         self.history = history
         self.compared = 0
@@ -200,7 +154,7 @@ class Comparison:
         for turn in range(ROUNDS):
             if not group.members:
                 return
-            theirs = self.kafka.assign(group.as_json(self.history))
+            theirs = self.kafka.ask_json(group.as_json(self.history))
             ours = group.ours()
             self.compared += 1
             expected = {member: _target(theirs.get(member, [])) for member in group.members}
@@ -220,7 +174,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--groups", type=int, default=5000)
     parser.add_argument("--history", action="store_true", help="tables of Kafka's classes keep their order")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder, Kafkas.start(Path(folder)) as kafka:
+    with tempfile.TemporaryDirectory() as folder, Lines.start("Assignors", Path(folder)) as kafka:
         comparison = Comparison(kafka, options.history)
         for seed in range(options.seed, options.seed + options.groups):
             comparison.compare(seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import struct
 import subprocess
@@ -14,10 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.against_kafka.jars import ENVIRONMENT, class_path, java
-from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
+from tests.against_kafka.jars import class_path
+from tests.against_kafka.java_programs import compiled, pipes, running
 
-SOURCE = Path(__file__).parent / "java" / "KafkaClasses.java"
 PACKAGES = re.compile(r"org/apache/kafka/(?:[a-z]+/)*(?:message|generated|metadata)/([A-Za-z]+)\.class")
 ANSWER_TIMEOUT_S = 120.0
 
@@ -38,25 +36,8 @@ class KafkaClasses:
     @contextmanager
     def start(cls, release: str, folder: Path) -> Iterator[KafkaClasses]:
         """Compile the Java side against that release and run it. Raises Unavailable."""
-        compiler, runtime = java(compiler=True), java()
-        jars = class_path(release)
-        paths = os.pathsep.join(map(str, jars))
-        done = subprocess.run(
-            [compiler, "-nowarn", "-proc:none", "-cp", paths, "-d", str(folder), str(SOURCE)],
-            capture_output=True, text=True, timeout=300, env=ENVIRONMENT,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        command = [runtime, *TOOL_OPTIONS, *QUIET, "-cp", os.pathsep.join((str(folder), paths)), "KafkaClasses"]
-        with (
-            open(folder / "stderr", "wb") as errors,
-            subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=ENVIRONMENT
-            ) as process,
-        ):
-            try:
-                yield cls(release, process, _generated(jars))
-            finally:
-                process.kill()
+        with running(compiled("KafkaClasses", folder, release), folder) as process:
+            yield cls(release, process, _generated(class_path(release)))
 
     def versions(self, name: str) -> range:
         """The versions that Kafka's class of this name reads and writes; none when there is no such class."""
@@ -97,15 +78,15 @@ class KafkaClasses:
             question += struct.pack(">i", len(full)) + full + numbers
         if body is not None:
             question += struct.pack(">i", len(body)) + body
-        assert self._process.stdin is not None and self._process.stdout is not None
+        writer, reader = pipes(self._process)
         # A JVM that hangs is killed, and reading from it ends.
         watchdog = threading.Timer(ANSWER_TIMEOUT_S, self._process.kill)
         watchdog.start()
         try:
-            self._process.stdin.write(question)
-            self._process.stdin.flush()
-            status, size = struct.unpack(">bi", self._process.stdout.read(5))
-            answer = self._process.stdout.read(size)
+            writer.write(question)
+            writer.flush()
+            status, size = struct.unpack(">bi", reader.read(5))
+            answer = reader.read(size)
         finally:
             watchdog.cancel()
         if status:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import re
 import subprocess
@@ -17,10 +16,9 @@ from collections import Counter
 from pathlib import Path
 
 from kafka_tools.texts.regular_expressions import InvalidPattern, compile_pattern
-from tests.against_kafka.jars import ENVIRONMENT, class_path, java
-from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
+from tests.against_kafka.jars import ENVIRONMENT
+from tests.against_kafka.java_programs import compiled
 
-SOURCE = Path(__file__).parent / "java" / "Patterns.java"
 WHOLE = [
     "", "foo*", "foo|bar", "(foo)(bar)", "^foo$", "(?i)FOO.*", "(?s).*", "(?m)^foo$", r"(?P<a>[(?P<a>]\Q(?P<a>\E)",
     "(?U)a.*b", "(?-i)foo", "(?i:Foo)", "(?P<name>foo)", "(?<name>foo)", "(?P<a>x)(?P<a>y)", "(?P<1>x)", "(?P<>x)",
@@ -62,20 +60,16 @@ def patterns(seed: int, count: int) -> list[str]:
 
 def ours(pattern: str) -> dict[str, object]:
     try:
-        compiled = compile_pattern(pattern)
+        found = compile_pattern(pattern)
     except InvalidPattern as error:
         return {"refused": str(error)}
-    return {"matches": [compiled.matches(name) for name in NAMES]}
+    return {"matches": [found.matches(name) for name in NAMES]}
 
 
 def compare(folder: Path, asked: list[str]) -> tuple[Counter[str], list[str]]:
     """How many patterns were judged how, and every difference. Raises Unavailable."""
-    compiler, runtime = java(compiler=True), java()
-    paths = os.pathsep.join(map(str, class_path("4.3.1")))
-    compiling = [compiler, "-nowarn", "-proc:none", "-cp", paths, "-d", str(folder), str(SOURCE)]
-    subprocess.run(compiling, check=True, capture_output=True, timeout=300, env=ENVIRONMENT)
     lines = "".join(json.dumps([pattern, NAMES]) + "\n" for pattern in asked)
-    command = [runtime, *TOOL_OPTIONS, *QUIET, "-cp", os.pathsep.join((str(folder), paths)), "Patterns"]
+    command = compiled("Patterns", folder)
     done = subprocess.run(
         command, input=lines, capture_output=True, encoding="utf-8", timeout=600, check=True, env=ENVIRONMENT
     )

@@ -8,14 +8,9 @@ topics, over windows of different number and size: every delay is the same to th
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +30,9 @@ from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
-from tests.against_kafka.jars import ENVIRONMENT, class_path, java
-from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
+from tests.against_kafka.java_programs import Lines
 from tests.broker_embedded.memory_broker import MemoryBroker
 
-SOURCE = Path(__file__).parent / "java" / "Quotas.java"
 STEPS = 150
 KEYS = (PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE, CONTROLLER_MUTATION_RATE)
 NAMES = (None, "a", "b")
@@ -47,48 +40,10 @@ NAMES = (None, "a", "b")
 FETCH_VERSION = 12
 
 
-class Kafkas:
-    """Kafka's managers in one JVM, asked through a pipe."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    @classmethod
-    @contextmanager
-    def start(cls, folder: Path) -> Iterator[Kafkas]:
-        """Compile and run. Raises Unavailable."""
-        compiler, runtime = java(compiler=True), java()
-        paths = os.pathsep.join(map(str, class_path("4.3.1")))
-        done = subprocess.run(
-            [compiler, "-nowarn", "-proc:none", "-cp", paths, "-d", str(folder), str(SOURCE)],
-            capture_output=True, text=True, timeout=300, env=ENVIRONMENT,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        command = [runtime, *TOOL_OPTIONS, *QUIET, "-cp", os.pathsep.join((str(folder), paths)), "Quotas"]
-        with (
-            open(folder / "stderr", "wb") as errors,
-            subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, encoding="utf-8", env=ENVIRONMENT
-            ) as process,
-        ):
-            try:
-                yield cls(process)
-            finally:
-                process.kill()
-
-    def ask(self, **step: Any) -> list[Any]:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps(step) + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        assert answer, "Kafka's managers threw: see their stderr"
-        return json.loads(answer)  # type: ignore[no-any-return]
-
-
 class Round:
     """One broker of each, with what happens to both."""
 
-    def __init__(self, kafka: Kafkas, seed: int) -> None:
+    def __init__(self, kafka: Lines, seed: int) -> None:
         self.kafka = kafka
         self.chance = random.Random(seed)
         windows, seconds = self.chance.choice(((11, 1), (11, 1), (2, 1), (1, 1), (3, 5), (30, 1)))
@@ -100,7 +55,7 @@ class Round:
         self.broker.clock.advance(1_000_000)
         self.now_ms = 0
         self.delays = 0
-        self.kafka.ask(now=self._now(), windows=windows, seconds=seconds)
+        self.kafka.ask_json({"now": self._now(), "windows": windows, "seconds": seconds})
 
     def _now(self) -> int:
         return int(self.broker.clock.monotonic_s() * 1000)
@@ -125,7 +80,7 @@ class Round:
         key = self.chance.choice(KEYS)
         most = {REQUEST_PERCENTAGE: 100, CONTROLLER_MUTATION_RATE: 20}.get(key, 5000)
         limit = None if self.chance.random() < 0.25 else self.chance.randint(1, most)
-        self.kafka.ask(now=self._now(), key=key, limit=limit, **entity)
+        self.kafka.ask_json(dict(now=self._now(), key=key, limit=limit, **entity))
         Entry = AlterClientQuotasRequest.EntryData
         kinds = {"user": "user", "client": "client-id"}
         entry = Entry(
@@ -147,8 +102,8 @@ class Round:
         who: dict[str, Any] = {"now": self._now(), "user": user, "client": client}
         held = 0
         if key in (PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE):  # they are requests too, which took no time
-            held = self.kafka.ask(**who, key=REQUEST_PERCENTAGE, value=0.0)[0]
-        theirs = self.kafka.ask(**who, key=key, value=counted, strict=strict, held=held)
+            held = self.kafka.ask_json(dict(**who, key=REQUEST_PERCENTAGE, value=0.0))[0]
+        theirs = self.kafka.ask_json(dict(**who, key=key, value=counted, strict=strict, held=held))
         theirs[0] = max(theirs[0], held)
         if key not in (CONTROLLER_MUTATION_RATE, CONSUMER_BYTE_RATE):
             theirs = theirs[:1]
@@ -191,7 +146,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rounds", type=int, default=300)
     options = parser.parse_args(arguments)
     delays, differences = 0, []
-    with tempfile.TemporaryDirectory() as folder, Kafkas.start(Path(folder)) as kafka:
+    with tempfile.TemporaryDirectory() as folder, Lines.start("Quotas", Path(folder)) as kafka:
         for seed in range(options.seed, options.seed + options.rounds):
             played = Round(kafka, seed)
             differences += [f"seed {seed}, {told}" for told in played.play()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import pytest
 from kafka_tools.net.throttle import FROM_VERSION
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.releases import max_versions
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable, class_path, java
-from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
+from tests.against_kafka.jars import ENVIRONMENT, Unavailable
+from tests.against_kafka.java_programs import compiled
 
 JAVA = Path(__file__).parent / "java"
 LISTED = Path(__file__).parent.parent / "admin" / "kafka_admin.txt"
@@ -23,14 +22,10 @@ OF_BROKERS = {62, 63}
 def told_by(program: str, folder: Path) -> list[str]:
     """The lines that a program in ``java`` prints, compiled and run with the jars of 4.3.1."""
     try:
-        compiler, runtime, jars = java(compiler=True), java(), class_path("4.3.1")
+        command = compiled(program, folder)
     except Unavailable as reason:
         pytest.skip(str(reason))
-    paths = os.pathsep.join(map(str, jars))
-    compile_it = [compiler, "-nowarn", "-proc:none", "-cp", paths, "-d", str(folder), str(JAVA / f"{program}.java")]
-    subprocess.run(compile_it, check=True, timeout=300, env=ENVIRONMENT, capture_output=True)
-    run_it = [runtime, *TOOL_OPTIONS, *QUIET, "-cp", os.pathsep.join((str(folder), paths)), program]
-    done = subprocess.run(run_it, capture_output=True, text=True, timeout=300, env=ENVIRONMENT, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=ENVIRONMENT, check=True)
     return [line.strip() for line in done.stdout.splitlines()]
 
 

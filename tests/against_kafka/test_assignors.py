@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.against_kafka.assignor_comparison import Comparison, Kafkas
+from tests.against_kafka.assignor_comparison import Comparison
 from tests.against_kafka.conftest import unavailable
 from tests.against_kafka.jars import Unavailable
+from tests.against_kafka.java_programs import Lines
 
 
 def test_targets_of_random_groups_are_kafkas(tmp_path: Path) -> None:
     try:
-        with Kafkas.start(tmp_path) as kafka:
+        with Lines.start("Assignors", tmp_path) as kafka:
             comparison = Comparison(kafka)
             for seed in [*range(150), 1759, 2317, 3263]:
                 comparison.compare(seed)

@@ -5,8 +5,6 @@ The broker appends, rolls, compacts, retires and deletes as fast as it can meanw
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,11 +15,9 @@ pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 
 from kafka_tools.storage.check import check_log_dir
 from tests.against_kafka.harness import RealKafka, Setup
-from tests.against_kafka.jars import ENVIRONMENT, class_path, java
-from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
+from tests.against_kafka.java_programs import compiled, pipes, running
 from tests.spark.one_process import audit_here
 
-LOAD = Path(__file__).parent / "java" / "BusyLoad.java"
 ROUNDS = 2
 BUSY = (
     ("log.retention.check.interval.ms", "200"),
@@ -39,28 +35,13 @@ TOPICS = ("index.interval.bytes=100", "segment.index.bytes=4000", "file.delete.d
 @contextmanager
 def load(kafka: RealKafka, folder: Path) -> Iterator[None]:
     """The load beside the ``with`` block, running when it begins."""
-    jars = os.pathsep.join(map(str, class_path(kafka.release)))
-    subprocess.run(
-        [java(compiler=True), "-nowarn", "-proc:none", "-cp", jars, "-d", str(folder), str(LOAD)],
-        check=True, timeout=300, env=ENVIRONMENT,
-    )  # fmt: skip
     # Kafka 4 takes no segments below 1 MiB: there they are rolled by time.
     segments = "segment.ms=400" if kafka.release >= "4" else "segment.bytes=6000"
-    command = [java(), *TOOL_OPTIONS, *QUIET, "-cp", os.pathsep.join((str(folder), jars)), "BusyLoad"]
-    with (
-        open(folder / "errors", "wb") as errors,
-        subprocess.Popen(
-            [*command, kafka.bootstrap_servers, *TOPICS, segments],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=ENVIRONMENT,
-        ) as process,
-    ):  # fmt: skip
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"ready\n", (folder / "errors").read_text()
-            yield
-            assert process.poll() is None
-        finally:
-            process.kill()
+    command = [*compiled("BusyLoad", folder, kafka.release), kafka.bootstrap_servers, *TOPICS, segments]
+    with running(command, folder) as process:
+        assert pipes(process)[1].readline() == b"ready\n", (folder / "stderr").read_text()
+        yield
+        assert process.poll() is None
 
 
 @pytest.mark.parametrize("release", ["4.3.1", "2.2.2"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -15,10 +13,10 @@ from kafka_tools.admin.client import AdminClient, NewTopic
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.net.config import ClientConfig
 from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.jars import ENVIRONMENT, STREAMS, Unavailable, class_path, java, library
-from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS, Server
+from tests.against_kafka.jars import STREAMS, Unavailable, library
+from tests.against_kafka.java_programs import compiled
+from tests.against_kafka.jvm import Server
 
-SOURCE = Path(__file__).parent / "java" / "ExactlyOnceStream.java"
 RELEASE = "4.3.1"
 CONFIG = {
     "group.min.session.timeout.ms": 1000, "group.initial.rebalance.delay.ms": 0,
@@ -36,15 +34,9 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The application, compiled; its arguments follow."""
     folder = tmp_path_factory.mktemp("streams")
     try:
-        jars = os.pathsep.join(map(str, [*library(STREAMS).glob("*.jar"), *class_path(RELEASE)]))
-        compiler = java(compiler=True)
+        return compiled("ExactlyOnceStream", folder, RELEASE, more_jars=list(library(STREAMS).glob("*.jar")))
     except Unavailable as reason:
         unavailable(reason)
-    subprocess.run(
-        [compiler, "-nowarn", "-proc:none", "-cp", jars, "-d", str(folder), str(SOURCE)],
-        check=True, timeout=300, env=ENVIRONMENT,
-    )  # fmt: skip
-    return [java(), *TOOL_OPTIONS, *QUIET, "-cp", os.pathsep.join((str(folder), jars)), "ExactlyOnceStream"]
 
 
 class Application:

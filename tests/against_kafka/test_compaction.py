@@ -11,72 +11,34 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from kafka_tools.storage.cleaner.rounds import MapSize
 from kafka_tools.storage.log.partition_log import LogConfig
-from tests.against_kafka.jars import ENVIRONMENT, class_path, java
-from tests.against_kafka.jvm import DIE_WITH_PARENT, QUIET, TOOL_OPTIONS
+from tests.against_kafka.java_programs import Lines
 from tests.storage.dirty_logs import COMPACT, START_MS, Writers, batches_of, clean_once, old_messages, opened
 
-SOURCE = Path(__file__).parent / "java" / "KafkaCleaner.java"
+CLEANER = "org.apache.kafka.storage.internals.log.KafkaCleaner"
 ROUNDS = 5
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 
 
-class KafkaCleaner:
-    """Kafka's cleaner in a JVM that waits for directories."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    @classmethod
-    @contextmanager
-    def start(cls, folder: Path) -> Iterator[KafkaCleaner]:
-        """Compile the Java side and run it. Raises Unavailable."""
-        compiler, runtime = java(compiler=True), java()
-        paths = os.pathsep.join(map(str, class_path("4.3.1")))
-        done = subprocess.run(
-            [compiler, "-nowarn", "-proc:none", "-cp", paths, "-d", str(folder), str(SOURCE)],
-            capture_output=True, text=True, timeout=300, env=ENVIRONMENT,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        command = [
-            runtime, *TOOL_OPTIONS, *QUIET, "-cp", os.pathsep.join((str(folder), paths)),
-            "org.apache.kafka.storage.internals.log.KafkaCleaner",
-        ]  # fmt: skip
-        with (
-            open(folder / "stderr", "wb") as errors,
-            subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=ENVIRONMENT, text=True,
-                preexec_fn=DIE_WITH_PARENT,
-            ) as process,
-        ):  # fmt: skip
-            try:
-                yield cls(process)
-            finally:
-                process.kill()
-
-    def clean(self, directory: Path, now_ms: int, cleaned_to: int | None, map_bytes: int, config: LogConfig) -> str:
-        """What Kafka says of a round: first dirty offset, end, clean and cleanable bytes, overdue, cleaned to."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        values = {
-            "internal.segment.bytes": config.segment_bytes,
-            "segment.index.bytes": config.segment_index_bytes,
-            "index.interval.bytes": config.index_interval_bytes,
-            "cleanup.policy": "compact",
-            "delete.retention.ms": config.delete_retention_ms,
-            "min.compaction.lag.ms": config.min_compaction_lag_ms,
-            "max.compaction.lag.ms": config.max_compaction_lag_ms,
-        }
-        words = [directory, now_ms, -1 if cleaned_to is None else cleaned_to, map_bytes]
-        words += [f"{key}={value}" for key, value in values.items()]
-        self._process.stdin.write(" ".join(map(str, words)) + "\n")
-        self._process.stdin.flush()
-        return self._process.stdout.readline().strip()
+def clean(kafka: Lines, directory: Path, now_ms: int, cleaned_to: int | None, map_bytes: int, config: LogConfig) -> str:
+    """What Kafka says of a round: first dirty offset, end, clean and cleanable bytes, overdue, cleaned to."""
+    values = {
+        "internal.segment.bytes": config.segment_bytes,
+        "segment.index.bytes": config.segment_index_bytes,
+        "index.interval.bytes": config.index_interval_bytes,
+        "cleanup.policy": "compact",
+        "delete.retention.ms": config.delete_retention_ms,
+        "min.compaction.lag.ms": config.min_compaction_lag_ms,
+        "max.compaction.lag.ms": config.max_compaction_lag_ms,
+    }
+    words = [directory, now_ms, -1 if cleaned_to is None else cleaned_to, map_bytes]
+    words += [f"{key}={value}" for key, value in values.items()]
+    return kafka.ask(" ".join(map(str, words))).strip()
 
 
 def segment_files(directory: Path) -> set[str]:
@@ -84,7 +46,7 @@ def segment_files(directory: Path) -> set[str]:
     return {name for name in names if name[0] == "0" and not name.endswith((".deleted", ".snapshot"))}
 
 
-def compare(kafka: KafkaCleaner, seed: int, folder: Path) -> Iterator[str]:
+def compare(kafka: Lines, seed: int, folder: Path) -> Iterator[str]:
     """Rounds on one random log: every difference, none if all is as it should be.
 
     A map that is full ends Kafka's round within a segment, and its next one then takes committed transactions for
@@ -117,7 +79,7 @@ def compare(kafka: KafkaCleaner, seed: int, folder: Path) -> Iterator[str]:
         log.close()
         writers.now_ms += (1000, 200_000)[turn % 2]
         theirs = Path(shutil.copytree(ours, folder / f"kafka-{turn}" / "t-0"))
-        theirs_said = kafka.clean(theirs, writers.now_ms, cleaned_to, map_bytes, config)
+        theirs_said = clean(kafka, theirs, writers.now_ms, cleaned_to, map_bytes, config)
         log = opened(ours, writers.now_ms, config, cleaned_to=cleaned_to or 0)
         found, done = clean_once(log, cleaned_to, writers.now_ms, MapSize(map_bytes))
         log.close()
@@ -146,14 +108,14 @@ def same(ours: Path, theirs: Path, *, plain: bool) -> bool:
 
 
 @pytest.fixture(scope="module")
-def kafka_cleaner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCleaner]:
-    with KafkaCleaner.start(tmp_path_factory.mktemp("cleaner")) as found:
+def kafka_cleaner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lines]:
+    with Lines.start("KafkaCleaner", tmp_path_factory.mktemp("cleaner"), main=CLEANER) as found:
         yield found
 
 
 @pytest.mark.req("DESIGN-23", "DESIGN-24", "DESIGN-25", "DESIGN-26")
 @pytest.mark.parametrize("seed", [0, 1, 3, 7, 10, 12, 14, 23])
-def test_what_stays_is_what_kafka_leaves(kafka_cleaner: KafkaCleaner, tmp_path: Path, seed: int) -> None:
+def test_what_stays_is_what_kafka_leaves(kafka_cleaner: Lines, tmp_path: Path, seed: int) -> None:
     assert list(compare(kafka_cleaner, seed, tmp_path)) == []
 
 
@@ -179,7 +141,7 @@ def test_kafkas_dump_tool_finds_nothing_wrong(
 def main() -> int:
     """Compare the seeds from the first argument to the second; 1 if there is a difference."""
     found = 0
-    with tempfile.TemporaryDirectory() as holder, KafkaCleaner.start(Path(holder)) as kafka:
+    with tempfile.TemporaryDirectory() as holder, Lines.start("KafkaCleaner", Path(holder), main=CLEANER) as kafka:
         for seed in range(*map(int, sys.argv[1:3])):
             folder = Path(holder) / str(seed)
             folder.mkdir()

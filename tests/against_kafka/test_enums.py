@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from kafka_tools.protocol import enums
 from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable, class_path, java
-from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
+from tests.against_kafka.jars import ENVIRONMENT, Unavailable
+from tests.against_kafka.java_programs import compiled
 
-SOURCE = Path(__file__).parent / "java" / "KafkaEnums.java"
 PACKAGE = "org.apache.kafka."
 NUMBERED: dict[type[enums.Words], str] = {
     enums.ConfigResourceType: "common.config.ConfigResource$Type",
@@ -55,20 +52,11 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     """Class (without its package's start) -> what is told of each constant."""
     folder = tmp_path_factory.mktemp("enums-")
     try:
-        compiler, runtime = java(compiler=True), java()
-        paths = os.pathsep.join(map(str, class_path("4.3.1")))
+        command = compiled("KafkaEnums", folder)
     except Unavailable as reason:
         unavailable(reason)
-    compiled = subprocess.run(
-        [compiler, "-nowarn", "-proc:none", "-d", str(folder), str(SOURCE)],
-        capture_output=True, text=True, timeout=300, env=ENVIRONMENT,
-    )  # fmt: skip
-    assert compiled.returncode == 0, compiled.stderr
     names = [PACKAGE + name for name in (*NUMBERED.values(), *TEXTS.values(), *OF_CONSTANTS)]
-    done = subprocess.run(
-        [runtime, *TOOL_OPTIONS, *QUIET, "-cp", os.pathsep.join((str(folder), paths)), "KafkaEnums", *names],
-        capture_output=True, text=True, timeout=300, env=ENVIRONMENT,
-    )  # fmt: skip
+    done = subprocess.run([*command, *names], capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
     found: Rows = {}
     for line in done.stdout.splitlines():

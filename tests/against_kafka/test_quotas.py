@@ -22,7 +22,8 @@ from kafka_tools.records.build import build_batch
 from tests.against_kafka.conftest import unavailable
 from tests.against_kafka.harness import RealKafka
 from tests.against_kafka.jars import Unavailable
-from tests.against_kafka.quota_comparison import Kafkas, Round
+from tests.against_kafka.java_programs import Lines
+from tests.against_kafka.quota_comparison import Round
 from tests.broker_embedded.wire_client import WireClient
 
 
@@ -30,7 +31,7 @@ from tests.broker_embedded.wire_client import WireClient
 def test_delays_of_random_use_under_limits_of_all_levels_are_kafkas(tmp_path: Path) -> None:
     delays, differences = 0, []
     try:
-        with Kafkas.start(tmp_path) as kafka:
+        with Lines.start("Quotas", tmp_path) as kafka:
             for seed in range(25):
                 played = Round(kafka, seed)
                 differences += [f"seed {seed}, {told}" for told in played.play()]

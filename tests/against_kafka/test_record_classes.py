@@ -6,12 +6,10 @@ Kafka 3.9.2's classes: the last ones that still write magic 0 and 1, and convert
 from __future__ import annotations
 
 import base64
-import os
 import random
 import struct
 import subprocess
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -22,12 +20,11 @@ from kafka_tools.records.control import build_marker
 from kafka_tools.records.convert import down_convert, up_convert
 from kafka_tools.records.record import Record
 from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable, class_path, java
-from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
+from tests.against_kafka.jars import ENVIRONMENT, Unavailable
+from tests.against_kafka.java_programs import compiled
 
 pytestmark = pytest.mark.xdist_group("record classes")
 
-SOURCE = Path(__file__).parent / "java" / "KafkaRecords.java"
 RELEASE = "3.9.2"
 T = 1_700_000_000_000
 # With values long enough to be compressed, nulls, empty ones, header names that occur twice.
@@ -48,17 +45,9 @@ Ask = Callable[[Sequence[bytes]], list[Answer]]
 def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
     """``ask(questions)``: the answers of Kafka's classes, (whether it went well, result or exception)."""
     try:
-        compiler, runtime, jars = java(compiler=True), java(), class_path(RELEASE)
+        command = compiled("KafkaRecords", tmp_path_factory.mktemp("records"), RELEASE)
     except Unavailable as reason:
         unavailable(reason)
-    folder = tmp_path_factory.mktemp("records")
-    paths = os.pathsep.join(map(str, jars))
-    done = subprocess.run(
-        [compiler, "-nowarn", "-proc:none", "-cp", paths, "-d", str(folder), str(SOURCE)],
-        capture_output=True, text=True, timeout=300, env=ENVIRONMENT,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    command = [runtime, *TOOL_OPTIONS, *QUIET, "-cp", os.pathsep.join((str(folder), paths)), "KafkaRecords"]
 
     def answers(questions: Sequence[bytes]) -> list[Answer]:
         ran = subprocess.run(command, input=b"".join(questions), capture_output=True, timeout=300, env=ENVIRONMENT)

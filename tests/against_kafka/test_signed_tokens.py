@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -12,11 +11,9 @@ from typing import Any
 import pytest
 
 from kafka_tools.net.sasl.oauthbearer import TokenRefused
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable, class_path, java
-from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
+from tests.against_kafka.jars import ENVIRONMENT, Unavailable
+from tests.against_kafka.java_programs import compiled
 from tests.broker_embedded.security.test_signed_tokens import all_keys, judged, rsa_key, token
-
-SOURCE = Path(__file__).parent / "java" / "JudgeTokens.java"
 
 
 def tokens(now_s: int) -> dict[str, str]:
@@ -56,15 +53,13 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
     """Kafka's judgements on the lines of a file."""
     folder = tmp_path_factory.mktemp("judge")
     try:
-        paths = os.pathsep.join(map(str, class_path("4.3.1")))
-        command = [java(compiler=True), "-nowarn", "-proc:none", "-cp", paths, "-d", str(folder), str(SOURCE)]
+        program, *arguments_after = compiled("JudgeTokens", folder)
     except Unavailable as reason:
         pytest.skip(str(reason))
-    subprocess.run(command, check=True, capture_output=True, timeout=300, env=ENVIRONMENT)
 
     def run(keys: Path, *arguments: str) -> list[str]:
         allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys.as_uri()}"
-        command = [java(), *TOOL_OPTIONS, *QUIET, allowed, "-cp", os.pathsep.join((str(folder), paths)), "JudgeTokens"]
+        command = [program, allowed, *arguments_after]
         done = subprocess.run(
             [*command, str(keys), *arguments], capture_output=True, text=True, timeout=300, env=ENVIRONMENT
         )
