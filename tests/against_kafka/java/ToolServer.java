@@ -28,7 +28,8 @@ public final class ToolServer {
     private static final Redirected OUT = new Redirected();
     private static final Redirected ERR = new Redirected();
     private static volatile InputStream stdin = InputStream.nullInputStream();
-    private static volatile Run current;
+    /** The run that a thread belongs to: one that an earlier tool left behind must not end the one at hand. */
+    private static final InheritableThreadLocal<Run> RUN = new InheritableThreadLocal<>();
 
     private static final class Run {
         final CountDownLatch done = new CountDownLatch(1);
@@ -89,7 +90,10 @@ public final class ToolServer {
             }
         });
         Exit.Procedure exit = (status, message) -> {
-            current.end(status);
+            Run run = RUN.get();
+            if (run != null) {
+                run.end(status);
+            }
             while (true) {
                 LockSupport.park();
             }
@@ -110,8 +114,10 @@ public final class ToolServer {
             OUT.take();
             ERR.take();
             Run run = new Run();
-            current = run;
-            Thread thread = new Thread(() -> run.end(invoke(main, arguments)), "main");
+            Thread thread = new Thread(() -> {
+                RUN.set(run);
+                run.end(invoke(main, arguments));
+            }, "main");
             thread.setDaemon(true);
             thread.start();
             run.done.await();
