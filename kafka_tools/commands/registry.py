@@ -43,6 +43,9 @@ COMMANDS: dict[str, Registered] = {
         "groups.consumer_groups", "List, describe and delete consumer groups, and reset their offsets."
     ),
     "delete-records": Registered("partitions.delete_records", "Delete the records of partitions below an offset."),
+    "get-offsets": Registered(
+        "partitions.get_offsets", "Show the offsets of partitions: latest, earliest, or at a moment."
+    ),
     "dump-log": Registered("logs.dump_log", "Print the batches, records and index entries in a log directory's files."),
     "broker-api-versions": Registered(
         "cluster.broker_api_versions", "Show the API versions that each broker supports."

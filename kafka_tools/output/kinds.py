@@ -132,6 +132,8 @@ KINDS: Mapping[str, RowKind] = {
     "deleted-offsets": _kind("group topic partition result", _PARTITION),
     # kafka-delete-records
     "deleted-records": _kind("topic partition low_watermark result", _PARTITION),
+    # kafka-get-offsets
+    "partition-offsets": _kind("topic partition offset", _PARTITION, more="timestamp leader_epoch"),
     # kafka-broker-api-versions, kafka-cluster
     "broker-api-versions": _kind(
         "id key name min_version max_version usable", "{id}", more="host port rack fenced", lines=_each("apis")

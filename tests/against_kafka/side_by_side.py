@@ -16,6 +16,7 @@ MAIN = {
     "configs": "kafka.admin.ConfigCommand",
     "consumer-groups": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
     "delete-records": "org.apache.kafka.tools.DeleteRecordsCommand",
+    "get-offsets": "org.apache.kafka.tools.GetOffsetShell",
     "broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
     "cluster": "org.apache.kafka.tools.ClusterTool",
     "acls": "org.apache.kafka.tools.AclCommand",

@@ -44,6 +44,7 @@ COMMANDS = (
     "kafka-consumer-groups --reset-offsets --group g --topic t --to-earliest --execute",
     "kafka-consumer-groups --delete --group g",
     "kafka-delete-records --offset-json-file offsets.json",
+    "kafka-get-offsets --topic t",
     "kafka-broker-api-versions",
     "kafka-cluster cluster-id",
     "kafka-cluster unregister --id 9",

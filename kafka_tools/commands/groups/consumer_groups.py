@@ -109,7 +109,7 @@ _ANY = "*"
     "--to-datetime",
     metavar="TIME",
     section="New offsets",
-    help="The first offset at or after YYYY-MM-DDThh:mm:ss.sss, UTC unless a zone follows.",
+    help="The first offset at or after YYYY-MM-DDThh:mm:ss.sss (UTC unless a zone follows), a date, or '2 hours ago'.",
 )
 @option(
     "--by-duration",

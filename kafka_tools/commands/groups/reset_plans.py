@@ -6,18 +6,17 @@ name needs them (org.apache.kafka.tools.consumer.group.CsvUtils).
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kafka_tools.commands.options.moments import LONGEST_TEXT, in_range, moment_ms
 from kafka_tools.errors import InputError, UsageError
 from kafka_tools.values import TopicPartition
 
 Plan = dict[str, dict[TopicPartition, int]]
 """Group -> partition -> offset."""
 
-_MOMENT = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?", re.IGNORECASE
-)
 _ISO_DURATION = re.compile(
     r"([+-]?)P(?:([+-]?\d+)D)?(?:T(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:[.,]\d{1,9})?)S)?)?", re.IGNORECASE
 )
@@ -25,61 +24,28 @@ _SPAN = re.compile(r"(\d+)\s*(ms|s|m|h|d)", re.IGNORECASE)
 _SPAN_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
-_LONGEST_MS = 2**62
-"""Most milliseconds before or after a moment: the difference of two still fits Kafka's INT64."""
-
-
-def _in_range(option: str, text: str, milliseconds: int) -> int:
-    if abs(milliseconds) > _LONGEST_MS:
-        raise UsageError(f"{option}: '{text}' is outside the times that Kafka can hold")
-    return milliseconds
-
-
-def _not_too_long(option: str, text: str) -> None:
-    # Longer than any value in range can be; thousands of digits would not even convert.
-    if len(text) > 100:
-        raise UsageError(f"{option}: a value of {len(text)} characters is not a time")
-
-
-def parse_moment_ms(text: str) -> int:
-    """Milliseconds since the epoch of ``YYYY-MM-DDThh:mm:ss.sss``, UTC where no zone is given (as in Kafka).
-
-    A fraction has three digits: Kafka reads ``.5`` as 5 ms and ISO 8601 as 500, so anything shorter is refused. Bare
-    digits are an epoch time in milliseconds.
-    """
-    _not_too_long("--to-datetime", text)
-    if text.isascii() and text.isdigit():
-        return _in_range("--to-datetime", text, int(text))
-    match = _MOMENT.fullmatch(text.strip())
-    if match is None:
-        raise UsageError(f"--to-datetime: '{text}' is not of the form YYYY-MM-DDThh:mm:ss.sss, with or without a zone")
-    fraction, zone = match.group(7), match.group(8)
-    if fraction is not None and len(fraction) != 3:
-        raise UsageError(f"--to-datetime: write the fraction of '{text}' with three digits (milliseconds)")
-    from datetime import UTC, datetime, timedelta
-
-    try:
-        year, month, day, hour, minute = (int(match.group(at)) for at in range(1, 6))
-        moment = datetime(year, month, day, hour, minute, int(match.group(6) or 0), tzinfo=UTC)
-    except ValueError as error:
-        raise UsageError(f"--to-datetime: '{text}' is not a date and time: {error}") from error
-    elapsed = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return elapsed // timedelta(milliseconds=1) + int(fraction or 0) - _zone_ms(zone)
+def parse_moment_ms(text: str, now_ms: int) -> int:
+    """Milliseconds since the epoch of ``YYYY-MM-DDThh:mm:ss.sss`` or another moment, UTC where no zone is given."""
+    with _about("--to-datetime"):
+        return moment_ms(text, now_ms)
 
 
 def parse_duration_ms(text: str) -> int:
     """Milliseconds of ``PnDTnHnMnS`` (java.time.Duration), or of ``90m``, ``6h``, ``2d``."""
-    _not_too_long("--by-duration", text)
+    if len(text) > LONGEST_TEXT:
+        raise UsageError(f"--by-duration: a value of {len(text)} characters is not a time")
     span = _SPAN.fullmatch(text.strip())
     if span is not None:
-        return _in_range("--by-duration", text, int(span.group(1)) * _SPAN_MS[span.group(2).lower()])
+        with _about("--by-duration"):
+            return in_range(text, int(span.group(1)) * _SPAN_MS[span.group(2).lower()])
     match = _ISO_DURATION.fullmatch(text.strip())
     if match is None or not any(match.groups()[1:]) or text.strip().upper().endswith("T"):
         raise UsageError(f"--by-duration: '{text}' is not of the form PnDTnHnMnS, for example PT6H or P1DT30M (or 6h)")
     days, hours, minutes = (int(part or 0) for part in match.groups()[1:4])
     seconds_ms = round(float((match.group(5) or "0").replace(",", ".")) * 1000)
     total_ms = days * 86_400_000 + hours * 3_600_000 + minutes * 60_000 + seconds_ms
-    return _in_range("--by-duration", text, -total_ms if match.group(1) == "-" else total_ms)
+    with _about("--by-duration"):
+        return in_range(text, -total_ms if match.group(1) == "-" else total_ms)
 
 
 def read_plan(text: str, place: str, groups: Sequence[str]) -> Plan:
@@ -144,12 +110,13 @@ def parse_topics(texts: Iterable[str]) -> dict[str, list[int] | None]:
     return topics
 
 
-def _zone_ms(zone: str | None) -> int:
-    if zone is None or zone in "Zz":
-        return 0
-    digits = zone[1:].replace(":", "").ljust(4, "0")
-    offset_ms = (int(digits[:2]) * 60 + int(digits[2:])) * 60_000
-    return -offset_ms if zone[0] == "-" else offset_ms
+@contextlib.contextmanager
+def _about(option: str) -> Iterator[None]:
+    """A mistake in the value of an option makes the command line wrong."""
+    try:
+        yield
+    except InputError as error:
+        raise UsageError(f"{option}: {error}") from error
 
 
 def _number(text: str, where: str, what: str, limit: int) -> int:

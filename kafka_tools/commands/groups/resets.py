@@ -43,7 +43,7 @@ def prepare(
         place = given["from_file"]
         from_file = read_plan(read_text(place, "reset plan"), place, groups)
     elif mode == "to_datetime":
-        moment_ms = parse_moment_ms(given["to_datetime"])
+        moment_ms = parse_moment_ms(given["to_datetime"], SystemClock().now_ms())
     elif mode == "by_duration":
         moment_ms = SystemClock().now_ms() - parse_duration_ms(given["by_duration"])
     if mode in ("to_datetime", "by_duration"):

@@ -127,11 +127,18 @@ def note_unknown(config: ClientConfig) -> None:
         running.note(f"warning: {config.source}: no client setting of Kafka has the name {names}")
 
 
-def connection_options(*, controllers: bool = False, short: bool = False) -> Callable[[Any], Any]:
+def connection_options(
+    *,
+    controllers: bool = False,
+    short: bool = False,
+    more_names: Sequence[str] = (),
+    more_config_names: Sequence[str] = (),
+) -> Callable[[Any], Any]:
     """Add the connection options; the command's function gets them as one ``connection: ConnectionOptions``.
 
     ``controllers``: also ``--bootstrap-controller``, for commands whose requests a KRaft controller answers.
     ``short``: also ``-C``, ``-c`` and ``--config``, which only kafka-cluster has.
+    ``more_names``, ``more_config_names``: older names of ``--bootstrap-server`` and of ``--command-config``.
     """
 
     def decorate(function: Any) -> Any:
@@ -160,12 +167,13 @@ def connection_options(*, controllers: bool = False, short: bool = False) -> Cal
             help="KRaft controllers to connect to instead of brokers.",
         )
         adders = (
-            _bootstrap_server(),
+            _bootstrap_server(*more_names),
             *((controller,) if controllers else ()),
             _config_file(
                 *(("-c", "--config") if short else ()),
                 "--command-config",
                 "--adminclient.config",
+                *more_config_names,
                 text="Properties file with the client's settings, as for Kafka's own tools.",
             ),
             _property("--command-property", "--adminclient-property", text=f"{_PROPERTY_WINS} May be repeated."),

@@ -36,6 +36,10 @@ REMOVED: dict[str, dict[str, Removed]] = {
         "--authorizer-properties": Removed("4.0", _ACLS_OF_BROKERS),
         "--zk-tls-config-file": Removed("4.0", _ACLS_OF_BROKERS),
     },
+    "kafka-get-offsets": {
+        "--offsets": Removed("3.0", f"{_NEEDLESS}: one offset of each partition is told"),
+        "--max-wait-ms": Removed("3.0", "give --timeout TIME"),
+    },
     "kafka-features": {
         "--describe": Removed("3.3", "write kafka-features describe"),
         "--upgrade-all": Removed("3.3", "write kafka-features upgrade --release-version VERSION"),

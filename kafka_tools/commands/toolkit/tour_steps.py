@@ -174,6 +174,11 @@ def _transactions(place: TourPlace) -> list[Step]:
 def _log(place: TourPlace) -> list[Step]:
     return [
         Step(
+            "Where the partitions end",
+            ["kafka-get-offsets", "--bootstrap-server", place.bootstrap_server, "--topic", "orders"],
+            _ends,
+        ),
+        Step(
             "Delete records below an offset, from a JSON file",
             [
                 "kafka-delete-records",
@@ -278,6 +283,12 @@ def _nothing_hangs(answer: CommandResult) -> None:
     lines = answer.output.splitlines()
     require(len(lines) == 1, f"only the heading should be there, not {len(lines)} lines")
     require(lines[0].startswith("Topic\tPartition\tProducerId"), "the columns should be those of find-hanging")
+
+
+def _ends(answer: CommandResult) -> None:
+    offsets = [int(line.rpartition(":")[2]) for line in answer.output.splitlines()]
+    require(len(offsets) == PARTITIONS, f"{PARTITIONS} partitions should be listed, not {len(offsets)}")
+    require(sum(offsets) == RECORDS, f"the ends should add up to {RECORDS}, not to {sum(offsets)}")
 
 
 def _dumped(answer: CommandResult) -> None:

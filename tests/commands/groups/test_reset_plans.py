@@ -27,16 +27,18 @@ from kafka_tools.values import TopicPartition, moment_text
         ("1970-01-01T02:00:00.000+02", 0),
         ("2020-01-01T00:00:00", 1577836800000),
         ("1577836800000", 1577836800000),
+        ("2020-01-01", 1577836800000),
+        ("0 hours ago", 0),
     ],
 )
 def test_a_moment_without_a_zone_is_utc(text, expected) -> None:
-    assert parse_moment_ms(text) == expected
+    assert parse_moment_ms(text, 0) == expected
 
 
-@pytest.mark.parametrize("text", ["2020-01-01", "2020-13-01T00:00:00.000", "now", "2020-01-01T00:00:00.5", ""])
+@pytest.mark.parametrize("text", ["2020-1-1", "2020-13-01T00:00:00.000", "soon", "2020-01-01T00:00:00.5", ""])
 def test_what_is_no_moment_is_a_usage_error(text) -> None:
     with pytest.raises(UsageError):
-        parse_moment_ms(text)
+        parse_moment_ms(text, 0)
 
 
 def test_a_moment_is_shown_in_utc() -> None:
@@ -70,7 +72,7 @@ def test_what_is_no_duration_is_a_usage_error(text) -> None:
 @pytest.mark.parametrize("number", ["9" * 19, "9" * 90, "9" * 5000])
 def test_a_time_that_no_offset_lookup_can_carry_is_a_usage_error(number: str) -> None:
     with pytest.raises(UsageError, match="--to-datetime"):
-        parse_moment_ms(number)
+        parse_moment_ms(number, 0)
     for text in (f"P{number}D", f"-PT{number}S", f"{number}d", f"{number}ms"):
         with pytest.raises(UsageError, match="--by-duration"):
             parse_duration_ms(text)

@@ -1,0 +1,147 @@
+"""``kafka-get-offsets``: the offset of each partition at an end of the log, or at a moment (Kafka's GetOffsetShell).
+
+Kafka's tool skips partitions that fail and exits 0; this one names them and exits 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.live_names import topic_names
+from kafka_tools.commands.options.command import Command, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands.partitions.offset_filters import OffsetFilter
+    from kafka_tools.output.rows import ItemError
+    from kafka_tools.values import TopicPartition
+
+KIND = "partition-offsets"
+
+
+@click.command(name="kafka-get-offsets", cls=Command)
+@option(
+    "--topic-partitions",
+    metavar="PATTERN,...",
+    help="Topics, each a regular expression that the whole name matches, and after a colon their partitions: orders:1 "
+    "is one, orders:0-3 is 0 to 2, orders:5- begins at 5, orders:-3 ends before 3, orders is all, :0 is every topic's "
+    "first.",
+)
+@option(
+    "--topic",
+    metavar="PATTERN",
+    shell_complete=topic_names,
+    help="The topic, or a regular expression that its whole name matches. Default: all topics.",
+)
+@option("--partitions", metavar="N,...", help="Only partitions with these numbers.")
+@option(
+    "--time",
+    metavar="TIME",
+    default="latest",
+    show_default=True,
+    help="Which offset: latest (-1), earliest (-2), max-timestamp (-3), earliest-local (-4), latest-tiered (-5), "
+    "earliest-pending-upload (-6); or that of the first record at or after a moment: milliseconds since the epoch, "
+    "2026-11-22, 2026-11-22T10:30, '2 hours ago' (UTC unless a zone follows).",
+)
+@option("--exclude-internal-topics", is_flag=True, help="Without Kafka's own topics.")
+@connection_options(more_names=("--broker-list",))
+@output_options(KIND)
+def command(
+    topic_partitions: str | None,
+    topic: str | None,
+    partitions: str | None,
+    time: str,
+    exclude_internal_topics: bool,
+    connection: ConnectionOptions,
+    output_format: str | None,
+) -> int:
+    """Show the offsets of partitions: latest, earliest, or at a moment."""
+    from kafka_tools.clock import SystemClock
+    from kafka_tools.commands.partitions import offset_filters
+    from kafka_tools.errors import UsageError
+    from kafka_tools.values import moment_text
+
+    if topic_partitions is not None and (topic is not None or partitions is not None):
+        raise UsageError("--topic-partitions cannot be used with --topic or --partitions")
+    spec, typed_as_moment = offset_filters.parse_time(time, SystemClock().now_ms())
+    if topic_partitions is not None:
+        wanted = offset_filters.of_patterns(topic_partitions)
+    else:
+        wanted = offset_filters.of_topic(topic, partitions)
+    connection.check()
+    if typed_as_moment:
+        running.note(f"offsets of the first records at or after {moment_text(spec)}")
+    with connection.admin() as admin:
+        found, errors = _partitions(admin, wanted, not exclude_internal_topics)
+        return _show(admin, found, spec, errors, output_format)
+
+
+def _partitions(
+    admin: AdminClient, wanted: OffsetFilter, include_internal: bool
+) -> tuple[list[TopicPartition], list[ItemError]]:
+    """The partitions that are wanted, and the topics that could not be described."""
+    from kafka_tools.errors import InputError
+    from kafka_tools.output.rows import ItemError
+    from kafka_tools.values import TopicPartition
+
+    listed = admin.list_topics(include_internal=include_internal)
+    names = sorted(topic.name for topic in listed if wanted.allows_topic(topic.name))
+    described = admin.describe_topics(names) if names else {}
+    keys = [
+        TopicPartition(str(name), each.partition)
+        for name, outcome in described.items()
+        if outcome.error is None
+        for each in outcome.get().partitions
+    ]
+    found = sorted(filter(wanted.allows, keys))
+    errors = [ItemError.of(name, outcome.error) for name, outcome in described.items() if outcome.error is not None]
+    if not found and not errors:
+        raise InputError("Could not match any topic-partitions with the specified filters")
+    return found, errors
+
+
+def _show(
+    admin: AdminClient, partitions: Sequence[TopicPartition], spec: int, errors: list[ItemError], form: str | None
+) -> int:
+    from kafka_tools.errors import UnsupportedVersion
+    from kafka_tools.output.rows import ItemError, Rows
+
+    outcomes = admin.list_offsets(dict.fromkeys(partitions, spec)) if partitions else {}
+    failures = {key: outcome.error for key, outcome in outcomes.items() if outcome.error is not None}
+    if failures and len(failures) == len(partitions):
+        # Brokers that lack a kind of offset lack it for every partition: that is one thing to say.
+        too_old = [error for error in failures.values() if isinstance(error, UnsupportedVersion)]
+        if len(too_old) == len(failures):
+            raise too_old[0]
+    found = {key: outcome.get() for key, outcome in outcomes.items() if outcome.error is None}
+    if form is None:
+        # Kafka's order: of the texts, in which t-10 stands before t-2.
+        running.emit(
+            "".join(
+                f"{key.topic}:{key.partition}:{found[key].offset}\n"
+                for key in sorted(found, key=str)
+                if found[key].offset != -1
+            )
+        )
+    rows = [
+        {
+            "topic": key.topic,
+            "partition": key.partition,
+            "offset": _known(each.offset),
+            "timestamp": _known(each.timestamp),
+            "leader_epoch": each.leader_epoch,
+        }
+        for key, each in found.items()
+    ]
+    errors += [ItemError.of(key, error) for key, error in failures.items()]
+    return running.finish(Rows(KIND, rows, errors), form, "could not get the offset of")
+
+
+def _known(number: int) -> int | None:
+    return number if number >= 0 else None

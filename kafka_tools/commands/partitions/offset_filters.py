@@ -1,0 +1,125 @@
+"""Which partitions ``kafka-get-offsets`` asks about, and for which offset (GetOffsetShell, ``org...tools.filter``).
+
+A rule is a pattern over topic names and a choice of partitions. Texts of mistakes are Kafka's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from kafka_tools.commands.topics.patterns import TopicPattern
+from kafka_tools.errors import InputError, UsageError
+from kafka_tools.protocol.enums import OffsetSpec
+from kafka_tools.values import TopicPartition
+
+SPECS = {
+    "earliest": OffsetSpec.EARLIEST,
+    "latest": OffsetSpec.LATEST,
+    "max-timestamp": OffsetSpec.MAX_TIMESTAMP,
+    "earliest-local": OffsetSpec.EARLIEST_LOCAL,
+    "latest-tiered": OffsetSpec.LATEST_TIERED,
+    "earliest-pending-upload": OffsetSpec.EARLIEST_PENDING_UPLOAD,
+}
+_WORDS = (
+    "-1 or latest / -2 or earliest / -3 or max-timestamp / -4 or earliest-local / -5 or latest-tiered / -6 or "
+    "earliest-pending-upload"
+)
+_RULE = re.compile(r"([^:,]*)(?::(?:([0-9]*)|(?:([0-9]*)-([0-9]*))))?")
+_ANY = ".*"
+_MOST = 2**31 - 1
+
+
+class OffsetRule(NamedTuple):
+    """Topics whose whole name matches, and which of their partitions."""
+
+    topics: TopicPattern
+    takes: Callable[[int], bool]
+
+    def allows(self, partition: TopicPartition) -> bool:
+        return self.takes(partition.partition) and self.topics.matches(partition.topic)
+
+
+class OffsetFilter:
+    """What any of some rules allows."""
+
+    def __init__(self, rules: Iterable[OffsetRule]) -> None:
+        self._rules = tuple(rules)
+
+    def allows_topic(self, name: str) -> bool:
+        return any(rule.topics.matches(name) for rule in self._rules)
+
+    def allows(self, partition: TopicPartition) -> bool:
+        return any(rule.allows(partition) for rule in self._rules)
+
+
+def of_patterns(text: str) -> OffsetFilter:
+    """``topic1:1,topic2:0-3,topic3,topic4:5-,topic5:-3``; UsageError for anything else. A range ends before its end."""
+    return OffsetFilter(map(_rule, _parts(text)))
+
+
+def of_topic(topic: str | None, partitions: str | None) -> OffsetFilter:
+    """A pattern over topics (None: all), and partition numbers with commas between them (None: all)."""
+    numbers = frozenset(_numbers(partitions)) if partitions is not None else None
+    return OffsetFilter([OffsetRule(TopicPattern(topic or _ANY), lambda each: numbers is None or each in numbers)])
+
+
+def parse_time(text: str, now_ms: int) -> tuple[int, bool]:
+    """The timestamp or special number that ListOffsets takes, and whether it was typed as a date or a span of time.
+
+    UsageError with Kafka's text for what is none of its words and no moment.
+    """
+    from kafka_tools.commands.options.moments import moment_ms
+
+    if text in SPECS:
+        return SPECS[text], False
+    if re.fullmatch(r"[+-]?[0-9]{1,19}", text):
+        number = int(text)
+        if number in SPECS.values() or 0 <= number < 2**63:
+            return number, False
+    else:
+        try:
+            return moment_ms(text, now_ms), True
+        except InputError as error:
+            raise UsageError(_malformed(text), hint=f"or a moment: {error}") from None
+    raise UsageError(_malformed(text))
+
+
+def _malformed(text: str) -> str:
+    return f"Malformed time argument {text}. Please use {_WORDS}, or a specified long format timestamp"
+
+
+def _parts(text: str) -> list[str]:
+    """As ``String.split(",")`` of Java: empty parts at the end do not count."""
+    parts = text.split(",")
+    while parts and not parts[-1]:
+        parts.pop()
+    return parts
+
+
+def _rule(text: str) -> OffsetRule:
+    found = _RULE.fullmatch(text)
+    if found is None:
+        raise UsageError(f"Invalid rule specification: {text}")
+    topic, only, low, high = (each or None for each in found.groups())
+    pattern = TopicPattern(topic or _ANY)
+    if only is not None:
+        number = _number(only, text)
+        return OffsetRule(pattern, lambda each: each == number)
+    first = 0 if low is None else _number(low, text)
+    end = _MOST if high is None else _number(high, text)
+    return OffsetRule(pattern, lambda each: first <= each < end)
+
+
+def _number(digits: str, rule: str) -> int:
+    if len(digits) > 10 or int(digits) > _MOST:
+        raise UsageError(f"Invalid rule specification: {rule}: a partition is at most {_MOST}")
+    return int(digits)
+
+
+def _numbers(text: str) -> list[int]:
+    parts = _parts(text)
+    if not parts or not all(re.fullmatch(r"[+-]?[0-9]{1,10}", part) and abs(int(part)) <= _MOST for part in parts):
+        raise UsageError(f"--partitions expects a comma separated list of numeric partition ids, but received: {text}")
+    return [int(part) for part in parts]

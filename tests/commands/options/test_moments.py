@@ -1,0 +1,57 @@
+"""Moments as people type them, in UTC unless a zone follows."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_tools.commands.options.moments import moment_ms
+from kafka_tools.errors import InputError
+
+NOW = 1_800_000_000_123
+HOUR, DAY = 3_600_000, 86_400_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0", 0),
+        ("1577836800000", 1577836800000),
+        ("now", NOW),
+        ("2 hours ago", NOW - 2 * HOUR),
+        ("1 hour ago", NOW - HOUR),
+        ("90m ago", NOW - 90 * 60_000),
+        (" 30 SECONDS  AGO ", NOW - 30_000),
+        ("3 days ago", NOW - 3 * DAY),
+        ("2w ago", NOW - 14 * DAY),
+        ("1970-01-02", DAY),
+        ("1970-01-02 01:00", DAY + HOUR),
+        ("1970-01-02T01:00Z", DAY + HOUR),
+        ("1970-01-02T01:00:00+01:00", DAY),
+        ("1970-01-02T01:00:00.250-0100", DAY + 2 * HOUR + 250),
+        ("1969-12-31", -DAY),
+    ],
+)
+def test_a_moment_is_read_as_it_is_typed(text: str, expected: int) -> None:
+    assert moment_ms(text, NOW) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("2026-13-01", "is not a date and time: month must be in 1..12"),
+        ("2026-02-30", "is not a date and time"),
+        ("2026-1-1", "is not a moment"),
+        ("tomorrow", "is not a moment"),
+        ("2 fortnights ago", "'fortnights' is not a unit of time"),
+        ("-5", "is not a moment"),
+        ("", "is not a moment"),
+        ("2026-01-01T00:00:00.5", "write the fraction"),
+        ("9" * 30, "outside the times that Kafka can hold"),
+        ("9" * 5000, "a value of 5000 characters is not a time"),
+        ("\u0663 hours ago", "is not a moment"),
+        ("\u0662\u0660\u0662\u0666-\u0660\u0661-\u0660\u0661", "is not a moment"),
+    ],
+)
+def test_what_is_not_a_moment_is_said(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said.replace("(", r"\(")):
+        moment_ms(text, NOW)
