@@ -21,7 +21,7 @@ class LeaderEpochs:
     """The epochs of one log, oldest first, kept in step with its checkpoint file."""
 
     def __init__(self, directory: str) -> None:
-        self._path = os.path.join(directory, FILE_NAME)
+        self.path = os.path.join(directory, FILE_NAME)
         self.entries: list[tuple[int, int]] = []
         """(epoch, start offset), ascending in both."""
         self.unsaved = False
@@ -34,11 +34,11 @@ class LeaderEpochs:
     def load(self) -> None:
         """Read the file; a missing one is an empty list. Raises CorruptIndex for one that cannot be read."""
         try:
-            entries = [(entry.epoch, entry.start_offset) for entry in read_leader_epochs(self._path)]
+            entries = [(entry.epoch, entry.start_offset) for entry in read_leader_epochs(self.path)]
         except FileNotFoundError:
             return
         if entries != sorted(entries):
-            raise CorruptIndex(f"{self._path}: the epochs do not ascend", path=self._path)
+            raise CorruptIndex(f"{self.path}: the epochs do not ascend", path=self.path)
         self.entries = entries
 
     def assign(self, epoch: int, start_offset: int) -> None:
@@ -75,7 +75,7 @@ class LeaderEpochs:
         try:
             self.save()
         except OSError as error:
-            log.warning("%s names epochs that are gone for now: %s", self._path, error)
+            log.warning("%s names epochs that are gone for now: %s", self.path, error)
 
     def end_offset(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """(epoch, end offset) of the last records with an epoch not above ``epoch``; (-1, -1) if unknown.
@@ -105,5 +105,5 @@ class LeaderEpochs:
     def save(self) -> None:
         """Replace the file; a reader sees the old one or the new one. Raises OSError."""
         self.unsaved = True
-        write_leader_epochs(self._path, (LeaderEpoch(*entry) for entry in self.entries), sync=False)
+        write_leader_epochs(self.path, (LeaderEpoch(*entry) for entry in self.entries), sync=False)
         self.unsaved = False

@@ -18,8 +18,9 @@ from kafka_tools.storage.cleaner.cleanable import Cleanable, groups
 from kafka_tools.storage.cleaner.offset_map import ENTRY_BYTES, OffsetMap
 from kafka_tools.storage.cleaner.transactions import CleanedTransactions
 from kafka_tools.storage.indexes import AbortedTransaction, append_entries, pack_txn_index
-from kafka_tools.storage.log.replacement import CLEANED, remove_files, remove_retired, replace, sync_directory
+from kafka_tools.storage.log.replacement import CLEANED, promise, remove_files, replace, take_back
 from kafka_tools.storage.log.segment import LogSegment
+from kafka_tools.storage.log.syncing import sync_directory
 
 if TYPE_CHECKING:
     from kafka_tools.storage.log.partition_log import PartitionLog
@@ -60,6 +61,8 @@ def clean(opened: PartitionLog, found: Cleanable, size: MapSize, now_ms: int) ->
     legacy_horizon_ms = before[-1].modified_ms() - opened.config.delete_retention_ms if before else 0
     aborted = yield from _aborted(opened, found.end_offset)
     offsets = yield from _offset_map(opened, found, size, aborted)
+    yield opened.sync_sealed  # what others are dropped for must not be lost itself
+    _check(opened)
     end = offsets.latest_offset + 1
     transactions, dropped = CleanedTransactions(), Dropped()
     read = written = 0
@@ -194,11 +197,14 @@ def _clean_group(
         yield cleaned.sync
         _check(opened, *group)
         cleaned.set_modified(modified_ns)
+        promise(opened, cleaned)
+        yield lambda: sync_directory(opened.directory)
+        _check(opened, *group)
         replace(opened, cleaned, group)
     except Exception as error:
-        if not opened.holds(cleaned):
+        if not (opened.holds(cleaned) or opened.offline):
             cleaned.close()
-            remove_retired(cleaned.files(CLEANED))
+            take_back(opened, cleaned, error)
         if opened.closed and not isinstance(error, CleaningAborted):
             raise CleaningAborted(f"{opened.name} was closed while it was cleaned", path=opened.directory) from error
         raise

@@ -2,7 +2,8 @@
 
 A directory of segments in Kafka's own format (``LogSegment``), with the leader epochs and producer state
 beside them; the rules are those of Kafka's ``UnifiedLog`` and ``LocalLog``. Everything acknowledged has
-been handed to the kernel, so ``kill -9`` loses nothing; with ``flush_messages`` 1 it is on the disk.
+been handed to the kernel, so ``kill -9`` loses nothing; with ``flush_messages`` 1 it is on the disk. Who acknowledges
+only what is on the disk gives it an ``Unsynced``, which is told of everything that is not.
 Knows no topics' policies beyond ``LogConfig``, no replication, no sockets.
 """
 
@@ -14,6 +15,7 @@ import os
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from kafka_tools.clock import Clock
@@ -23,7 +25,9 @@ from kafka_tools.records.build import patch_batch
 from kafka_tools.storage.file_range import FileRange
 from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log import recovery as log_recovery
+from kafka_tools.storage.log.sealed import SealedSegments
 from kafka_tools.storage.log.segment import LogSegment
+from kafka_tools.storage.log.syncing import Unsynced, force
 from kafka_tools.storage.producer_files import append_aborted, end_transaction, write_snapshot
 from kafka_tools.storage.producer_state import ProducerStates
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
@@ -99,7 +103,7 @@ class PartitionLog:
     ``recovery_point`` is the offset below which everything is known to be on the disk.
     """
 
-    def __init__(self, directory: str, config: LogConfig, clock: Clock) -> None:
+    def __init__(self, directory: str, config: LogConfig, clock: Clock, unsynced: Unsynced | None = None) -> None:
         self.directory = directory
         self.name = os.path.basename(directory)
         self.config = config
@@ -118,6 +122,10 @@ class PartitionLog:
         self._unflushed = 0
         self.synced_ms = clock.now_ms()
         self._retired: list[str] = []
+        self._sealed = SealedSegments(directory, self.epochs.path)
+        self._unsynced = unsynced
+        self._named_to = _NEVER if unsynced is None else -1
+        """The base offset of the newest segment whose name is on the disk, where that counts: none goes before it."""
         self.closed = False
 
     @classmethod
@@ -131,13 +139,15 @@ class PartitionLog:
         recovery_point: int = 0,
         log_start_offset: int = 0,
         cleaned_to: int = 0,
+        unsynced: Unsynced | None = None,
     ) -> PartitionLog:
         """Open or make the log. ``clean`` is true only if the broker closed it: else what follows the
         recovery point is checked batch by batch and cut at the first damage. Offsets that are missing are told of,
-        but for those below ``cleaned_to``, up to which the log was compacted."""
+        but for those below ``cleaned_to``, up to which the log was compacted. With ``unsynced`` the caller forces to
+        the disk what it is told, and before it serves a log what was there."""
         try:
             os.makedirs(directory, exist_ok=True)
-            opened = cls(directory, config, clock)
+            opened = cls(directory, config, clock, unsynced)
             log_recovery.load(
                 opened,
                 clean=clean,
@@ -148,6 +158,8 @@ class PartitionLog:
         except OSError as error:
             error.filename = error.filename or directory
             raise
+        if unsynced is not None:
+            opened._named_to = opened.active.base_offset
         return opened
 
     # State
@@ -223,7 +235,9 @@ class PartitionLog:
             for view in views:
                 self.note_producer(view, self.active)
             self._unflushed += next_offset - base_offset
-            if self._unflushed >= self.config.flush_messages:
+            if self._unsynced is not None:
+                self._unsynced.wrote(self.active.file)
+            elif self._unflushed >= self.config.flush_messages:
                 self.sync()
         except OSError as error:
             self.take_offline(error)
@@ -300,7 +314,15 @@ class PartitionLog:
         """An empty segment with its files."""
         preallocate_bytes = self.config.segment_bytes if self.config.preallocate else 0
         now_ms = self.clock.now_ms()
-        return LogSegment(self.directory, base_offset, created_ms=now_ms, preallocate_bytes=preallocate_bytes)
+        made = LogSegment(self.directory, base_offset, created_ms=now_ms, preallocate_bytes=preallocate_bytes)
+        if self._unsynced is not None:
+            self._unsynced.named(self.directory)
+            self._unsynced.then(partial(self._named, base_offset))
+        return made
+
+    def _named(self, base_offset: int) -> None:
+        """The name of a segment is on the disk."""
+        self._named_to = max(self._named_to, base_offset)
 
     def roll(self) -> None:
         """Seal the active segment and begin a new one at the log end."""
@@ -310,22 +332,31 @@ class PartitionLog:
         sealed.seal()
         self._write_snapshot()
         self.set_segments([*self.segments, self.new_segment(self.log_end_offset)])
-        threading.Thread(
-            target=self._sync_sealed, args=(sealed, self.log_end_offset), name=f"sync {self.name}", daemon=True
-        ).start()
+        self._sealed.add(sealed, self.log_end_offset)
+        if self._unsynced is not None:
+            self._unsynced.then(self.sync_sealed)
+        else:
+            threading.Thread(target=self._sync_beside, name=f"sync {self.name}", daemon=True).start()
 
     def _write_snapshot(self) -> None:
         bases = {segment.base_offset for segment in self.segments}
         write_snapshot(self.directory, self.log_end_offset, self.producers, bases)
 
-    def _sync_sealed(self, segment: LogSegment, end_offset: int) -> None:
+    def _sync_beside(self) -> None:
         """Off the loop: a gigabyte takes a while to reach the disk, and nobody waits for it."""
         try:
-            segment.sync()
-            self.recovery_point = max(self.recovery_point, end_offset)
+            self.sync_sealed()
         except OSError as error:
-            if segment in self.segments:
+            if not self.closed:
                 self.take_offline(error)
+
+    def sync_sealed(self) -> None:
+        """Force to the disk what is sealed, oldest first: everything below the recovery point is there. Raises OSError.
+
+        May be called on any thread.
+        """
+        synced_to = self._sealed.sync(lambda segment: self.closed or segment not in self.segments)
+        self.recovery_point = max(self.recovery_point, synced_to)
 
     # Reading
 
@@ -424,9 +455,14 @@ class PartitionLog:
                 f"offset {offset} of {self.name} is not within {self.log_start_offset} to {self.log_end_offset}"
             )
         self.log_start_offset = offset
-        while len(self.segments) > 1 and self.segments[1].base_offset <= offset:
-            self._retire_first()
+        self._retire_below_start()
         self.epochs.truncate_start(offset)
+
+    def _retire_below_start(self) -> None:
+        """A segment goes when the name of the next is on the disk: else a loss of power could leave neither of them."""
+        end = min(self.log_start_offset, self._named_to)
+        while len(self.segments) > 1 and self.segments[1].base_offset <= end:
+            self._retire_first()
 
     def enforce_retention(self) -> int:
         """Delete segments that are too old or too many bytes; returns how many went.
@@ -434,6 +470,7 @@ class PartitionLog:
         As Kafka: by total size and then by the newest timestamp of a segment; the active segment is rolled first where
         it goes too.
         """
+        self._retire_below_start()
         if not self.config.delete:
             return 0
         dropped = 0
@@ -461,7 +498,7 @@ class PartitionLog:
         return len(self.segments) > 1 or self.active.size > 0
 
     def _drop_first(self) -> bool:
-        """Whether it went: on a disk that is full the active segment, which is the last then, stays for now."""
+        """Whether it went: the last one stays while there is no room for a new one, or its name is not on the disk."""
         if len(self.segments) == 1:
             try:
                 self.roll()
@@ -470,6 +507,8 @@ class PartitionLog:
                     raise
                 log.warning("%s: its last segment is deleted when there is room for a new one: %s", self.name, error)
                 return False
+        if self.segments[1].base_offset > self._named_to:
+            return False
         self.delete_before(max(self.segments[1].base_offset, self.log_start_offset))
         return True
 
@@ -520,7 +559,7 @@ class PartitionLog:
     def sync(self) -> None:
         """Force what was appended to the disk. Raises OSError: then nothing more may be acknowledged."""
         if self._unflushed:
-            os.fdatasync(self.active.fd)
+            force(self.active.fd)
         self._unflushed = 0
         self.synced_ms = self.clock.now_ms()
 
@@ -545,6 +584,7 @@ class PartitionLog:
             if complete and self.recovery_point < self.log_end_offset:
                 self.active.seal()
                 self._write_snapshot()
+                self.sync_sealed()
                 self.active.sync()
                 self.recovery_point = self.log_end_offset
             if complete:

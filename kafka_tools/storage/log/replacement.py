@@ -1,8 +1,8 @@
 """One segment takes the place of several, so that a kill at any point leaves the old ones or the new one.
 
 The order of Kafka's ``LocalLog.replaceSegments``: the new files are written and synced as ``.cleaned``; they become
-``.swap``, which a start completes; the old ones become ``.deleted``; the new ones lose their suffix. Who reads an old
-segment goes on with the file, which stays open as long as somebody refers to it.
+``.swap``, which a start completes, and the names are synced; the old ones become ``.deleted``; the new ones lose their
+suffix. Who reads an old segment goes on with the file, which stays open as long as somebody refers to it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,37 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CLEANED = ".cleaned"
-_SWAP = ".swap"
+SWAP = ".swap"
+
+
+def promise(opened: PartitionLog, new: LogSegment) -> None:
+    """Make ``new``, whose files are ``.cleaned``, what the next start puts in the place of others.
+
+    ``replace`` follows once the names are on the disk, or ``take_back``. Raises OSError: the log is as it was, or
+    offline where its files are in doubt.
+    """
+    try:
+        new.rename(SWAP)
+    except OSError as error:
+        take_back(opened, new, error)
+        raise
+
+
+def take_back(opened: PartitionLog, new: LogSegment, because: Exception) -> None:
+    """``new`` will not be part of the log. A ``.swap`` that stayed would be taken for the newest by the next start,
+    whatever is cleaned until then: the log is offline where it cannot be removed.
+    """
+    try:
+        remove_files([*new.files(CLEANED), *new.files(SWAP)])
+    except OSError as error:
+        opened.take_offline(because if isinstance(because, OSError) else error)
 
 
 def replace(opened: PartitionLog, new: LogSegment, old: Sequence[LogSegment]) -> None:
-    """Put ``new``, whose files are ``.cleaned``, in the place of ``old``: neighbours, the first with its base offset.
+    """Put ``new``, which was promised, in the place of ``old``: neighbours, the first with its base offset.
 
-    Raises OSError: the log is as it was, or offline where its files are in doubt; a start completes what was begun.
+    Raises OSError: the log is offline, as its files are in doubt; a start completes what was begun.
     """
-    try:
-        new.rename(_SWAP)
-    except OSError as error:
-        try:  # one that stays would be taken for the newest by the next start, whatever is cleaned until then
-            remove_files([*new.files(CLEANED), *new.files(_SWAP)])
-        except OSError:
-            opened.take_offline(error)
-        raise
     try:
         for segment in old:
             segment.hold()
@@ -74,12 +89,3 @@ def remove_retired(paths: Sequence[str]) -> None:
             remove_files([path])
         except OSError as error:
             log.warning("%s cannot be deleted: %s", path, error)
-
-
-def sync_directory(path: str) -> None:
-    """Force the names in a directory to the disk. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

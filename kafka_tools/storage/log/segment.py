@@ -33,6 +33,7 @@ from kafka_tools.records.chain import (
 from kafka_tools.storage.checkpoints import file_mode
 from kafka_tools.storage.file_range import FileRange, OpenFile
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, AbortedTransaction, append_entries, read_packed
+from kafka_tools.storage.log.syncing import sync_file
 from kafka_tools.storage.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX, file_name
 from kafka_tools.storage.producer_files import read_aborted
 
@@ -110,6 +111,11 @@ class LogSegment:
     def fd(self) -> int:
         """The descriptor of the log file, opened on first use."""
         return self._opened().fd
+
+    @property
+    def file(self) -> OpenFile:
+        """The log file, open as long as somebody refers to this."""
+        return self._opened()
 
     def _opened(self) -> OpenFile:
         if self._file is None:
@@ -198,11 +204,7 @@ class LogSegment:
         for path in (self.path, self.index_path, self.time_index_path, self.transaction_index_path):
             if path == self.transaction_index_path and not os.path.exists(path):
                 continue
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+            sync_file(path)
 
     # Loading
 

@@ -1,0 +1,111 @@
+"""What is forced to the disk: files, names in directories, and what was written since that was last done.
+
+A write and a new name are the kernel's until they are forced, and after a loss of power any part of them may be
+missing. A failed attempt to force a file says that some of it may be gone, and the next one says nothing of that: so
+nobody tries again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kafka_tools.storage.file_range import OpenFile
+
+_FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
+"""Where ``fsync`` leaves the bytes in the drive's own memory (macOS), this does not."""
+
+
+def force(fd: int) -> None:
+    """Wait until what a file holds is on the disk. Raises OSError."""
+    if _FULL_SYNC is not None:
+        fcntl.fcntl(fd, _FULL_SYNC)
+    else:
+        os.fdatasync(fd)
+
+
+def sync_file(path: str) -> None:
+    """Force a file to the disk. Raises OSError, which names it."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        error.filename = error.filename or path
+        raise
+    finally:
+        os.close(fd)
+
+
+sync_directory = sync_file
+"""Force the names in a directory to the disk. Raises OSError."""
+
+
+def sync_tree(path: str, *, besides: Collection[str] = ()) -> None:
+    """Force all files and names in and beneath a directory to the disk, but for files named ``besides``.
+
+    Raises OSError. What disappears meanwhile is passed over.
+    """
+    for directory, _, names in os.walk(path):
+        for name in names:
+            if name not in besides:
+                with contextlib.suppress(FileNotFoundError):
+                    sync_file(os.path.join(directory, name))
+        with contextlib.suppress(FileNotFoundError):
+            sync_directory(directory)
+
+
+class Unsynced:
+    """What was written and is not known to be on the disk.
+
+    The thread that writes tells it, and takes what has come together; to force that is another thread's work.
+    """
+
+    def __init__(self) -> None:
+        self._files: dict[OpenFile, None] = {}
+        self._replaced: dict[str, None] = {}
+        self._directories: dict[str, None] = {}
+        self._steps: list[Callable[[], None]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._files or self._directories or self._steps)
+
+    def wrote(self, file: OpenFile) -> None:
+        """Something was written to an open file."""
+        self._files[file] = None
+
+    def replaced(self, path: str) -> None:
+        """There is another file at ``path``, which may be gone again when it is to be forced."""
+        self._replaced[path] = None
+        self.named(os.path.dirname(path))
+
+    def named(self, directory: str) -> None:
+        """Names in a directory were made, changed or removed."""
+        self._directories[directory] = None
+
+    def then(self, step: Callable[[], None]) -> None:
+        """``step`` is to be called, on the other thread, once what was written before is on the disk."""
+        self._steps.append(step)
+
+    def take(self) -> Callable[[], None]:
+        """What forces all that has come together, which is forgotten here. It raises OSError."""
+        files, replaced, directories, steps = self._files, self._replaced, self._directories, self._steps
+        self._files, self._replaced, self._directories, self._steps = {}, {}, {}, []
+        return lambda: _force_all(files, [*replaced, *directories], steps)
+
+
+def _force_all(files: Iterable[OpenFile], paths: Iterable[str], steps: Iterable[Callable[[], None]]) -> None:
+    for file in files:
+        try:
+            force(file.fd)
+        except OSError as error:
+            error.filename = error.filename or file.path
+            raise
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):  # it was deleted meanwhile, which others have to keep
+            sync_file(path)
+    for step in steps:
+        step()
