@@ -7,6 +7,7 @@ use it; the state belongs to that thread.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import shutil
@@ -17,14 +18,12 @@ from types import TracebackType
 from typing import TypeVar
 
 from kafka_tools.broker_embedded.configs.endpoints import endpoints_of
-from kafka_tools.broker_embedded.core import Core, node_id_of
-from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
-from kafka_tools.broker_embedded.directories.local_store import LocalStore
-from kafka_tools.broker_embedded.directories.state_checks import check_state
+from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.faults.vocabulary import Faults
 from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.broker_embedded.listeners.server import Server
+from kafka_tools.broker_embedded.opening import KAFKA, open_core
 from kafka_tools.clock import Clock, ShiftedClock, SystemClock
 from kafka_tools.errors import ConfigError, KafkaToolsError, LogError
 from kafka_tools.values import format_address
@@ -49,13 +48,18 @@ class RunningBroker:
         clock: Clock | None = None,
         release: str | None = None,
         faults: Faults | None = None,
+        fsync: str = KAFKA,
     ) -> None:
+        self._fsync = fsync
         self._properties = dict(properties)
         self._data_dirs = list(data_dirs)
         self._clock = clock or SystemClock()
         self._release = release
         self._faults = faults
         self.core: Core | None = None
+        self.failure: LogError | None = None
+        """Why it acknowledges nothing any more and has to be stopped, if so; ``on_failed`` is called then."""
+        self.on_failed: Callable[[], object] = lambda: None
         self.server: Server | None = None
 
     async def start(self) -> None:
@@ -63,7 +67,11 @@ class RunningBroker:
         properties = resolved(self._properties)
         endpoints = endpoints_of(properties)
         load_handlers(self._release)  # a release that is not known is told before anything is touched
-        self.core = open_core(properties, data_dirs=self._data_dirs, clock=self._clock, release=self._release)
+        self.core = open_core(
+            properties, data_dirs=self._data_dirs, clock=self._clock, release=self._release, fsync=self._fsync
+        )
+        if self.core.group_commit is not None:
+            self.core.group_commit.on_failed = self._failed
         try:
             dispatcher = Dispatcher(self.core)
             self.server = Server(self.core, dispatcher, endpoints)
@@ -74,12 +82,18 @@ class RunningBroker:
             self.core.close()
             raise
 
+    def _failed(self, error: BaseException) -> None:
+        path = str(getattr(error, "filename", None) or self._data_dirs[0])
+        text = getattr(error, "strerror", None) or str(error)
+        self.failure = LogError(f"the broker stopped: {path} cannot be forced to the disk: {text}", path=path)
+        self.on_failed()
+
     async def stop(self, *, kill: bool = False) -> None:
-        """Close listeners, connections and logs; ``kill`` leaves the files as a killed process does."""
+        """Close listeners, connections and logs; ``kill``, or a failure, leaves the files as a killed process does."""
         if self.server:
             await self.server.stop()
         if self.core:
-            self.core.close(clean=not kill)
+            self.core.close(clean=not kill and self.failure is None)
         self.server = self.core = None
 
     def describe(self) -> dict[str, object]:
@@ -103,28 +117,6 @@ def resolved(properties: Mapping[str, str]) -> dict[str, str]:
     from kafka_tools.net.config_providers import declared_providers, transform
 
     return {key: value or "" for key, value in transform(properties, declared_providers(properties)).values.items()}
-
-
-def open_core(
-    properties: Mapping[str, str], *, data_dirs: Sequence[str], clock: Clock, release: str | None = None
-) -> Core:
-    """A started core over its directories. Raises ConfigError or LogError, a disk that refuses included."""
-    dirs = DataDirs(data_dirs, node_id=node_id_of(properties), cluster_id=properties.get("cluster.id") or None)
-    core = None
-    try:
-        check_state(dirs)
-        store = LocalStore(dirs.metadata_dir, clock, clean=dirs.clean[dirs.metadata_dir])
-        core = Core(properties=properties, dirs=dirs, store=store, clock=clock, release=release)
-        core.start()
-    except BaseException as error:
-        if core is not None:
-            core.close(clean=False)
-        dirs.unlock()
-        if isinstance(error, OSError):
-            place = str(error.filename or ", ".join(dirs.paths))
-            raise LogError(f"the broker cannot start: {place}: {error.strerror or error}", path=place) from error
-        raise
-    return core
 
 
 def data_dirs_of(properties: Mapping[str, str]) -> list[str]:
@@ -152,8 +144,10 @@ class EmbeddedBroker:
     ``listeners`` are texts, or one text with commas, such as "PLAINTEXT://127.0.0.1:0" (the default: a free port of
     loopback).
     ``release`` such as "2.2" makes it advertise what that Kafka release does. ``config`` holds what
-    server.properties would. A start that fails raises a KafkaToolsError: ConfigError for settings, directories and
-    listeners that cannot be used, LogError for files and disks.
+    server.properties would. ``fsync="always"`` acknowledges only what is on the disk (``broker run --fsync always``);
+    after a failed fsync the broker has stopped, and ``restart`` starts it on what is there. A start that fails raises a
+    KafkaToolsError: ConfigError for settings, directories and listeners that cannot be used, LogError for files and
+    disks.
     """
 
     def __init__(
@@ -162,7 +156,9 @@ class EmbeddedBroker:
         listeners: str | Sequence[str] = ("PLAINTEXT://127.0.0.1:0",),
         release: str | None = None,
         config: Mapping[str, object] | None = None,
+        fsync: str = KAFKA,
     ) -> None:
+        self._fsync = fsync
         self._given_dirs = None if data_dir is None else [os.fspath(data_dir)]
         self._listeners = listeners.split(",") if isinstance(listeners, str) else list(listeners)
         self._release = release
@@ -264,7 +260,8 @@ class EmbeddedBroker:
         if self._thread is None or self._loop is None or self._stopping is None:
             return
         self._kill = kill
-        self._loop.call_soon_threadsafe(self._stopping.set)
+        with contextlib.suppress(RuntimeError):  # it has stopped by itself, and its loop is closed
+            self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
         self._thread = self._loop = None
         if self._failure is not None:
@@ -284,8 +281,14 @@ class EmbeddedBroker:
         self._stopping = asyncio.Event()
         properties = {**DEFAULTS_FOR_TESTS, "listeners": ",".join(self._listeners), **self._config}
         self._running = RunningBroker(
-            properties, data_dirs=self._data_dirs(), clock=self._clock, release=self._release, faults=self.faults
+            properties,
+            data_dirs=self._data_dirs(),
+            clock=self._clock,
+            release=self._release,
+            faults=self.faults,
+            fsync=self._fsync,
         )
+        self._running.on_failed = self._stopping.set
         await self._running.start()
         assert self._running.server is not None
         self._bound = [str(endpoint) for endpoint in self._running.server.bound]

@@ -8,6 +8,7 @@ rates) is made anew from the logs, or forgotten. Handlers see the core as ``call
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
 from kafka_tools.broker_embedded.coordinators.transactions.coordinator import TransactionCoordinator
 from kafka_tools.broker_embedded.coordinators.transactions.markers import Markers
 from kafka_tools.broker_embedded.coordinators.transactions.verification import Verification
+from kafka_tools.broker_embedded.directories.group_commit import GroupCommit
 from kafka_tools.broker_embedded.directories.state_checks import check_topics
 from kafka_tools.broker_embedded.partitions.fetch_sessions import FetchSessions
 from kafka_tools.broker_embedded.partitions.hosted import Partitions
@@ -41,6 +43,8 @@ from kafka_tools.protocol.stored.cluster_metadata import PartitionChangeRecord
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.store import ClusterStore
     from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
+
+log = logging.getLogger(__name__)
 
 NEWEST_RELEASE = "4.3"
 
@@ -73,6 +77,9 @@ class Core:
         self.timers = Timers(clock)
         self.purgatory = Purgatory(self.timers)
         self.slices = Slices(self.timers)
+        self.group_commit = None if dirs.unsynced is None else GroupCommit(dirs.unsynced)
+        """Where answers wait until what they acknowledge is on the disk; None: they do not wait."""
+        self.slices.group_commit = self.group_commit
         # What the cluster decides
         self.node_id = node_id_of(properties)
         self.registration = RegisteredBroker(self.node_id, properties.get("broker.rack") or None)
@@ -125,6 +132,9 @@ class Core:
         self.tokens.start_timers()
         self.groups.load()
         self.transactions.load()
+        if self.dirs.unsynced is not None:  # what a killed broker has left may be the kernel's alone
+            self.dirs.unsynced.take()
+            self.dirs.sync()
 
     def _begin_leader_epochs(self) -> None:
         """A broker that starts leads anew (KIP-320): clients that knew the old epoch check for truncation."""
@@ -155,8 +165,17 @@ class Core:
         if not self.store.close(clean=clean):
             unfinished.add(self.dirs.metadata_dir)
         if clean:
-            self.dirs.mark_clean([path for path in self.dirs.paths if path not in unfinished])
+            self._mark_clean([path for path in self.dirs.paths if path not in unfinished])
         self.dirs.unlock()
+
+    def _mark_clean(self, paths: list[str]) -> None:
+        if self.dirs.unsynced is not None:
+            try:
+                self.dirs.sync()
+            except OSError as error:
+                log.error("%s: what was written cannot be forced to the disk, the next start checks it", error)
+                return
+        self.dirs.mark_clean(paths)
 
 
 def node_id_of(properties: Mapping[str, str]) -> int:

@@ -49,17 +49,23 @@ def log_to_stderr(level: str) -> None:
 
 
 def run(
-    properties: Mapping[str, str], data_dirs: Sequence[str], *, release: str | None, ready: Callable[[str], None]
+    properties: Mapping[str, str],
+    data_dirs: Sequence[str],
+    *,
+    release: str | None,
+    ready: Callable[[str], None],
+    fsync: str,
 ) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP. ``ready`` gets one line of JSON once clients can connect.
 
     Without ``data_dirs`` the logs live in a temporary directory that is removed at the end. Raises
-    ConfigError, LogError or OSError if the broker cannot start.
+    ConfigError, LogError or OSError if the broker cannot start; LogError if it had to stop.
     """
     temporary = None if data_dirs else tempfile.mkdtemp(prefix="kafka-tools-broker-")
     _raise_file_limit()
     try:
-        asyncio.run(_serve(RunningBroker(properties, data_dirs=data_dirs or [temporary or ""], release=release), ready))
+        broker = RunningBroker(properties, data_dirs=data_dirs or [temporary or ""], release=release, fsync=fsync)
+        asyncio.run(_serve(broker, ready))
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -75,6 +81,7 @@ async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop, number)
+    broker.on_failed = stopping.set
     await broker.start()
     description = broker.describe()
     log.info("ready at %s, data in %s", description["bootstrap_servers"], description["data_dir"])
@@ -85,6 +92,8 @@ async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
         log.info("stopping")
         await broker.stop()
         log.info("stopped")
+    if broker.failure is not None:
+        raise broker.failure
 
 
 def _raise_file_limit() -> None:

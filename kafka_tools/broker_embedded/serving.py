@@ -113,14 +113,30 @@ class ServedRequest:
     def _take(self, result: Any, spent_s: float) -> Parked | None:
         """Answer with what the handler said, now or when it is there."""
         if isinstance(result, Parked):
-            self._core.purgatory.park(result, lambda response: self._finish(response, spent_s))
-            return None if result.done else result
-        self._finish(None if isinstance(result, NoReply) else result, spent_s)
-        return None
+            given: list[Parked | None] = []
+            self._core.purgatory.park(result, lambda response: given.append(self._finish(response, spent_s)))
+            return given[0] if given else result
+        return self._finish(None if isinstance(result, NoReply) else result, spent_s)
 
-    def _finish(self, response: Response | None, spent_s: float) -> None:
+    def _finish(self, response: Response | None, spent_s: float) -> Parked | None:
         response = self._core.throttling.finish(self.call, response, self._request_bytes, spent_s)
-        self._answer(None if response is None else self._encode(response))
+        return self._give(None if response is None else self._encode(response))
+
+    def _give(self, payload: Payload | None) -> Parked | None:
+        """Answer, now or once what was written before is on the disk; what is returned if it is not yet."""
+        commit = self._core.group_commit
+        if payload is None or commit is None or commit.is_synced:
+            self._answer(payload)
+            return None
+        waiting = Parked()
+
+        def answer() -> None:
+            if not waiting.done:
+                waiting.done = True
+                self._answer(payload)
+
+        commit.when_synced(answer)
+        return None if waiting.done else waiting
 
     def _encode(self, response: Response) -> Payload:
         try:
@@ -179,7 +195,7 @@ class ServedRequest:
         if error is not None:
             value = failure(self.call, error)
         if isinstance(value, _Encoded):
-            self._answer(value.payload)
+            self._give(value.payload)
             return
         if isinstance(value, Parked):
             underway.done = False

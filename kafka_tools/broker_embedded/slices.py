@@ -6,17 +6,20 @@ decoding: nothing that touches state) and gets back what the function returned. 
 their first slice and never notice. What is not over then waits in one line: one such request is worked on at a time,
 so that no more than one of them is in memory with all its elements. Who needs what another one in the line is at work
 on yields ``BEHIND`` and goes to its end; who wants to look again after some time yields ``Aside``, and the rest of the
-line goes on meanwhile. Within a change that is made whole, whoever goes meanwhile, it yields
-``UNBROKEN``.
+line goes on meanwhile; so it does where work waits for the disk (``durable``). Within a change that is made whole,
+whoever goes meanwhile, it yields ``UNBROKEN``.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kafka_tools.broker_embedded.timers import Timers
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.directories.group_commit import GroupCommit
 
 SLICE_S = 0.004
 
@@ -58,6 +61,12 @@ class Aside:
         self.ms = ms
 
 
+class Synced:
+    """Work that goes to the end of the line once all that was written is on the disk; it must not end here."""
+
+    __slots__ = ()
+
+
 class Unbroken:
     """A pause of work that must not end here, although nobody waits for its result any more."""
 
@@ -66,6 +75,7 @@ class Unbroken:
 
 BEHIND = Behind()
 UNBROKEN = Unbroken()
+_SYNCED = Synced()
 
 Offload = Callable[[Callable[[], Any], Callable[[Any, BaseException | None], None]], None]
 """(function, done): calls ``function`` on another thread, then ``done(result, error)`` on the broker's."""
@@ -92,7 +102,7 @@ class Sliced:
     def __init__(self, work: Work[Any], done: Done) -> None:
         self.work = work
         self.done = done
-        self.wanted: Elsewhere[Any] | Pause | Behind | Aside | Unbroken | None = None
+        self.wanted: Elsewhere[Any] | Pause | Behind | Aside | Synced | Unbroken | None = None
         self.cancelled = False
         self.spent_s = 0.0
         """How long it was worked on, but for what was done elsewhere."""
@@ -109,6 +119,8 @@ class Slices:
         self._current: Sliced | None = None
         self._aside = 0
         self.offload: Offload = _at_once
+        self.group_commit: GroupCommit | None = None
+        """Where answers wait for the disk: what ``durable`` asks."""
 
     def __len__(self) -> int:
         """How many pieces of work are not finished."""
@@ -139,9 +151,19 @@ class Slices:
     def cancel(self, sliced: Sliced) -> None:
         """Nobody wants the result any more: the work ends, where it next may if it is being done."""
         sliced.cancelled = True
-        if sliced in self._line and sliced.wanted is not UNBROKEN:
+        if sliced in self._line and sliced.wanted not in (UNBROKEN, _SYNCED):
             self._line.remove(sliced)
             sliced.work.close()
+
+    def durable(self) -> Work[None]:
+        """Go on when what was written before is on the disk, for what must not be there without it.
+
+        Nothing is waited for where acknowledgements do not wait either: then a kill, which loses nothing that was
+        written, is all that has to be survived. Others are served meanwhile, and the work goes on although its client
+        has gone.
+        """
+        if self.group_commit is not None and not self.group_commit.is_synced:
+            yield _SYNCED
 
     def _add(self, sliced: Sliced) -> None:
         self._line.append(sliced)
@@ -157,6 +179,13 @@ class Slices:
         """One slice of the current work, which gets what it had done elsewhere."""
         sliced = self._current
         assert sliced is not None
+        if sliced.wanted is _SYNCED:
+            assert self.group_commit is not None
+            sliced.wanted = UNBROKEN
+            self._aside += 1
+            self.group_commit.when_synced(lambda: self._back(sliced))
+            self._next()
+            return
         over = (sliced.wanted in (None, UNBROKEN) or sliced.cancelled) and self._advance(sliced, result, error)
         result = error = None  # as in ``_advance``
         if over:
@@ -239,5 +268,5 @@ def whole(work: Work[T]) -> T:
             wanted = work.send(sent)
         except StopIteration as over:
             return over.value  # type: ignore[no-any-return]
-        assert wanted is not BEHIND and not isinstance(wanted, Aside), "nobody else goes on meanwhile"
+        assert wanted is not BEHIND and not isinstance(wanted, Aside | Synced), "nobody else goes on meanwhile"
         sent = wanted.run() if isinstance(wanted, Elsewhere) else None

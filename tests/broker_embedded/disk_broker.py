@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kafka_tools.broker_embedded.broker import open_core
 from kafka_tools.broker_embedded.configs.endpoints import Endpoint
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.faults.vocabulary import Faults
+from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.broker_embedded.security.authentication import ListenerSecurity
 from kafka_tools.broker_embedded.security.login_sources import LoginSources
 from kafka_tools.clock import ManualClock
@@ -43,7 +43,15 @@ class Pending:
 class DiskBroker:
     """The core of a broker whose files are in ``path``."""
 
-    def __init__(self, path: Path, properties: Mapping[str, str] | None = None, *, release: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        properties: Mapping[str, str] | None = None,
+        *,
+        release: str | None = None,
+        fsync: str = "kafka",
+    ) -> None:
+        self.fsync = fsync
         self.path = path
         self.properties = dict(properties or {})
         self.release = release
@@ -53,7 +61,9 @@ class DiskBroker:
         self.open()
 
     def open(self) -> None:
-        self.core = open_core(self.properties, data_dirs=[str(self.path)], clock=self.clock, release=self.release)
+        self.core = open_core(
+            self.properties, data_dirs=[str(self.path)], clock=self.clock, release=self.release, fsync=self.fsync
+        )
         self.dispatcher = Dispatcher(self.core)
         self.faults.attach(self.dispatcher.handlers)
         self.connection = Connection("c-1", "PLAINTEXT", "127.0.0.1")

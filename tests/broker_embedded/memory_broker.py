@@ -46,6 +46,7 @@ class MemoryDirs:
     cluster_id = "cluster"
     paths: tuple[str, ...] = ()
     metadata_dir = ""
+    unsynced = None
 
     def mark_clean(self, paths: list[str]) -> None: ...
 

@@ -67,6 +67,11 @@ SEVERAL_LEAVE_FROM = 3
 """Version of LeaveGroup (KIP-345)."""
 
 
+def _forgotten(_: None, error: BaseException | None) -> None:
+    if error is not None:
+        log.error("offsets of a deleted topic stay until they expire", exc_info=error)
+
+
 def type_of(group: ClassicGroup | ConsumerGroup) -> str:
     """The type of a group, as ListGroups says it."""
     return CoordinatorGroupType.CONSUMER if isinstance(group, ConsumerGroup) else CoordinatorGroupType.CLASSIC
@@ -93,6 +98,7 @@ class GroupCoordinator:
         self.membership = Membership(store, rebalances, configs)
         self.offsets = Offsets(store, rebalances, cluster, configs)
         self.settings = ConsumerGroupSettings(configs, features)
+        self._slices = slices
         self.consumer = ConsumerGroups(store, GroupTopics(journal, cluster), self.settings, rebalances, timers, slices)
         self._classic_members = ClassicMembers(self.consumer)
         self._topic_names: dict[uuid.UUID, str] = {}
@@ -310,7 +316,11 @@ class GroupCoordinator:
             if name == GROUPS_TOPIC:
                 self._unload()
             else:
-                self.offsets.forget_topic(name)
+                self._slices.begin(self._forget_topic(name), _forgotten)
+
+    def _forget_topic(self, name: str) -> Work[None]:
+        yield from self._slices.durable()  # else the topic could come back without them
+        self.offsets.forget_topic(name)
 
     def _unload(self) -> None:
         """The log is gone, and all groups with it: whoever waits must look for a coordinator again."""

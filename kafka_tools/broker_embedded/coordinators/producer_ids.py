@@ -40,6 +40,10 @@ class ProducerIds:
         self._next += 1
         return given
 
+    def saw(self, *ids: int) -> None:
+        """These ids were given, although the record of their block may have been lost with the machine's power."""
+        self._next_block = max(self._next_block, (max(ids) // BLOCK_SIZE + 1) * BLOCK_SIZE)
+
     def _take_block(self) -> None:
         first = self._next_block
         if first > _LAST - BLOCK_SIZE:

@@ -37,6 +37,7 @@ from kafka_tools.storage.checkpoints import (
     write_meta_properties,
     write_offset_checkpoint,
 )
+from kafka_tools.storage.log.syncing import Unsynced, sync_tree
 from kafka_tools.storage.names import PartitionDirectory, directory_name, parse_partition_dir, partition_of_dir
 from kafka_tools.values import TopicPartition, uuid_text
 
@@ -60,14 +61,22 @@ class DataDirs:
     ``clean`` tells per directory whether its broker stopped regularly.
     """
 
-    def __init__(self, paths: Sequence[str], *, node_id: int, cluster_id: str | None = None) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        *,
+        node_id: int,
+        cluster_id: str | None = None,
+        unsynced: Unsynced | None = None,
+    ) -> None:
         """Lock and read the directories, making what is missing.
 
         Raises ConfigError, with nothing touched, for a directory that is not empty and not this broker's (one of
         Apache Kafka's included), belongs to another cluster or node, is in use or cannot be used, or that is given
-        twice or within another one.
+        twice or within another one. ``unsynced`` is told what is written in them and not forced to the disk.
         """
         self.paths = distinct(paths)
+        self.unsynced = unsynced
         self.clean: dict[str, bool] = {}
         self.recovery_points: dict[str, dict[TopicPartition, int]] = {}
         self.log_starts: dict[str, dict[TopicPartition, int]] = {}
@@ -170,6 +179,8 @@ class DataDirs:
             self._written.pop(path, None)
             write_offset_checkpoint(path, offsets)
             self._written[path] = dict(offsets)
+            if self.unsynced is not None:
+                self.unsynced.named(os.path.dirname(path))
 
     def forget_checkpoints(self, path: str, id: TopicPartition) -> None:
         """Write the checkpoints of a directory without a partition, as they were otherwise at the start."""
@@ -187,6 +198,11 @@ class DataDirs:
                 replace_file(os.path.join(path, CLEAN_SHUTDOWN_FILE), b'{"version":0,"brokerEpoch":"-1"}')
             except OSError as error:
                 log.warning("%s is not marked as closed cleanly, the next start checks its logs: %s", path, error)
+
+    def sync(self) -> None:
+        """Force all that is in the directories to the disk. Raises OSError."""
+        for path in self.paths:
+            sync_tree(path, besides=(LOCK_FILE,))  # to open it would end its lock
 
     def unlock(self) -> None:
         with _holding:

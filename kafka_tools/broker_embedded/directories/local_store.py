@@ -20,6 +20,7 @@ from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import RECORDS
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
+from kafka_tools.storage.log.syncing import Unsynced
 
 _FRAME_VERSION = 1
 _VERSIONS = {"RegisterBrokerRecord": 3, "PartitionRecord": 1, "PartitionChangeRecord": 1}
@@ -29,12 +30,21 @@ _VERSIONS = {"RegisterBrokerRecord": 3, "PartitionRecord": 1, "PartitionChangeRe
 class LocalStore:
     """A ClusterStore in ``data_dir``. One change is one batch: its CRC makes it whole or absent."""
 
-    def __init__(self, data_dir: str, clock: Clock, *, clean: bool, directory: str = METADATA_DIRECTORY) -> None:
+    def __init__(
+        self,
+        data_dir: str,
+        clock: Clock,
+        *,
+        clean: bool,
+        directory: str = METADATA_DIRECTORY,
+        unsynced: Unsynced | None = None,
+    ) -> None:
         """``directory``: the name of the log's directory in ``data_dir``. Raises LogError or OSError."""
         self._clock = clock
         directory = os.path.join(data_dir, directory)
         _make_private(directory)
-        self._log = PartitionLog.open(directory, LogConfig(delete=False, segment_ms=2**63 - 1), clock, clean=clean)
+        config = LogConfig(delete=False, segment_ms=2**63 - 1)
+        self._log = PartitionLog.open(directory, config, clock, clean=clean, unsynced=unsynced)
 
     @property
     def end_offset(self) -> int:

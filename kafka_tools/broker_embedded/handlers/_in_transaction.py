@@ -39,6 +39,8 @@ class InTransaction:
         self.producer = producer
         """None: nothing in the request is transactional."""
         self._adds = adds
+        self._last_asked = False
+        """Whether the coordinator was asked at last: then it may have added partitions."""
         self._refused: dict[Partition, BrokerError] = {}
         self._last_markers: dict[Partition, int] = {}
 
@@ -62,6 +64,8 @@ class InTransaction:
         until_s = now_s() + most_ms / 1000
         while (yield from self._ask(call, producer, wanted)) and self._adds and now_s() < until_s:
             yield Aside(configs.integer("add.partitions.to.txn.retry.backoff.ms"))
+        if self._adds and self._last_asked:
+            yield from call.broker.slices.durable()  # else records could be left that belong to no transaction
 
     def _ask(self, call: Call, producer: TxnProducer, wanted: Iterable[tuple[Topic, Data]]) -> Work[bool]:
         """Whether the producer's last transaction is still being ended."""
@@ -81,6 +85,7 @@ class InTransaction:
             except BrokerError as error:
                 if partition is not None:
                     self._refused[partition] = error
+        self._last_asked = bool(asked)
         refused = call.broker.verification.ask(
             call.request.transactional_id,
             producer,

@@ -64,7 +64,7 @@ def handle(call: Call) -> Work[TxnOffsetCommitResponse]:
         prepared = yield from call.broker.groups.offsets.prepare(
             request.group_id, wanted, (request.producer_id, request.producer_epoch)
         )
-        codes = iter(_commit(call, prepared))
+        codes = iter((yield from _commit(call, prepared)))
     for _, answered in asked:
         for each in answered.partitions:
             yield
@@ -88,7 +88,7 @@ def _committed(partition: Any, now_ms: int, topic_id: Any) -> OffsetCommit:
     )
 
 
-def _commit(call: Call, prepared: PreparedCommit) -> list[int]:
+def _commit(call: Call, prepared: PreparedCommit) -> Work[list[int]]:
     """The code of each; what refuses the group, the member or the producer refuses every partition."""
     request, broker = call.request, call.broker
     producer = TxnProducer(request.producer_id, request.producer_epoch)
@@ -99,13 +99,10 @@ def _commit(call: Call, prepared: PreparedCommit) -> list[int]:
         if not broker.state_topics.partitions(CONSUMER_OFFSETS):
             raise refuse(error_codes.NOT_COORDINATOR)
         at = TopicPartition(CONSUMER_OFFSETS, broker.groups.store.partition(request.group_id))
-        broker.verification.check(
-            request.transactional_id,
-            producer,
-            at,
-            adds=call.version >= _ADDS_FROM,
-            tells_abortable=call.version >= _ABORTABLE_FROM,
-        )
+        _check(call, producer, at)
+        if call.version >= _ADDS_FROM:
+            yield from broker.slices.durable()  # else an offset could be left that belongs to no transaction
+            _check(call, producer, at)  # which may be over by now
         return broker.groups.offsets.commit_in_transaction(
             request.group_id,
             request.generation_id,
@@ -116,3 +113,14 @@ def _commit(call: Call, prepared: PreparedCommit) -> list[int]:
         )
     except BrokerError as error:
         return [error.code.code] * len(prepared.codes)
+
+
+def _check(call: Call, producer: TxnProducer, at: TopicPartition) -> None:
+    """BrokerError unless the group's partition is in the transaction, which it becomes for newer clients."""
+    call.broker.verification.check(
+        call.request.transactional_id,
+        producer,
+        at,
+        adds=call.version >= _ADDS_FROM,
+        tells_abortable=call.version >= _ABORTABLE_FROM,
+    )

@@ -370,7 +370,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._outgoing:
             if not self._blocked:
                 self._shared.turns.later(self)
-        elif connection.close_after_reply:
+        elif connection.close_after_reply and self._parked is None:
             self._received.clear()
             self._transport.close()
 

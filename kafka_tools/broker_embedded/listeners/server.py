@@ -131,6 +131,7 @@ class Server:
         self._store_check: asyncio.TimerHandle | None = None
         """What concerns sockets and files of others goes by the loop's time, not by the core's."""
         self._worker: ThreadPoolExecutor | None = None
+        self._syncer: ThreadPoolExecutor | None = None
 
     async def start(self) -> None:
         """Open every listener and tell the cluster its addresses. Raises ConfigError if one cannot be opened."""
@@ -165,6 +166,8 @@ class Server:
         for acceptor in self._acceptors:
             acceptor.start()
         self.core.slices.offload = self._offload
+        if self.core.group_commit is not None:
+            self.core.group_commit.offload = self._sync
         self.core.timers.on_earlier = self._arm
         self._watches = True
         self.core.configs.on_broker_changed.append(self._config_changed)
@@ -218,8 +221,9 @@ class Server:
         for connection in list(self.shared.connections):
             connection.close(abort=True)
         await asyncio.sleep(0)
-        if self._worker is not None:
-            self._worker.shutdown(wait=False, cancel_futures=True)
+        for worker in (self._worker, self._syncer):
+            if worker is not None:
+                worker.shutdown(wait=worker is self._syncer, cancel_futures=True)
 
     def refuse(self) -> None:
         """Be unreachable: end every connection, whatever it waits for, and refuse new ones."""
@@ -246,14 +250,24 @@ class Server:
         """Long work on bytes goes to one thread, made when it is first needed."""
         if self._worker is None:
             self._worker = ThreadPoolExecutor(1, "long work")
+        self._submit(self._worker, lambda: _yielding(function), done)
 
+    def _sync(self, function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        """The disk has a thread of its own: it waits, and long work does not wait for it."""
+        if self._syncer is None:
+            self._syncer = ThreadPoolExecutor(1, "fsync")
+        self._submit(self._syncer, function, done)
+
+    def _submit(
+        self, worker: ThreadPoolExecutor, function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]
+    ) -> None:
         def finished(future: Future[Any]) -> None:
             if not future.cancelled() and not self.loop.is_closed():
                 error = future.exception()
                 result = None if error is not None else future.result()
                 self.loop.call_soon_threadsafe(done, result, error)
 
-        self._worker.submit(_yielding, function).add_done_callback(finished)
+        worker.submit(function).add_done_callback(finished)
 
     def bootstrap_servers(self) -> str:
         """The addresses of the first listener as clients want them."""

@@ -154,6 +154,7 @@ class Partitions:
             recovery_point=recovery_point,
             log_start_offset=log_start,
             cleaned_to=self.cleaner.cleaned_to(id, log_dir) or 0,
+            unsynced=self.dirs.unsynced,
         )
         first = opened.segments[0].base_offset
         if first > log_start and id in self.dirs.log_starts[log_dir] and not begins_later:
@@ -196,7 +197,11 @@ class Partitions:
         os.mkdir(path)
         try:
             _write_topic_id(path, topic_id)
-            opened = PartitionLog.open(path, log_config(configs), self._timers.clock, clean=True)
+            unsynced = self.dirs.unsynced
+            opened = PartitionLog.open(path, log_config(configs), self._timers.clock, clean=True, unsynced=unsynced)
+            if unsynced is not None:
+                unsynced.replaced(os.path.join(path, _METADATA_FILE))
+                unsynced.named(log_dir)
         except BaseException:
             remove_directory(path)
             raise
@@ -235,6 +240,8 @@ class Partitions:
             self._purgatory.wake(partition.id)
             try:
                 retired.append(retire_directory(partition.log.directory))
+                if self.dirs.unsynced is not None:
+                    self.dirs.unsynced.named(partition.log_dir)
             except OSError as error:
                 log.error("%s of a deleted topic stays until the next start: %s", partition.log.directory, error)
             yield UNBROKEN

@@ -116,7 +116,9 @@ class TopicChanges:
         self._journal.commit([RemoveTopicRecord(topic_id=topic.id)])
         self.changing.add(topic.name)
         try:
-            yield from self._partitions.delete(self._partitions.take_out(topic.name, numbers))
+            taken = self._partitions.take_out(topic.name, numbers)
+            yield from self._slices.durable()  # else the topic could come back without its records
+            yield from self._partitions.delete(taken)
         finally:
             self.changing.discard(topic.name)
 

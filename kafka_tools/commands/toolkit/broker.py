@@ -40,6 +40,11 @@ def command() -> None:
     "--delegation-token-key", "token_key", metavar="FILE",
     help="Turn delegation tokens on; their secret key stands in this file, or comes from standard input (-).",
 )  # fmt: skip
+@option(
+    "--fsync", type=click.Choice(["kafka", "always"]), default="kafka", show_default=True,
+    help="When what is acknowledged is on the disk: as flush.messages and flush.ms say, or always, so that a loss of "
+    "power loses nothing.",
+)  # fmt: skip
 @option("--release", metavar="VERSION", help="Advertise what this Kafka release does, for example 2.2.")
 @option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
         help="How much goes to stderr.")  # fmt: skip
@@ -50,6 +55,7 @@ def run(
     data_dir: str | None,
     overrides: tuple[tuple[str, str], ...],
     token_key: str | None,
+    fsync: str,
     release: str | None,
     log_level: str,
     debug: bool,
@@ -74,7 +80,7 @@ def run(
             raise InputError(f"delegation token key {token_key}: the file is empty")
         properties["delegation.token.secret.key"] = secret
     merged, dirs = with_overrides(properties, listen=listen, data_dir=data_dir, overrides=dict(overrides))
-    serve(merged, dirs, release=release, ready=click.echo)
+    serve(merged, dirs, release=release, ready=click.echo, fsync=fsync)
 
 
 @command.command("mend")

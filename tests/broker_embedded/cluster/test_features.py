@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.broker import open_core
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
 from kafka_tools.broker_embedded.directories.local_store import LocalStore
+from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.clock import Deadline, ManualClock, SystemClock
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.broker import open_core
 from kafka_tools.broker_embedded.cluster import topic_names
 from kafka_tools.broker_embedded.directories import state_mending
 from kafka_tools.broker_embedded.directories.local_store import encode_record
+from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import BrokerError, ConfigError, LogError

@@ -237,7 +237,7 @@ def test_topics_survive_a_restart_with_a_new_leader_epoch(broker: DiskBroker, ki
 
 
 def test_partitions_are_spread_over_the_log_directories(tmp_path: Path) -> None:
-    from kafka_tools.broker_embedded.broker import open_core
+    from kafka_tools.broker_embedded.opening import open_core
     from kafka_tools.broker_embedded.slices import whole
     from kafka_tools.clock import ManualClock
 

@@ -2,9 +2,8 @@
 
 ``transaction`` decides, this module writes the decision and carries it out. What is written holds: a client gets its
 answer when the decision is in the log, and the markers follow, again and again until each is written; a start goes on
-with what was decided before. One broker leads every partition, so the partition of an id only says where its records
-go. Follows ``TransactionCoordinator``, ``TransactionStateManager`` and ``TransactionMarkerChannelManager`` (Kafka
-4.3.1).
+with what was decided before. One broker leads every partition, so an id's partition only says where its records go.
+Follows ``TransactionCoordinator``, ``TransactionStateManager`` and ``TransactionMarkerChannelManager`` (Kafka 4.3.1).
 """
 
 from __future__ import annotations
@@ -191,15 +190,16 @@ class TransactionCoordinator:
         epoch = self._topics.leader_epoch(TRANSACTION_STATE, self._partition(decided.id))
         marker = Marker(decided.producer_id, decided.epoch, decided.commits, epoch, decided.client_version)
         try:
+            yield from self._slices.durable()  # else half of it could end so, and the rest otherwise
             for at in decided.partitions:
                 yield UNBROKEN
                 code = self._markers.write(marker, at)
                 if code in (error_codes.KAFKA_STORAGE_ERROR, error_codes.NOT_LEADER_OR_FOLLOWER):
                     self._later(decided)
                     return
-                if code:
-                    # The partition is gone, or a newer coordinator or producer has ended the transaction in it.
+                if code:  # the partition is gone, or a newer coordinator or producer has ended the transaction in it
                     log.info("%s: %s takes no marker: %s", decided.id, at, error_codes.error(code).name)
+            yield from self._slices.durable()  # else a marker could be lost that nobody writes again
             if self._transactions.get(decided.id) is not decided:
                 return  # its topic was deleted meanwhile
             try:
@@ -216,9 +216,8 @@ class TransactionCoordinator:
             if self._transactions.get(decided.id) is decided:
                 self._begin(self._complete(decided))
 
-        wait_ms = self._retry_ms.get(decided.id, RETRY_MS)
+        self._timers.call_later(wait_ms := self._retry_ms.get(decided.id, RETRY_MS), again)
         self._retry_ms[decided.id] = min(2 * wait_ms, MOST_RETRY_MS)
-        self._timers.call_later(wait_ms, again)
 
     def _begin(self, work: Work[None], then: Callable[[], None] = lambda: None) -> None:
         """Work that no request waits for; ``then`` is called when it has ended."""
@@ -300,6 +299,7 @@ class TransactionCoordinator:
         found = None if value is None else transaction_of_value(key.transactional_id, value)
         if found is not None:
             self._transactions[key.transactional_id] = found
+            self._producer_ids.saw(found.producer_id, found.previous_producer_id, found.next_producer_id)
         elif value is None:
             self._transactions.pop(key.transactional_id, None)
         else:

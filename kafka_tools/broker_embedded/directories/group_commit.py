@@ -1,0 +1,93 @@
+"""Answers that wait until what they acknowledge is on the disk (``broker run --fsync always``).
+
+A change holds in memory as soon as it is written; what leaves the broker waits. Whatever was written before an answer
+was made is forced to the disk before it is given, so that no answer tells of what a loss of power could take back: not
+what a request changed itself, nor what another one did that it has seen. Everything that comes together while the disk
+is at work is forced by the next round, with one fsync for each file, however many wait for it.
+
+After a failed fsync it is not known what is on the disk, and asking again would not tell. So nothing is acknowledged
+any more, and the broker stops: a start checks what is there. (PostgreSQL does the same, Kafka where a broker's last log
+directory fails.)
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kafka_tools.storage.log.syncing import Unsynced
+
+log = logging.getLogger(__name__)
+
+Then = Callable[[], None]
+
+
+def _at_once(function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+    """Where there is no other thread."""
+    try:
+        function()
+    except OSError as error:
+        done(None, error)
+        return
+    done(None, None)
+
+
+class GroupCommit:
+    """Rounds of fsyncs, and who waits for them. Everything but the fsyncs runs on the broker's thread."""
+
+    def __init__(self, unsynced: Unsynced) -> None:
+        self._unsynced = unsynced
+        self.offload: Callable[[Callable[[], Any], Callable[[Any, BaseException | None], None]], None] = _at_once
+        """(function, done): calls ``function`` on another thread, then ``done(result, error)`` on the broker's."""
+        self.failure: BaseException | None = None
+        self.on_failed: Callable[[BaseException], None] = lambda _: None
+        self._underway: list[Then] | None = None
+        """Who waits for the round that the disk is at work on."""
+        self._next: list[Then] = []
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether everything that was written is known to be on the disk."""
+        return not self._unsynced and self._underway is None and self.failure is None
+
+    def when_synced(self, then: Then) -> None:
+        """Call ``then`` once everything written so far is on the disk: now, later, or never after a failure."""
+        if self.failure is not None:
+            return
+        if self._unsynced:
+            self._next.append(then)
+            if self._underway is None:
+                self._begin()
+        elif self._underway is not None:
+            self._underway.append(then)
+        else:
+            then()
+
+    def _begin(self) -> None:
+        self._underway, self._next = self._next, []
+        self.offload(self._unsynced.take(), self._done)
+
+    def _done(self, _: Any, error: BaseException | None) -> None:
+        waiting, self._underway = self._underway or [], None
+        if error is not None:
+            self._fail(error)
+            return
+        if self._next:
+            self._begin()
+        for then in waiting:
+            try:
+                then()
+            except Exception:  # one answer's bug must not keep the others
+                log.exception("an answer could not be given")
+
+    def _fail(self, error: BaseException) -> None:
+        self.failure = error
+        self._next.clear()
+        log.critical(
+            "what was written cannot be forced to the disk: %s. Nothing is acknowledged any more and the broker stops; "
+            "see to the disk, then start it again: it checks its logs",
+            error,
+        )
+        self.on_failed(error)
