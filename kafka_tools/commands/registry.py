@@ -42,6 +42,7 @@ COMMANDS: dict[str, Registered] = {
     "consumer-groups": Registered(
         "groups.consumer_groups", "List, describe and delete consumer groups, and reset their offsets."
     ),
+    "groups": Registered("groups.all_groups", "List the groups of all types."),
     "delete-records": Registered("partitions.delete_records", "Delete the records of partitions below an offset."),
     "get-offsets": Registered(
         "partitions.get_offsets", "Show the offsets of partitions: latest, earliest, or at a moment."

@@ -114,8 +114,9 @@ KINDS: Mapping[str, RowKind] = {
         "token_id owner renewers issued_ms expires_ms", "{token_id}", more="requester max_ms hmac"
     ),
     "changed-delegation-tokens": _kind("result expires_ms", "{expires_ms}"),
-    # kafka-consumer-groups
+    # kafka-consumer-groups, kafka-groups
     "groups": _kind("group type state", "{group}"),
+    "all-groups": _kind("group type protocol state", "{group}"),
     "group-offsets": _kind(
         "group topic partition current_offset log_end_offset lag consumer_id host client_id", _PARTITION,
         more="leader_epoch",

@@ -23,6 +23,7 @@ MAIN = {
     "features": "org.apache.kafka.tools.FeatureCommand",
     "metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
     "client-metrics": "org.apache.kafka.tools.ClientMetricsCommand",
+    "groups": "org.apache.kafka.tools.GroupsCommand",
     "transactions": "org.apache.kafka.tools.TransactionsCommand",
 }
 _numbers = itertools.count(1)

@@ -227,3 +227,32 @@ def test_a_group_whose_topic_is_gone_is_still_described(kafka_43: RealKafka) -> 
     done(ours(kafka_43, "consumer-groups", *scope))
     done(ours(kafka_43, "topics", "--delete", "--topic", topic))
     assert kept in done(ours(kafka_43, "consumer-groups", "--describe", "--group", group))
+
+
+@pytest.mark.parametrize("name", ["kafka_43", "kafka_39", "kafka_22"])
+def test_groups_of_all_types_are_listed_the_same(name: str, request: pytest.FixtureRequest) -> None:
+    kafka: RealKafka = request.getfixturevalue(name)
+    _, group = with_offsets(kafka)
+    assert group in same(kafka, "groups", "--list", sort=True)
+    for filters in (
+        ("--consumer",),
+        ("--share",),
+        ("--streams",),
+        ("--protocol", ""),
+        ("--protocol", "consumer"),
+        ("--group-type", "consumer"),
+        ("--group-type", "Share", "--protocol", "share"),
+    ):
+        same(kafka, "groups", "--list", *filters, sort=True)
+
+
+def test_command_lines_that_kafka_groups_refuses_are_refused_in_its_words(kafka_43: RealKafka) -> None:
+    for words in (
+        ("--list", "--consumer", "--share"),
+        ("--list", "--share", "--group-type", "share"),
+        ("--list", "--streams", "--protocol", "x"),
+        ("--list", "--group-type", "consumers"),
+    ):
+        our, their = ours(kafka_43, "groups", *words), theirs(kafka_43, "groups", *words)
+        assert (our.returncode, their.returncode, our.stdout) == (2, 1, "")
+        assert their.stderr.splitlines()[0] in our.stderr

@@ -29,6 +29,7 @@ TOOLS = {
     "cluster": (f"{OURS}ClusterTool", f"{SCALA_TOOLS}ClusterTool"),
     "metadata-quorum": (f"{OURS}MetadataQuorumCommand", f"{SCALA}MetadataQuorumCommand"),
     "client-metrics": (f"{OURS}ClientMetricsCommand",),
+    "groups": (f"{OURS}GroupsCommand",),
     "transactions": (f"{OURS}TransactionsCommand",),
     "console-producer": (f"{OURS}ConsoleProducer", f"{SCALA_TOOLS}ConsoleProducer"),
     "console-consumer": (f"{OURS}consumer.ConsoleConsumer", f"{SCALA_TOOLS}ConsoleConsumer"),

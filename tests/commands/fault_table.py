@@ -43,6 +43,7 @@ COMMANDS = (
     "kafka-consumer-groups --describe --group g",
     "kafka-consumer-groups --reset-offsets --group g --topic t --to-earliest --execute",
     "kafka-consumer-groups --delete --group g",
+    "kafka-groups --list",
     "kafka-delete-records --offset-json-file offsets.json",
     "kafka-get-offsets --topic t",
     "kafka-broker-api-versions",

@@ -20,12 +20,17 @@ from tests.regen import HELP_BEGINS, HELP_ENDS
 
 PAGES = (
     "topics", "configs", "scram", "consumer-groups", "delete-records", "broker-api-versions", "cluster", "features",
-    "client-metrics", "acls", "../output",
+    "client-metrics", "acls", "groups", "../output",
 )  # fmt: skip
 ROOT = Path(__file__).resolve().parents[2]
 PREPARE = {
     "configs": ["kafka-topics -b localhost:9092 --create --topic orders"],
     "consumer-groups": [
+        "kafka-topics -b localhost:9092 --create --topic orders",
+        "kafka-consumer-groups -b localhost:9092 --reset-offsets --group live --topic orders --to-latest --execute",
+        "kafka-consumer-groups -b localhost:9092 --reset-offsets --group nightly --topic orders --to-latest --execute",
+    ],
+    "groups": [
         "kafka-topics -b localhost:9092 --create --topic orders",
         "kafka-consumer-groups -b localhost:9092 --reset-offsets --group live --topic orders --to-latest --execute",
         "kafka-consumer-groups -b localhost:9092 --reset-offsets --group nightly --topic orders --to-latest --execute",

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple, NoReturn
 import jsonschema
 
 from kafka_tools.admin.calls.features import Features
+from kafka_tools.admin.calls.groups import GroupListing
 from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
 from kafka_tools.admin.calls.tokens import DelegationToken, parse_principal
 from kafka_tools.admin.calls.transactions import ProducerState, TransactionDescription, TransactionListing
-from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.admin.outcomes import Listing, Outcome, Outcomes
 from kafka_tools.errors import BrokerError
 from kafka_tools.output.kinds import KINDS
 from kafka_tools.protocol import error_codes
@@ -80,6 +81,11 @@ def _always(value: Any) -> Callable[..., Any]:
 
 def _refused(*_: Any, **__: Any) -> NoReturn:
     raise BrokerError(error_codes.error(error_codes.CLUSTER_AUTHORIZATION_FAILED), "Cluster authorization failed.")
+
+
+def _listed_by_one(*_: Any, **__: Any) -> Listing[GroupListing]:
+    error = BrokerError(error_codes.error(error_codes.COORDINATOR_NOT_AVAILABLE))
+    return Listing([GroupListing("live", "consumer", "Stable", "classic")], [error])
 
 
 def _updated(_: Any, updates: Mapping[str, Any], **__: Any) -> Outcomes[str, None]:
@@ -148,6 +154,7 @@ CASES = (
     Case("delegation-tokens", "--renew --hmac aG1hYw== --renew-time-period -1", "renew", instead=_TOKEN_CALLS),
     Case("delegation-tokens", "--expire --hmac aG1hYw== --expiry-time-period -1", "expire", instead=_TOKEN_CALLS),
     Case("consumer-groups", "--list", "list", [_MAKE_GROUP]),
+    Case("groups", "--list", "", [_MAKE_GROUP]),
     Case("consumer-groups", "--describe --group live", "describe"),
     Case("consumer-groups", "--describe --group live --members", "describe members"),
     Case("consumer-groups", "--describe --group live --state", "describe state"),
@@ -221,6 +228,7 @@ FAILING = (
     Case("client-metrics", "--describe --name no-such-name", "describe", failed=1, rows=False),
     Case("cluster unregister", "--id 3", failed=1, rows=False, instead={"unregister_broker": _refused}),
     Case("metadata-quorum describe", "--status", "status", failed=1, rows=False, instead={"describe_quorum": _refused}),
+    Case("groups", "--list", failed=1, instead={"list_groups": _listed_by_one}),
     Case("transactions describe", "--transactional-id no-such", failed=1, rows=False),
     Case("transactions describe-producers", "--topic no-such --partition 0 --timeout 1000", failed=1, rows=False),
     Case("transactions abort", "--topic orders --partition 0 --start-offset 12345", failed=1, rows=False),

@@ -160,6 +160,11 @@ def _groups(place: TourPlace) -> list[Step]:
     reset = [*groups, "--reset-offsets", "--group", "billing", "--topic", "orders", "--to-earliest", "--execute"]
     return [
         Step("List the groups", [*groups, "--list"], lists("billing")),
+        Step(
+            "Groups of every type, with what they speak",
+            ["kafka-groups", "--bootstrap-server", place.bootstrap_server, "--list"],
+            has("billing", "PROTOCOL", "consumer"),
+        ),
         Step("The group has read everything", describe, _lag(0)),
         Step("Reset it to the start", reset, _was_reset),
         Step("It is behind by all records now", describe, _lag(RECORDS)),

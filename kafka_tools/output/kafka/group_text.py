@@ -28,6 +28,14 @@ def listing(groups: Sequence[Row], with_type: bool, with_state: bool) -> str:
     return "".join(pad(widths, values) + "\n" for values in table)
 
 
+def all_groups(groups: Sequence[Row]) -> str:
+    """``kafka-groups --list`` (GroupsCommand); a row has a blank more at its end."""
+    table = [[group["group"], group["type"] or "", group["protocol"]] for group in groups]
+    width = max([20, *(len(cell) for line in table for cell in line)])
+    head = pad([width] * 3, ["GROUP", "TYPE", "PROTOCOL"]) + "\n"
+    return head + "".join(pad([width] * 3, line) + " \n" for line in table)
+
+
 def offsets(rows: Sequence[Row], verbose: bool) -> str:
     """``--describe``: the committed offset and the lag of each partition of one group; nothing for no rows."""
     if not rows:
