@@ -135,6 +135,11 @@ KINDS: Mapping[str, RowKind] = {
     "deleted-records": _kind("topic partition low_watermark result", _PARTITION),
     # kafka-get-offsets
     "partition-offsets": _kind("topic partition offset", _PARTITION, more="timestamp leader_epoch"),
+    # kafka-log-dirs
+    "log-dirs": _kind(
+        "broker log_dir topic partition size_bytes offset_lag is_future error", "{broker}:{log_dir}",
+        more="total_bytes usable_bytes cordoned", lines=_each("partitions"),
+    ),
     # kafka-broker-api-versions, kafka-cluster
     "broker-api-versions": _kind(
         "id key name min_version max_version usable", "{id}", more="host port rack fenced", lines=_each("apis")

@@ -1,4 +1,4 @@
-"""kafka-get-offsets beside Kafka 4.3.1's GetOffsetShell on real clusters: the same text, byte by byte."""
+"""kafka-get-offsets and kafka-log-dirs beside the tools of Kafka 4.3.1 on real clusters: equal to the byte."""
 
 from __future__ import annotations
 
@@ -68,3 +68,27 @@ def test_old_brokers_are_asked_as_well(name: str, request: pytest.FixtureRequest
     assert (lacking.returncode, lacking.stdout) == (1, "")
     assert "Kafka 3.0 and later" in lacking.stderr
     assert len(lacking.stderr.splitlines()) == 2
+
+
+@pytest.mark.parametrize("name", ["kafka_43", "kafka_39", "kafka_22", "kafka_43_three"])
+def test_log_directories_are_the_same_to_the_byte(name: str, request: pytest.FixtureRequest) -> None:
+    kafka: RealKafka = request.getfixturevalue(name)
+    topic = fresh("sized")
+    replicas = 3 if name == "kafka_43_three" else 1
+    create = ("--create", "--topic", topic, "--partitions", 20, "--replication-factor", replicas)
+    done(ours(kafka, "topics", *create))
+    produce(kafka, topic, 40)
+    text = same(kafka, "log-dirs", "--describe", "--topic-list", topic)
+    assert text.count('"isFuture":false') == 20 * replicas
+    same(kafka, "log-dirs", "--describe", "--topic-list", f"{topic},no-such-topic", "--broker-list", kafka.node_ids[0])
+    unknown = ("--describe", "--broker-list", "77,5,64")
+    our, their = ours(kafka, "log-dirs", *unknown), theirs(kafka, "log-dirs", *unknown)
+    assert (our.returncode, our.stdout) == (their.returncode, their.stdout) == (1, "")
+    assert our.stderr == f"kafka-tools: {their.stderr}"
+
+
+def test_log_directories_of_an_old_broker_are_told(kafka_11: RealKafka) -> None:
+    topic = fresh("old-sized")
+    done(ours(kafka_11, "topics", "--create", "--topic", topic, "--partitions", 2, "--replication-factor", 1))
+    (line,) = done(ours(kafka_11, "log-dirs", "--describe", "--topic-list", topic)).splitlines()[2:]
+    assert f'"partition":"{topic}-0"' in line

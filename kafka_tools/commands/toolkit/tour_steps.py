@@ -184,6 +184,11 @@ def _log(place: TourPlace) -> list[Step]:
             _ends,
         ),
         Step(
+            "And how large they are on disk",
+            ["kafka-log-dirs", "--bootstrap-server", place.bootstrap_server, "--describe", "--topic-list", "orders"],
+            has(f'"logDir":"{place.data_dir}"', *(f'"partition":"orders-{number}"' for number in range(PARTITIONS))),
+        ),
+        Step(
             "Delete records below an offset, from a JSON file",
             [
                 "kafka-delete-records",

@@ -1,0 +1,136 @@
+"""``kafka-log-dirs``: what lies in the log directories of brokers, and how large it is (Kafka's LogDirsCommand).
+
+Kafka's tool shows nothing when one broker of several does not answer; this one shows the others and exits 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.live_names import topic_names
+from kafka_tools.commands.options.command import Command, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.log_dirs import LogDirDescription, LogDirs
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.admin.outcomes import Outcome, Outcomes
+    from kafka_tools.output.cells import Row
+    from kafka_tools.output.rows import ItemError
+
+KIND = "log-dirs"
+
+
+@click.command(name="kafka-log-dirs", cls=Command)
+@option("--describe", is_flag=True, help="Show the log directories of brokers.")
+@option(
+    "--broker-list",
+    metavar="ID,...",
+    allow_empty=True,
+    default="",
+    help="Ids of the brokers to ask: 0,1,2. Default: all that are alive.",
+)
+@option(
+    "--topic-list",
+    metavar="NAME,...",
+    allow_empty=True,
+    default="",
+    shell_complete=topic_names,
+    help="Only partitions of these topics. Default: all topics.",
+)
+@connection_options()
+@output_options(KIND)
+def command(
+    describe: bool, broker_list: str, topic_list: str, connection: ConnectionOptions, output_format: str | None
+) -> int:
+    """Show what lies in the log directories of brokers."""
+    from kafka_tools.errors import UsageError
+
+    if not describe:
+        raise UsageError("--describe is required")
+    wanted = _ids(broker_list)
+    topics = {name for name in topic_list.split(",") if name}
+    connection.check()
+    with connection.admin() as admin:
+        return _describe(admin, wanted, topics, output_format)
+
+
+def _ids(text: str) -> list[int]:
+    from kafka_tools.errors import UsageError
+
+    found = []
+    for part in (each for each in text.split(",") if each):
+        digits = part.strip().removeprefix("-")
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= 10 and abs(int(part)) < 2**31):
+            raise UsageError(f"--broker-list: '{part}' is not the id of a broker")
+        found.append(int(part))
+    return list(dict.fromkeys(found))
+
+
+def _describe(admin: AdminClient, wanted: list[int], topics: set[str], form: str | None) -> int:
+    from kafka_tools.errors import InputError
+    from kafka_tools.output.kafka import log_dirs_text
+    from kafka_tools.output.rows import Rows
+
+    existing = [node.id for node in admin.nodes()]
+    unknown = [each for each in wanted if each not in existing]
+    if unknown:
+        raise InputError(log_dirs_text.unknown_brokers(unknown, existing))
+    brokers = wanted or existing
+    if form is None:
+        print(log_dirs_text.QUERYING, end="", flush=True)
+    outcomes = admin.describe_log_dirs(brokers)
+    rows, errors = _rows(outcomes, topics)
+    if form is None:
+        told = running.shown(rows)
+        if outcomes.succeeded():
+            running.emit(log_dirs_text.received([*outcomes.succeeded()]) + log_dirs_text.document(told))
+        return running.finish(Rows(KIND, rows, errors), form)
+    for row in rows:
+        row["partitions"] = sorted(row["partitions"], key=lambda each: (each["topic"], each["partition"]))
+    return running.finish(Rows(KIND, sorted(rows, key=lambda row: (row["broker"], row["log_dir"])), errors), form)
+
+
+def _rows(outcomes: Outcomes[int, LogDirs], topics: set[str]) -> tuple[list[Row], list[ItemError]]:
+    """A row for each directory as its broker told it, and the brokers and directories that failed."""
+    from kafka_tools.output.rows import ItemError
+
+    rows: list[Row] = []
+    errors = []
+    for broker, outcome in outcomes.items():
+        if outcome.error is not None:
+            errors.append(ItemError.of(f"broker {broker}", outcome.error))
+            continue
+        directories: Mapping[str, Outcome[LogDirDescription]] = outcome.get()
+        for path, told in directories.items():
+            rows.append({"broker": broker, "log_dir": path, **_row(told, topics)})
+            if told.error is not None:
+                errors.append(ItemError.of(f"log directory {path} of broker {broker}", told.error))
+    return rows, errors
+
+
+def _row(told: Outcome[LogDirDescription], topics: set[str]) -> dict[str, Any]:
+    found = told.value
+    replicas = {} if found is None else found.replicas
+    return {
+        "error": getattr(getattr(told.error, "code", None), "name", None),
+        "total_bytes": None if found is None else found.total_bytes,
+        "usable_bytes": None if found is None else found.usable_bytes,
+        "cordoned": None if found is None else found.is_cordoned,
+        "partitions": [
+            {
+                "topic": key.topic,
+                "partition": key.partition,
+                "size_bytes": each.size_bytes,
+                "offset_lag": each.offset_lag,
+                "is_future": each.is_future,
+            }
+            for key, each in replicas.items()
+            if not topics or key.topic in topics
+        ],
+    }
