@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kafka_tools.dump import text
-from kafka_tools.dump.decoders import Decoder
-from kafka_tools.dump.internal_decoders import control
 from kafka_tools.protocol.enums import TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record
@@ -20,6 +18,7 @@ from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEnt
 from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry
 
 if TYPE_CHECKING:
+    from kafka_tools.dump.decoders import Decoder
     from kafka_tools.dump.text_columns import TextWindow
 
 
@@ -152,6 +151,8 @@ class TextEnding:
         if not self._skip_metadata:
             line = text.record_metadata(record, TIMESTAMP_TYPES[view.timestamp_type], view.magic)
             if view.is_control:
+                from kafka_tools.dump.internal_decoders import control  # few logs have them, and it takes 3 ms
+
                 self._write(line)
                 line = control(record)
         if self._decoder is not None and not view.is_control:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from kafka_tools.dump.ranges import StartPosition
 from kafka_tools.errors import InputError
 from kafka_tools.storage import names
 from kafka_tools.storage.layout import PartitionFiles, partition_files, walk
+
+if TYPE_CHECKING:
+    from kafka_tools.dump.ranges import StartPosition
 
 _MAGIC = frozenset("*?[")
 

@@ -5,12 +5,10 @@ Made once, from the options of the command line (``commands/logs/dump_log.py``);
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.dump.files import ALL_BYTES, MAX_MESSAGE_BYTES, DumpOptions
 from kafka_tools.dump.inputs import begin_at, files_of, java_split, whole_partition
-from kafka_tools.dump.ranges import offset_range, position, time_range
 from kafka_tools.dump.run import DumpRun, Reading
 from kafka_tools.errors import UsageError
 
@@ -23,8 +21,7 @@ if TYPE_CHECKING:
 STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 
-@dataclass(frozen=True, kw_only=True)
-class DumpRequest:
+class DumpRequest(NamedTuple):
     """The options of kafka-dump-log under their own names; ``form`` None is Kafka's text."""
 
     files: str | None = None
@@ -92,6 +89,8 @@ class DumpRequest:
             paths = files_of(java_split(self.files or ""))
         readings = [Reading(path) for path in paths]
         if self.from_position is not None:
+            from kafka_tools.dump.ranges import position
+
             readings = [Reading(path, start) for path, start in begin_at(paths, position(self.from_position))]
         return self._followed(readings) if self.follow else readings
 
@@ -161,6 +160,7 @@ class DumpRequest:
         if self.offsets is None and self.times is None and self.key is None:
             return None
         from kafka_tools.clock import SystemClock
+        from kafka_tools.dump.ranges import offset_range, time_range
         from kafka_tools.dump.selection import DumpSelection, decoded_key, key_pattern
 
         offsets = offset_range(self.offsets) if self.offsets is not None else (None, None)

@@ -38,12 +38,13 @@ LOG_DIR_FILES = (META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT, RE
 """What belongs into a log directory, beside the partitions' directories."""
 
 _INDEXES = (INDEX, TIME_INDEX, TXN_INDEX)
-_SEGMENT = re.compile(r"([0-9]{1,20})(?:-([0-9]{10})(?:-[0-9]+(?=\.checkpoint\.part))?)?(\.[a-z]+)((?:\.[a-z]+)*)")
-_REMOTE_INDEX = re.compile(r"([0-9]{1,20})_([A-Za-z0-9_-]{22})(\.[a-z]+)(\.deleted|\.tmp)?")
+# Compiled when first asked for: a command asks for one of them at the most.
+_SEGMENT = r"([0-9]{1,20})(?:-([0-9]{10})(?:-[0-9]+(?=\.checkpoint\.part))?)?(\.[a-z]+)((?:\.[a-z]+)*)"
+_REMOTE_INDEX = r"([0-9]{1,20})_([A-Za-z0-9_-]{22})(\.[a-z]+)(\.deleted|\.tmp)?"
 _MAX_OFFSET = 2**63 - 1
 _MOST_NAME_BYTES = 255
 _UNIQUE = r"[0-9a-f]{32}"
-_PARTITION = re.compile(
+_PARTITION = (
     rf"(?P<topic>[a-zA-Z0-9._-]+?)-(?P<partition>[0-9]+)(?:\.(?P<id>{_UNIQUE})-(?P<state>delete|future|stray))?"
 )
 
@@ -77,7 +78,7 @@ class PartitionDirectory(NamedTuple):
 
 def parse_file_name(name: str) -> FileName | None:
     """The parts of ``00000000000000000042.index.deleted`` and its like, None for any other name."""
-    match = _SEGMENT.fullmatch(name)
+    match = re.fullmatch(_SEGMENT, name)
     if match is None:
         return None
     offset, epoch, suffix, state = match.groups()
@@ -90,7 +91,7 @@ def parse_file_name(name: str) -> FileName | None:
 
 def parse_remote_index_name(name: str) -> RemoteIndexName | None:
     """The parts of ``42_<segment id>.index`` and its like in ``remote-log-index-cache``, None for any other name."""
-    match = _REMOTE_INDEX.fullmatch(name)
+    match = re.fullmatch(_REMOTE_INDEX, name)
     if match is None or match[3] not in _INDEXES or int(match[1]) > _MAX_OFFSET:
         return None
     return RemoteIndexName(int(match[1]), match[2], match[3], match[4] or "")
@@ -113,7 +114,7 @@ def checkpoint_name(end_offset: int, epoch: int) -> str:
 
 def parse_partition_dir(name: str) -> PartitionDirectory | None:
     """Topic, partition and state of a directory name, None if it is not a partition's."""
-    match = _PARTITION.fullmatch(name)
+    match = re.fullmatch(_PARTITION, name)
     if match is None or int(match["partition"]) > 0x7FFFFFFF:
         return None
     return PartitionDirectory(
