@@ -79,7 +79,7 @@ def test_root_help_and_completion_import_no_command() -> None:
     modules = modules_after("root", "--help")
     commands = {row.path for row in COMMANDS.values()}
     assert commands.isdisjoint(modules)
-    line = {"COMP_WORDS": "kafka-tools t", "_KAFKA_TOOLS_COMPLETE": "bash_complete"}
+    line = {"COMP_WORDS": "kafka-tools to", "_KAFKA_TOOLS_COMPLETE": "bash_complete"}
     code = (
         "import sys, atexit\n"
         "from kafka_tools import cli\n"
