@@ -49,6 +49,9 @@ COMMANDS: dict[str, Registered] = {
     ),
     "log-dirs": Registered("partitions.log_dirs", "Show what lies in the log directories of brokers."),
     "dump-log": Registered("logs.dump_log", "Print the batches, records and index entries in a log directory's files."),
+    "metadata-shell": Registered(
+        "logs.metadata_shell", "Look around in the metadata of a cluster, from a snapshot or a metadata log."
+    ),
     "broker-api-versions": Registered(
         "cluster.broker_api_versions", "Show the API versions that each broker supports."
     ),

@@ -56,7 +56,13 @@ CONNECTOR_ARTIFACTS = [
 
 STREAMS = "4.3.1-streams"
 """Kafka Streams beside 4.3.1's other jars, without the native library of stores that none of our tests keeps."""
-ALONE = {SPARK_CONNECTOR: CONNECTOR_ARTIFACTS, STREAMS: ["org.apache.kafka:kafka-streams:4.3.1"]}
+SHELL = "4.3.1-shell"
+"""Kafka's metadata shell beside 4.3.1's other jars."""
+ALONE = {
+    SPARK_CONNECTOR: CONNECTOR_ARTIFACTS,
+    STREAMS: ["org.apache.kafka:kafka-streams:4.3.1"],
+    SHELL: ["org.apache.kafka:kafka-shell:4.3.1", "org.jline:jline:3.30.4"],
+}
 
 # The ZooKeeper client 3.4 of these releases cannot connect under Java 17; the one that 2.8.2 brings can.
 OLD_ZOOKEEPER = ("1.1.1", "2.2.2")

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.xdist_group("planted secrets")  # one broker for all of
 
 OWN_WORDS = {
     "dump-log": "--files {folder}/client.properties --print-data-log",
+    "metadata-shell": "--snapshot {folder}/client.properties ls",
     "console-producer": "--topic orders",
     "console-consumer": "--topic orders --from-beginning --max-messages 1 --timeout-ms 200",
     "audit": "{folder}/no-such-directory",

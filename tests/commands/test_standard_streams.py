@@ -18,6 +18,7 @@ from tests.corpus.golden import golden_root
 
 WAIT_S = 60
 LOG = min(path for path in golden_root().rglob("*.log") if path.stat().st_size)
+METADATA = max(golden_root().glob("metadata-43/data/__cluster_metadata-0/*.checkpoint"))
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 
 
@@ -94,6 +95,7 @@ COMMANDS = (
     ("topics --help", 0),
     ("completion bash", 0),
     ("dump-log --files {log}", 0),
+    ("metadata-shell -s {metadata} tree image", 0),
     ("topics --list -b {servers}", 0),
     ("topics --list -o json -b {servers}", 0),
     ("console-consumer --topic t --from-beginning --max-messages 5 -b {servers}", 0),
@@ -104,7 +106,7 @@ COMMANDS = (
 
 @pytest.mark.parametrize("line, usual", COMMANDS)
 def test_what_cannot_be_written_changes_the_status_and_nothing_else(servers: str, line: str, usual: int) -> None:
-    arguments = line.format(log=LOG, servers=servers).split()
+    arguments = line.format(log=LOG, metadata=METADATA, servers=servers).split()
 
     def run(redirections: str) -> subprocess.CompletedProcess[str]:
         shell = f'exec "$0" -m kafka_tools "$@" {redirections}'

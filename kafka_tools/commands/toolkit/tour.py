@@ -18,7 +18,8 @@ from kafka_tools.commands.options.command import Command, option
 if TYPE_CHECKING:
     import subprocess
 
-    from kafka_tools.commands.toolkit.tour_steps import CommandResult, Step, TourPlace
+    from kafka_tools.commands.toolkit.step_checks import CommandResult
+    from kafka_tools.commands.toolkit.tour_steps import Step, TourPlace
 
 SHOWN_FIRST, SHOWN_LAST = 8, 6
 """Lines of a long output that are shown."""
@@ -88,7 +89,7 @@ def _take_all(keep: bool, with_audit: bool) -> int:
 
 def _take(step: Step, number: int) -> None:
     """Run a step, show it, check it; StepFailed names the step and what is wrong with it."""
-    from kafka_tools.commands.toolkit.tour_steps import StepFailed
+    from kafka_tools.commands.toolkit.step_checks import StepFailed
 
     click.secho(f"\n{number}. {step.title}", bold=True)
     typed = _as_typed(step.command)
@@ -107,7 +108,7 @@ def _take(step: Step, number: int) -> None:
 def _run_step(step: Step) -> CommandResult:
     import subprocess
 
-    from kafka_tools.commands.toolkit.tour_steps import CommandResult, StepFailed
+    from kafka_tools.commands.toolkit.step_checks import CommandResult, StepFailed
 
     standard_input = open(step.input_file, "rb") if step.input_file else None  # noqa: SIM115 - closed below
     try:
@@ -180,7 +181,8 @@ def _start_broker(folder: Path) -> tuple[subprocess.Popen[bytes], TourPlace]:
     import json
     import subprocess
 
-    from kafka_tools.commands.toolkit.tour_steps import StepFailed, TourPlace
+    from kafka_tools.commands.toolkit.step_checks import StepFailed
+    from kafka_tools.commands.toolkit.tour_steps import TourPlace
 
     data_dir = folder / "data"
     arguments = ["kafka-tools", "broker", "run", "--data-dir", str(data_dir), "--listen", "127.0.0.1:0"]
@@ -231,7 +233,7 @@ def _stop_broker(broker: subprocess.Popen[bytes]) -> None:
     """Stop the broker with SIGTERM. StepFailed if it does not end well."""
     import subprocess
 
-    from kafka_tools.commands.toolkit.tour_steps import StepFailed
+    from kafka_tools.commands.toolkit.step_checks import StepFailed
 
     broker.terminate()
     try:

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from kafka_tools.errors import KafkaToolsError
+from kafka_tools.commands.toolkit.step_checks import (
+    CommandResult,
+    all_of,
+    has,
+    lists,
+    require,
+    table,
+)
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS
 
 RECORDS = 1200
@@ -21,18 +28,6 @@ DELETED_BEFORE = 100
 _USER = "alice"
 # The user exists for seconds, on a broker that listens on the loopback interface only.
 _PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY = "wonderland"
-
-
-class StepFailed(KafkaToolsError):
-    """A command of the tour did not do what it should; the message says what is missing."""
-
-
-class CommandResult(NamedTuple):
-    """What a command did: its exit status, and the text on stdout and on stderr."""
-
-    status: int
-    output: str
-    errors: str
 
 
 class Step(NamedTuple):
@@ -204,6 +199,11 @@ def _log(place: TourPlace) -> list[Step]:
             ["kafka-dump-log", "--files", _segments(place.data_dir), "--print-data-log"],
             _dumped,
         ),
+        Step(
+            "Look at the cluster's metadata on disk",
+            ["kafka-metadata-shell", "--snapshot", str(place.data_dir), "ls", "image/topics/byName"],
+            has("customers\n", "orders\n"),
+        ),
     ]
 
 
@@ -226,45 +226,6 @@ def _segments(data_dir: Path) -> str:
 # Checks
 
 
-def has(*texts: str) -> Callable[[CommandResult], None]:
-    """Each of ``texts`` is somewhere in the output."""
-
-    def check(answer: CommandResult) -> None:
-        for text in texts:
-            require(text in answer.output, f"the output should have '{text}'")
-
-    return check
-
-
-def lists(*lines: str) -> Callable[[CommandResult], None]:
-    """The output is these lines, in any order."""
-
-    def check(answer: CommandResult) -> None:
-        found = sorted(answer.output.splitlines())
-        missing = _difference(lines, found)
-        surplus = _difference(found, lines)
-        require(not missing, f"{len(missing)} of {len(lines)} lines are missing, for example '{_first(missing)}'")
-        require(not surplus, f"{len(surplus)} lines should not be there, for example '{_first(surplus)}'")
-
-    return check
-
-
-def all_of(*checks: Callable[[CommandResult], None]) -> Callable[[CommandResult], None]:
-    """All of ``checks``."""
-
-    def check(answer: CommandResult) -> None:
-        for each in checks:
-            each(answer)
-
-    return check
-
-
-def require(condition: bool, otherwise: str) -> None:
-    """StepFailed with what should have been, unless ``condition``."""
-    if not condition:
-        raise StepFailed(otherwise)
-
-
 def _hides_the_password(answer: CommandResult) -> None:
     said = answer.output + answer.errors
     require(_PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY not in said, "the password should not be in the output")
@@ -274,7 +235,7 @@ def _lag(total: int) -> Callable[[CommandResult], None]:
     """The group's lag over all partitions of the topic is ``total``."""
 
     def check(answer: CommandResult) -> None:
-        rows = _table(answer.output, "GROUP")
+        rows = table(answer.output, "GROUP")
         lags = [row["LAG"] for row in rows if row.get("TOPIC") == "orders"]
         require(len(lags) == PARTITIONS, f"{PARTITIONS} partitions of orders should be listed, not {len(lags)}")
         require(all(lag.isdecimal() for lag in lags), f"the lag should be a number everywhere: {', '.join(lags)}")
@@ -284,7 +245,7 @@ def _lag(total: int) -> Callable[[CommandResult], None]:
 
 
 def _was_reset(answer: CommandResult) -> None:
-    rows = _table(answer.output, "GROUP")
+    rows = table(answer.output, "GROUP")
     offsets = [row.get("NEW-OFFSET") for row in rows if row.get("TOPIC") == "orders"]
     require(offsets == ["0"] * PARTITIONS, f"the new offset should be 0 in {PARTITIONS} partitions: {offsets}")
 
@@ -310,7 +271,7 @@ def _dumped(answer: CommandResult) -> None:
 
 def _audited(answer: CommandResult) -> None:
     # The sums of the topics stand above the partitions.
-    rows = [row for row in _table(answer.output, "TOPIC") if "PARTITION" in row]
+    rows = [row for row in table(answer.output, "TOPIC") if "PARTITION" in row]
     orders = [row for row in rows if row["TOPIC"] == "orders"]
     require(len(orders) == PARTITIONS, f"{PARTITIONS} partitions of orders should be listed, not {len(orders)}")
     counted = sum(int(row["RECORDS"]) for row in orders)
@@ -319,29 +280,3 @@ def _audited(answer: CommandResult) -> None:
     require(any(row["TOPIC"] == CONSUMER_OFFSETS for row in rows), "__consumer_offsets should be listed")
     corrupt = sum(int(row["CORRUPT"]) for row in rows)
     require(corrupt == 0, f"no batch should be corrupt, {corrupt} are")
-
-
-def _table(output: str, first_column: str) -> list[dict[str, str]]:
-    """Rows under every header line that starts with ``first_column``, cells by column name."""
-    rows: list[dict[str, str]] = []
-    names: list[str] = []
-    for line in output.splitlines():
-        cells = line.split()
-        if cells and cells[0] == first_column:
-            names = cells
-        elif names and len(cells) >= len(names):
-            rows.append(dict(zip(names, cells, strict=False)))
-        elif not cells:
-            names = []
-    return rows
-
-
-def _difference(left: Iterable[str], right: Iterable[str]) -> list[str]:
-    """What is in ``left`` and, counted, not in ``right``."""
-    from collections import Counter
-
-    return sorted((Counter(left) - Counter(right)).elements())
-
-
-def _first(lines: list[str]) -> str:
-    return lines[0] if lines else ""

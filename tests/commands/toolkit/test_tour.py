@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from kafka_tools.commands.toolkit import tour
-from kafka_tools.commands.toolkit.tour_steps import CommandResult, Step, StepFailed, TourPlace, has, lists, steps
+from kafka_tools.commands.toolkit.step_checks import CommandResult, StepFailed, has, lists
+from kafka_tools.commands.toolkit.tour_steps import Step, TourPlace, steps
 
 pytestmark = pytest.mark.timeout(400)
 

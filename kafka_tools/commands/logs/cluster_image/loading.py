@@ -1,0 +1,200 @@
+"""An image from files: a snapshot, a segment of the metadata log, or a directory with both.
+
+A directory is read as a controller does when it starts: the newest whole snapshot, then the log behind it. Records of a
+metadata transaction (KIP-868) count when it has ended; one that is still open at the end of the log does not.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kafka_tools.commands.logs.cluster_image.image import ClusterImage, Provenance
+from kafka_tools.dump.internal_decoders import framed
+from kafka_tools.errors import CorruptBatch, InputError, LogError
+from kafka_tools.protocol.enums import CLUSTER_METADATA, ControlRecordType
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import (
+    RECORDS,
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+)
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.control import control_type
+from kafka_tools.storage import names
+from kafka_tools.storage.layout import PartitionFiles, partition_files
+from kafka_tools.storage.segment import Segment
+
+METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
+
+
+class Loaded(NamedTuple):
+    """An image, and what of the files is not in it: a line each, for the operator.
+
+    ``remarks``: what is as it should be while a broker writes; ``refused``: records that cannot be, None without any.
+    """
+
+    image: ClusterImage
+    remarks: list[str]
+    refused: str | None
+
+
+def load(path: str) -> Loaded:
+    """The image at ``path``: a file, ``__cluster_metadata-0``, or a log directory that has one.
+
+    Raises OSError, and LogError (CorruptBatch) for files that are damaged or hold no metadata.
+    """
+    loader = _Loader()
+    if os.path.isdir(path):
+        loader.directory(path)
+    else:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise LogError(f"{path} is not a file", path=path)
+        loader.file(path, grows=path.endswith(names.LOG))
+    return loader.loaded(path)
+
+
+class _Loader:
+    """One image in the making. ``_waiting``: the records of a transaction that has not ended."""
+
+    def __init__(self) -> None:
+        self.image = ClusterImage()
+        self.remarks: list[str] = []
+        self._waiting: list[tuple[int, Stored]] | None = None
+        self._refused = 0
+        self._first_refusal = ""
+        self._records = 0
+
+    def loaded(self, path: str) -> Loaded:
+        """What has been read. Raises LogError if there was no record."""
+        if not self._records:
+            raise LogError(
+                f"{path} has no metadata records",
+                path=path,
+                hint="a new cluster's first snapshot has none; others are files of topics",
+            )
+        refused = None
+        if self._refused:
+            more = f" (and {self._refused - 1} more)" if self._refused > 1 else ""
+            refused = f"{path}: not taken: {self._first_refusal}{more}"
+        if self._waiting is not None:
+            self.remarks.append(f"passed over: a transaction that has not ended, of {len(self._waiting)} records")
+        return Loaded(self.image, self.remarks, refused)
+
+    def directory(self, path: str) -> None:
+        """The newest snapshot and the log behind it. Raises LogError and OSError."""
+        files = self._metadata_files(path)
+        start = 0
+        if files.checkpoints:
+            newest = files.checkpoints[-1]
+            name = names.parse_file_name(os.path.basename(newest))
+            assert name is not None
+            self.file(newest, grows=False)
+            start = name.base_offset
+            # Offsets within a snapshot are its own; its name says what it contains.
+            self.image.provenance = self.image.provenance._replace(offset=start - 1)
+        logs = [segment for segment in files.segments if segment.log is not None]
+        if logs and logs[0].base_offset > start:
+            where = f"the snapshot ends at offset {start}" if files.checkpoints else "there is no snapshot"
+            raise LogError(f"{files.directory}: the log begins at offset {logs[0].base_offset}, and {where}", path=path)
+        for number, segment in enumerate(logs):
+            assert segment.log is not None
+            if number + 1 < len(logs) and logs[number + 1].base_offset <= start:
+                continue
+            self.file(segment.log, grows=number + 1 == len(logs), start=start)
+
+    def _metadata_files(self, path: str) -> PartitionFiles:
+        inner = os.path.join(path, METADATA_DIRECTORY)
+        files = partition_files(inner if os.path.isdir(inner) else path)
+        if not files.checkpoints and not any(segment.log for segment in files.segments):
+            raise LogError(
+                f"{path} has no metadata log",
+                path=path,
+                hint=f"give {METADATA_DIRECTORY}, the log directory that it is in, or one of its files",
+            )
+        return files
+
+    def file(self, path: str, *, grows: bool, start: int = 0) -> None:
+        """The records of one file from offset ``start`` on. ``grows``: a broker may be writing its end."""
+        for view in _sound_batches(path, grows, self.remarks):
+            if view.is_control or view.last_offset < start:
+                continue
+            for record in view.records():
+                if record.offset < start:
+                    continue
+                self._records += 1
+                try:
+                    message, _ = framed(record.value or b"", RECORDS)
+                except LogError as error:
+                    self._refuse(record.offset, error)
+                    continue
+                self._take(record.offset, message)
+            if self._waiting is None:
+                self.image.provenance = Provenance(view.last_offset, view.partition_leader_epoch, view.max_timestamp)
+
+    def _take(self, offset: int, record: Stored) -> None:
+        if isinstance(record, BeginTransactionRecord):
+            if self._waiting is not None:
+                self._refuse(offset, InputError("a transaction begins within another one"))
+            else:
+                self._waiting = []
+        elif isinstance(record, EndTransactionRecord | AbortTransactionRecord):
+            ended, self._waiting = self._waiting, None
+            if ended is None:
+                self._refuse(offset, InputError("a transaction ends that did not begin"))
+            elif isinstance(record, EndTransactionRecord):
+                for at, waiting in ended:
+                    self._apply(at, waiting)
+        elif self._waiting is not None:
+            self._waiting.append((offset, record))
+        else:
+            self._apply(offset, record)
+
+    def _apply(self, offset: int, record: Stored) -> None:
+        try:
+            self.image.replay(record)
+        except InputError as error:
+            self._refuse(offset, error)
+
+    def _refuse(self, offset: int, error: Exception) -> None:
+        """Kafka's shell logs such a record and goes on, and so does this."""
+        self._first_refusal = self._first_refusal or f"the record at offset {offset}: {error}"
+        self._refused += 1
+
+
+def _sound_batches(path: str, grows: bool, remarks: list[str]) -> Iterator[BatchView]:
+    """The batches of a file. Raises CorruptBatch for damage; a torn end of a log that grows is a remark."""
+    view: BatchView | None = None
+    with Segment(path) as segment:
+        try:
+            for each in segment.batches(strict=not grows):
+                if isinstance(each, BatchView):
+                    view = each
+                    yield _sound(view, path)
+                elif each.kind == "torn-tail" and view is not None:
+                    remarks.append(f"{path}: {each.text}: passed over, a broker may be writing it")
+                elif each.kind != "zero-tail":
+                    raise CorruptBatch(each.text, position=each.position)
+        except CorruptBatch as error:
+            if error.path is not None and str(path) in str(error):
+                raise
+            at = "" if error.position is None else f" at position {error.position}"
+            raise CorruptBatch(f"{path}{at}: {error}", path=path, position=error.position) from error
+    if path.endswith(names.CHECKPOINT) and not _ends_snapshot(view):
+        raise CorruptBatch(f"{path} does not end with a snapshot's footer", path=path)
+
+
+def _sound(view: BatchView, path: str) -> BatchView:
+    if view.magic != 2:
+        raise CorruptBatch(f"{path}: a batch of magic {view.magic} is not metadata", path=path)
+    if not view.crc_ok():
+        raise CorruptBatch("the CRC of the batch does not match its contents", position=view.file_position)
+    return view
+
+
+def _ends_snapshot(view: BatchView | None) -> bool:
+    types = [control_type(record.key) for record in view.records()] if view is not None and view.is_control else []
+    return types[-1:] == [ControlRecordType.SNAPSHOT_FOOTER]

@@ -1,0 +1,71 @@
+"""``kafka-metadata-shell``: the metadata of a cluster as a tree of files, one command at a time or on a terminal.
+
+The tree, its texts and the commands are those of Kafka 4.3.1's shell. Besides single snapshots it reads segments of the
+metadata log and whole directories, locks nothing, and what cannot be found is an error with status 1.
+"""
+
+from __future__ import annotations
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options.command import Command, option
+
+PROGRAM = "kafka-metadata-shell"
+
+
+@click.command(name=PROGRAM, cls=Command)
+@option(
+    "-s",
+    "--snapshot",
+    metavar="FILE|DIR",
+    required=True,
+    type=click.Path(),
+    help="A snapshot (.checkpoint), a segment of the metadata log (.log), the directory __cluster_metadata-0, or the "
+    "log directory that it is in. Example: --snapshot data/__cluster_metadata-0",
+)
+@click.argument("command", nargs=-1)
+def command(snapshot: str, command: tuple[str, ...]) -> int:
+    """Look around in the metadata of a cluster, from a snapshot or a metadata log.
+
+    COMMAND is one of cat, find, ls and tree with the nodes that it is about: image/topics, '/image/configs/TOPIC:*'.
+    Without one a shell begins that has cd, pwd, help, history, man and exit as well, a history (arrow keys) and
+    completion (TAB).
+
+    No broker is asked. A directory is read as a broker would when it starts, the newest snapshot and the log behind it,
+    also while a broker is writing there: the last records may not be committed yet.
+
+    \b
+    Examples:
+      kafka-metadata-shell --snapshot data/__cluster_metadata-0 ls image/topics/byName
+      kafka-metadata-shell --snapshot data/__cluster_metadata-0 cat 'image/topics/byName/orders/*'
+    """
+    from kafka_tools.commands.logs.cluster_image.loading import load
+    from kafka_tools.commands.logs.cluster_image.nodes import root
+
+    interactive = not any(command)
+    if interactive:
+        click.echo("Loading...")
+    loaded = load(snapshot)
+    for remark in loaded.remarks:
+        running.note(remark)
+    if loaded.refused is not None:
+        running.complain(PROGRAM, loaded.refused)
+    if interactive:
+        from kafka_tools.commands.logs.shell.terminal import talk
+
+        talk(root(loaded.image))
+        return running.FAILED if loaded.refused else 0
+    from kafka_tools.commands.logs.shell.lines import parse
+    from kafka_tools.commands.logs.shell.session import ShellSession
+
+    problems: list[str] = []
+
+    def complain(text: str) -> None:
+        problems.append(text)
+        running.complain(PROGRAM, text)
+
+    line = parse(command, interactive=False)
+    if line is not None:
+        ShellSession(root(loaded.image), running.emit, complain).run(line)
+    return running.FAILED if problems or loaded.refused else 0

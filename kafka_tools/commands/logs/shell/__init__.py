@@ -1,0 +1,1 @@
+"""The shell of kafka-metadata-shell: command lines, paths, and the terminal."""

@@ -1,0 +1,121 @@
+"""The shell on a terminal: prompt, history, completion; from a pipe, lines without them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from kafka_tools.commands import running
+from kafka_tools.commands.logs.cluster_image.nodes import TreeDirectory
+from kafka_tools.commands.logs.shell.lines import VERBS, parse, split
+from kafka_tools.commands.logs.shell.paths import continuations
+from kafka_tools.commands.logs.shell.session import ShellSession
+from kafka_tools.errors import UsageError
+
+PROMPT = ">> "
+
+
+def talk(root: TreeDirectory) -> None:
+    """Read and run lines until ``exit`` or the end of the input. Ctrl-C drops the line that is being typed."""
+    typed: list[str] = []
+    session = ShellSession(
+        root, running.emit, lambda text: running.emit(f"{text}\n"), width=_width, history=lambda: [*enumerate(typed)]
+    )
+    running.emit("Starting...\n[ Kafka Metadata Shell ]\n")
+    read = _reader(session)
+    while True:
+        try:
+            text = read()
+        except KeyboardInterrupt:
+            running.emit("^C\n")
+            continue
+        if text is None:
+            return
+        if text.strip() and not text.startswith(" ") and text != (typed[-1] if typed else None):
+            typed.append(text)
+            _remember(text)
+        try:
+            line = parse(split(text), interactive=True)
+            if line is not None and not session.run(line):
+                return
+        except UsageError as error:
+            running.emit(f"{error}\n")
+        except KeyboardInterrupt:  # a long listing was stopped
+            running.emit("^C\n")
+        sys.stdout.flush()
+
+
+def candidates(session: ShellSession, before: str, word: str) -> list[str]:
+    """What ``word`` may become, where the line says ``before`` in front of it.
+
+    A word that is done ends with a blank.
+    """
+    words = split(before)
+    takes_command = not words or words == ["man"]
+    if takes_command:
+        return [f"{name} " for name in VERBS if name.startswith(word)]
+    takes = VERBS[words[0]].takes if words[0] in VERBS else None
+    if takes is None or words[0] in ("man", "history") or (takes[1] == "?" and len(words) > 1):
+        return []
+    found = continuations(session.root, word, session.working_directory)
+    return [each if each.endswith("/") else f"{each} " for each in found]
+
+
+def _width() -> int | None:
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        return None
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _reader(session: ShellSession) -> Callable[[], str | None]:
+    if _is_terminal():
+        _set_up_completion(session)
+        return _typed_line
+    return _piped_line
+
+
+def _typed_line() -> str | None:
+    try:
+        return input(PROMPT)
+    except EOFError:
+        running.emit("\n")
+        return None
+
+
+def _piped_line() -> str | None:
+    running.emit(PROMPT)
+    sys.stdout.flush()
+    text = sys.stdin.readline()
+    return text.removesuffix("\n").removesuffix("\r") if text else None
+
+
+def _set_up_completion(session: ShellSession) -> None:
+    try:
+        import readline
+    except ImportError:  # a Python built without it: lines are typed without history and completion
+        return
+
+    def complete(word: str, number: int) -> str | None:
+        found = candidates(session, readline.get_line_buffer()[: readline.get_begidx()], word)
+        return found[number] if number < len(found) else None
+
+    readline.set_auto_history(False)
+    readline.set_completer_delims(" \t\n")
+    readline.set_completer(complete)
+    is_libedit = "libedit" in (readline.__doc__ or "")
+    readline.parse_and_bind("bind ^I rl_complete" if is_libedit else "tab: complete")
+
+
+def _remember(text: str) -> None:
+    if _is_terminal():
+        try:
+            import readline
+        except ImportError:
+            return
+        readline.add_history(text)

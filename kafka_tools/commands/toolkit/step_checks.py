@@ -1,0 +1,85 @@
+"""What a step's answer is checked with: texts, lines and tables in the output, and how a check fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from kafka_tools.errors import KafkaToolsError
+
+
+class StepFailed(KafkaToolsError):
+    """A command of the tour did not do what it should; the message says what is missing."""
+
+
+class CommandResult(NamedTuple):
+    """What a command did: its exit status, and the text on stdout and on stderr."""
+
+    status: int
+    output: str
+    errors: str
+
+
+def has(*texts: str) -> Callable[[CommandResult], None]:
+    """Each of ``texts`` is somewhere in the output."""
+
+    def check(answer: CommandResult) -> None:
+        for text in texts:
+            require(text in answer.output, f"the output should have '{text}'")
+
+    return check
+
+
+def lists(*lines: str) -> Callable[[CommandResult], None]:
+    """The output is these lines, in any order."""
+
+    def check(answer: CommandResult) -> None:
+        found = sorted(answer.output.splitlines())
+        missing = _difference(lines, found)
+        surplus = _difference(found, lines)
+        require(not missing, f"{len(missing)} of {len(lines)} lines are missing, for example '{_first(missing)}'")
+        require(not surplus, f"{len(surplus)} lines should not be there, for example '{_first(surplus)}'")
+
+    return check
+
+
+def all_of(*checks: Callable[[CommandResult], None]) -> Callable[[CommandResult], None]:
+    """All of ``checks``."""
+
+    def check(answer: CommandResult) -> None:
+        for each in checks:
+            each(answer)
+
+    return check
+
+
+def require(condition: bool, otherwise: str) -> None:
+    """StepFailed with what should have been, unless ``condition``."""
+    if not condition:
+        raise StepFailed(otherwise)
+
+
+def table(output: str, first_column: str) -> list[dict[str, str]]:
+    """Rows under every header line that starts with ``first_column``, cells by column name."""
+    rows: list[dict[str, str]] = []
+    names: list[str] = []
+    for line in output.splitlines():
+        cells = line.split()
+        if cells and cells[0] == first_column:
+            names = cells
+        elif names and len(cells) >= len(names):
+            rows.append(dict(zip(names, cells, strict=False)))
+        elif not cells:
+            names = []
+    return rows
+
+
+def _difference(left: Iterable[str], right: Iterable[str]) -> list[str]:
+    """What is in ``left`` and, counted, not in ``right``."""
+    from collections import Counter
+
+    return sorted((Counter(left) - Counter(right)).elements())
+
+
+def _first(lines: list[str]) -> str:
+    return lines[0] if lines else ""
