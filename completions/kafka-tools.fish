@@ -33,6 +33,8 @@ complete --no-files --command kafka-delete-records --arguments '(_kafka_tools_co
 complete --no-files --command kafka-delete-records.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-get-offsets --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-get-offsets.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-leader-election --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-leader-election.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-log-dirs --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-log-dirs.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-dump-log --arguments '(_kafka_tools_complete)'

@@ -20,7 +20,6 @@ PAGE = ROOT / "docs" / "requirements.md"
 DECISIONS = ROOT / "docs" / "decisions.md"
 
 PARTLY: dict[str, str] = {
-    "CTL-9": "PREFERRED_LEADER_NOT_AVAILABLE needs a preferred leader that is away: several brokers",
     "GC-49": "coordinators that load or move need several brokers",
     "TX-24": "commits of a transaction in a live coordinator need transactions",
 }

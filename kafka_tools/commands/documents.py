@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from kafka_tools.errors import InputError
+from kafka_tools.output.kafka.java_words import hash_order, partition_hash
 from kafka_tools.values import TopicPartition
 
 Schema = dict[str, Any]
 
 _MAX_LISTED = 10
+_NOT_JSON = "The input string is not a valid JSON"
 
 
 def read_delete_records(text: str, place: str) -> dict[TopicPartition, int]:
@@ -47,8 +49,33 @@ def read_delete_records(text: str, place: str) -> dict[TopicPartition, int]:
     return offsets
 
 
-def parse(text: str, place: str) -> Any:
-    """The value of a JSON text. A key that appears twice in one object is refused: one of the two would be lost.
+def read_elections(text: str, place: str) -> list[TopicPartition]:
+    """The partitions of an election, in the order of the file; InputError if the document is not valid.
+
+    In LeaderElectionCommand's order: text that is not JSON, a missing list, its entries, partitions that appear twice.
+    """
+    document = parse(text, place, "Replica election data is empty")
+    if isinstance(document, dict) and "partitions" not in document:
+        raise InputError(
+            'Replica election data is missing "partitions" field',
+            hint=f'{place}: the document needs a list "partitions"',
+        )
+    check_all(document, schema("leader-election.v1"), place)
+    partitions = [TopicPartition(entry["topic"], entry["partition"]) for entry in document["partitions"]]
+    duplicates = [each for each in dict.fromkeys(partitions) if partitions.count(each) > 1]
+    if duplicates:
+        listed = ", ".join(map(str, hash_order(duplicates, partition_hash)))
+        raise InputError(
+            f"Replica election data contains duplicate partitions: [{listed}]",
+            hint=f"{place}: name each partition once; no election was held",
+        )
+    return partitions
+
+
+def parse(text: str, place: str, message: str = _NOT_JSON) -> Any:
+    """The value of a JSON text; ``message`` is what the command says of one that is not JSON.
+
+    A key that appears twice in one object is refused: one of the two would be lost.
 
     A number with a fraction or an exponent is never an integer here (``1.0`` is not 1), as in Kafka.
     """
@@ -61,10 +88,10 @@ def parse(text: str, place: str) -> Any:
         )
     except json.JSONDecodeError as error:
         where = f"{place}, line {error.lineno} column {error.colno}: {error.msg}"
-        raise InputError("The input string is not a valid JSON", hint=where) from error
+        raise InputError(message, hint=where) from error
     except (RecursionError, ValueError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError("The input string is not a valid JSON", hint=f"{place}: {reason}") from error
+        raise InputError(message, hint=f"{place}: {reason}") from error
 
 
 def schema(name: str) -> Schema:

@@ -47,6 +47,7 @@ COMMANDS: dict[str, Registered] = {
     "get-offsets": Registered(
         "partitions.get_offsets", "Show the offsets of partitions: latest, earliest, or at a moment."
     ),
+    "leader-election": Registered("partitions.leader_election", "Elect the leaders of partitions."),
     "log-dirs": Registered("partitions.log_dirs", "Show what lies in the log directories of brokers."),
     "dump-log": Registered("logs.dump_log", "Print the batches, records and index entries in a log directory's files."),
     "metadata-shell": Registered(

@@ -135,6 +135,8 @@ KINDS: Mapping[str, RowKind] = {
     "deleted-records": _kind("topic partition low_watermark result", _PARTITION),
     # kafka-get-offsets
     "partition-offsets": _kind("topic partition offset", _PARTITION, more="timestamp leader_epoch"),
+    # kafka-leader-election
+    "elections": _kind("topic partition election result", _PARTITION),
     # kafka-log-dirs
     "log-dirs": _kind(
         "broker log_dir topic partition size_bytes offset_lag is_future error", "{broker}:{log_dir}",

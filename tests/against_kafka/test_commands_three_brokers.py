@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -135,6 +136,29 @@ def without_the_last(kafka_43_three: RealKafka, topic: str) -> Iterator[int]:
     finally:
         kafka_43_three.start_node(last)
         eventually(lambda: missing(0), timeout_s=120)
+
+
+@pytest.mark.req("CTL-9")
+def test_a_preferred_leader_that_is_down_is_the_error_of_its_partitions(
+    kafka_43_three: RealKafka, topic: str, without_the_last: int, tmp_path: Path
+) -> None:
+    described = json.loads(done(ours(kafka_43_three, "topics", "--describe", "--topic", topic, "-o", "json")))
+    partitions = described["data"][0]["partitions"]
+    away = {f"{topic}-{each['partition']}" for each in partitions if each["replicas"][0] == without_the_last}
+    assert 0 < len(away) < 6
+    path = tmp_path / "partitions.json"
+    keys = [{"topic": topic, "partition": each["partition"]} for each in partitions]
+    path.write_text(json.dumps({"partitions": keys}), encoding="utf-8")
+    hold = ("leader-election", "--election-type", "PREFERRED", "--path-to-json-file", path)
+    ours(kafka_43_three, *hold)  # whatever else was not led by its preferred replica
+    our, their = ours(kafka_43_three, *hold), theirs(kafka_43_three, *hold)
+    assert_equal(our.stdout, their.stdout)
+    assert (our.returncode, their.returncode) == (1, 1)
+    assert len(re.findall(r"^Error completing .*PreferredLeaderNotAvailableException", our.stdout, re.M)) == len(away)
+    failed = json.loads(ours(kafka_43_three, *hold, "-o", "json").stdout)["errors"]
+    assert {(each["item"], each["error"]) for each in failed} == {
+        (each, "PREFERRED_LEADER_NOT_AVAILABLE") for each in away
+    }
 
 
 def test_a_broker_that_is_down_is_told_the_same(kafka_43_three: RealKafka, topic: str, without_the_last: int) -> None:

@@ -22,6 +22,7 @@ TOOLS = {
     "consumer-groups": (f"{OURS}consumer.group.ConsumerGroupCommand", f"{SCALA}ConsumerGroupCommand"),
     "delete-records": (f"{OURS}DeleteRecordsCommand", f"{SCALA}DeleteRecordsCommand"),
     "get-offsets": (f"{OURS}GetOffsetShell", f"{SCALA_TOOLS}GetOffsetShell"),
+    "leader-election": (f"{OURS}LeaderElectionCommand", f"{SCALA}LeaderElectionCommand"),
     "log-dirs": (f"{OURS}LogDirsCommand", f"{SCALA}LogDirsCommand"),
     "broker-api-versions": (f"{OURS}BrokerApiVersionsCommand", f"{SCALA}BrokerApiVersionsCommand"),
     "acls": (f"{OURS}AclCommand", f"{SCALA}AclCommand"),

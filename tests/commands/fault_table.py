@@ -46,6 +46,7 @@ COMMANDS = (
     "kafka-groups --list",
     "kafka-delete-records --offset-json-file offsets.json",
     "kafka-get-offsets --topic t",
+    "kafka-leader-election --election-type PREFERRED --topic t --partition 0",
     "kafka-log-dirs --describe",
     "kafka-broker-api-versions",
     "kafka-cluster cluster-id",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from typing import Any
 
 import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.commands.documents import check, parse, read_delete_records, schema
+from kafka_tools.commands.documents import check, parse, read_delete_records, read_elections, schema
 from kafka_tools.errors import InputError
 from kafka_tools.values import TopicPartition
 
@@ -20,6 +21,10 @@ GOOD = {"topic": "orders", "partition": 0, "offset": 5}
 def read(document: object) -> dict[TopicPartition, int]:
     text = document if isinstance(document, str) else json.dumps(document)
     return read_delete_records(text, "offsets.json")
+
+
+def election(document: object) -> list[TopicPartition]:
+    return read_elections(document if isinstance(document, str) else json.dumps(document), "partitions.json")
 
 
 def refusal(document: object) -> tuple[str, str | None]:
@@ -156,13 +161,15 @@ _DOCUMENT = st.fixed_dictionaries(
 @given(_DOCUMENT | _VALUES)
 def test_our_validator_and_jsonschema_give_the_same_verdict(document) -> None:
     value = json.loads(json.dumps(document), parse_float=Decimal)
-    rules = schema("delete-records.v1")
-    validator = jsonschema.Draft202012Validator(rules)
-    assert (not check(value, rules)) == validator.is_valid(value)
+    for name in ("delete-records.v1", "leader-election.v1"):
+        rules = schema(name)
+        validator = jsonschema.Draft202012Validator(rules)
+        assert (not check(value, rules)) == validator.is_valid(value)
 
 
-def test_the_schema_is_a_schema_and_its_examples_are_valid() -> None:
-    rules = schema("delete-records.v1")
+@pytest.mark.parametrize(("name", "read"), [("delete-records.v1", read), ("leader-election.v1", election)])
+def test_the_schema_is_a_schema_and_its_examples_are_valid(name: str, read: Any) -> None:
+    rules = schema(name)
     jsonschema.Draft202012Validator.check_schema(rules)
     for example in rules["examples"]:
         assert not check(example, rules)
@@ -171,3 +178,56 @@ def test_the_schema_is_a_schema_and_its_examples_are_valid() -> None:
 
 def test_parse_keeps_integers_whole() -> None:
     assert parse("[9223372036854775807]", "x") == [9223372036854775807]
+
+
+ELECTED = {"topic": "orders", "partition": 1}
+
+
+def test_an_election_is_of_the_partitions_in_the_file_whatever_else_it_holds() -> None:
+    document = {"version": 9, "partitions": [ELECTED | {"offset": "x"}, ELECTED | {"partition": 0}]}
+    assert election(document) == [TopicPartition("orders", 1), TopicPartition("orders", 0)]
+    assert election({"partitions": []}) == []
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ("", "Replica election data is empty"),
+        ("{", "Replica election data is empty"),
+        ("nonsense", "Replica election data is empty"),
+        ({}, 'Replica election data is missing "partitions" field'),
+        ({"version": 2}, 'Replica election data is missing "partitions" field'),
+        ([], "partitions.json: the document is an array, an object is expected"),
+        ({"partitions": None}, "partitions.json: partitions is null, an array is expected"),
+        ({"partitions": [{"partition": 1}]}, "partitions.json: partitions[0].topic is missing"),
+        ({"partitions": [{"topic": "a"}]}, "partitions.json: partitions[0].partition is missing"),
+        ({"partitions": [ELECTED | {"partition": "1"}]}, "partitions.json: partitions[0].partition is a string, an"),
+        ({"partitions": [ELECTED | {"partition": 2**31}]}, "partitions.json: partitions[0].partition is 2147483648"),
+        ({"partitions": [ELECTED] * 3}, "Replica election data contains duplicate partitions: [orders-1]"),
+        ({"partitions": [ELECTED, ELECTED, 7]}, "partitions.json: partitions[2] is an integer, an object is expected"),
+    ],
+)
+def test_a_mistake_in_an_election_is_named_in_kafkas_order(document: object, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        election(document)
+    assert str(caught.value).startswith(message)
+    assert caught.value.exit_status == 1
+    if not message.startswith("partitions.json"):
+        assert caught.value.hint is not None
+        assert caught.value.hint.startswith("partitions.json")
+
+
+@given(_DOCUMENT | _VALUES)
+def test_an_election_is_read_if_its_schema_takes_it_and_nothing_is_twice(document: Any) -> None:
+    text = json.dumps(document)
+    value = json.loads(text, parse_float=Decimal)
+    valid = jsonschema.Draft202012Validator(schema("leader-election.v1")).is_valid(value)
+    if valid:
+        keys = [(entry["topic"], entry["partition"]) for entry in value["partitions"]]
+        valid = len(set(keys)) == len(keys)
+    try:
+        election(document)
+    except InputError:
+        assert not valid
+    else:
+        assert valid

@@ -195,6 +195,21 @@ def _log(place: TourPlace) -> list[Step]:
             has(f"partition: orders-0\tlow_watermark: {DELETED_BEFORE}"),
         ),
         Step(
+            "Let preferred replicas lead: here they do",
+            [
+                "kafka-leader-election",
+                "--bootstrap-server",
+                place.bootstrap_server,
+                "--election-type",
+                "PREFERRED",
+                "--topic",
+                "orders",
+                "--partition",
+                "0",
+            ],
+            has("Valid replica already elected for partitions orders-0"),
+        ),
+        Step(
             "Dump the segments on disk, records and all",
             ["kafka-dump-log", "--files", _segments(place.data_dir), "--print-data-log"],
             _dumped,
