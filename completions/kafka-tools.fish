@@ -29,6 +29,8 @@ complete --no-files --command kafka-consumer-groups --arguments '(_kafka_tools_c
 complete --no-files --command kafka-consumer-groups.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-groups --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-groups.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-share-groups --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-share-groups.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-delete-records --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-delete-records.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-get-offsets --arguments '(_kafka_tools_complete)'

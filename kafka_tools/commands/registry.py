@@ -43,6 +43,9 @@ COMMANDS: dict[str, Registered] = {
         "groups.consumer_groups", "List, describe and delete consumer groups, and reset their offsets."
     ),
     "groups": Registered("groups.all_groups", "List the groups of all types."),
+    "share-groups": Registered(
+        "groups.share_groups", "List, describe and delete share groups, and reset their offsets."
+    ),
     "delete-records": Registered("partitions.delete_records", "Delete the records of partitions below an offset."),
     "get-offsets": Registered(
         "partitions.get_offsets", "Show the offsets of partitions: latest, earliest, or at a moment."

@@ -114,7 +114,7 @@ KINDS: Mapping[str, RowKind] = {
         "token_id owner renewers issued_ms expires_ms", "{token_id}", more="requester max_ms hmac"
     ),
     "changed-delegation-tokens": _kind("result expires_ms", "{expires_ms}"),
-    # kafka-consumer-groups, kafka-groups
+    # kafka-consumer-groups, kafka-groups, kafka-share-groups
     "groups": _kind("group type state", "{group}"),
     "all-groups": _kind("group type protocol state", "{group}"),
     "group-offsets": _kind(
@@ -130,6 +130,8 @@ KINDS: Mapping[str, RowKind] = {
     ),
     "changed-groups": _kind("group result", "{group}"),
     "reset-offsets": _kind("group topic partition new_offset result", _PARTITION),
+    "share-group-offsets": _kind("group topic partition start_offset lag", _PARTITION, more="leader_epoch"),
+    "deleted-share-offsets": _kind("group topic result", "{topic}"),
     "deleted-offsets": _kind("group topic partition result", _PARTITION),
     # kafka-delete-records
     "deleted-records": _kind("topic partition low_watermark result", _PARTITION),

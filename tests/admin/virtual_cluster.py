@@ -44,6 +44,8 @@ from kafka_tools.protocol.messages.list_offsets import ListOffsetsResponse
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchResponse
+from kafka_tools.protocol.messages.share_group_describe import ShareGroupDescribeResponse
+from kafka_tools.protocol.messages.streams_group_describe import StreamsGroupDescribeResponse
 from kafka_tools.protocol.messages.update_features import UpdateFeaturesResponse
 from kafka_tools.protocol.releases import max_versions
 from kafka_tools.values import ZERO_UUID, TopicPartition
@@ -53,6 +55,14 @@ from tests.net.virtual import VirtualNetwork, VirtualNode, without_chance
 T0 = TopicPartition("t", 0)
 Fault = Callable[[Any, int, VirtualNode], Any]
 """(request, version, node) -> a reply, or None for the truth."""
+
+
+_DESCRIBED_GROUPS = (
+    DescribeGroupsResponse,
+    ConsumerGroupDescribeResponse,
+    ShareGroupDescribeResponse,
+    StreamsGroupDescribeResponse,
+)
 
 
 class VirtualCluster:
@@ -131,7 +141,7 @@ class VirtualCluster:
             place = {"leader_id": self.owner, "replica_nodes": [self.owner], "isr_nodes": [self.owner]}
             for topic in response.topics:
                 topic.partitions = [type(topic).ResponsePartition(partition_index=0, **place)]
-        elif isinstance(response, DescribeGroupsResponse | ConsumerGroupDescribeResponse):
+        elif isinstance(response, _DESCRIBED_GROUPS):
             for group in response.groups:
                 group.group_state = "Empty"
         elif isinstance(response, ListGroupsResponse):

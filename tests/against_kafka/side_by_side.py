@@ -26,6 +26,7 @@ MAIN = {
     "metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
     "client-metrics": "org.apache.kafka.tools.ClientMetricsCommand",
     "groups": "org.apache.kafka.tools.GroupsCommand",
+    "share-groups": "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
     "transactions": "org.apache.kafka.tools.TransactionsCommand",
 }
 _numbers = itertools.count(1)

@@ -32,6 +32,7 @@ TOOLS = {
     "metadata-quorum": (f"{OURS}MetadataQuorumCommand", f"{SCALA}MetadataQuorumCommand"),
     "client-metrics": (f"{OURS}ClientMetricsCommand",),
     "groups": (f"{OURS}GroupsCommand",),
+    "share-groups": (f"{OURS}consumer.group.ShareGroupCommand",),
     "transactions": (f"{OURS}TransactionsCommand",),
     "console-producer": (f"{OURS}ConsoleProducer", f"{SCALA_TOOLS}ConsoleProducer"),
     "console-consumer": (f"{OURS}consumer.ConsoleConsumer", f"{SCALA_TOOLS}ConsoleConsumer"),

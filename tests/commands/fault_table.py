@@ -44,6 +44,8 @@ COMMANDS = (
     "kafka-consumer-groups --reset-offsets --group g --topic t --to-earliest --execute",
     "kafka-consumer-groups --delete --group g",
     "kafka-groups --list",
+    "kafka-share-groups --describe --group g",
+    "kafka-share-groups --reset-offsets --group g --topic t --to-earliest --execute",
     "kafka-delete-records --offset-json-file offsets.json",
     "kafka-get-offsets --topic t",
     "kafka-leader-election --election-type PREFERRED --topic t --partition 0",

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, NoReturn
 import jsonschema
 
 from kafka_tools.admin.calls.features import Features
-from kafka_tools.admin.calls.groups import GroupListing
+from kafka_tools.admin.calls.groups import GroupDescription, GroupListing, MemberDescription
 from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
+from kafka_tools.admin.calls.share_groups import ShareOffset
 from kafka_tools.admin.calls.tokens import DelegationToken, parse_principal
 from kafka_tools.admin.calls.transactions import ProducerState, TransactionDescription, TransactionListing
 from kafka_tools.admin.outcomes import Listing, Outcome, Outcomes
@@ -122,6 +123,25 @@ _TRANSACTION_CALLS = {
     "fence_producers": lambda _, ids, **__: Outcomes((each, Outcome((7, 1))) for each in ids),
 }
 
+_MEMBER = MemberDescription("m-1", None, "app", "/10.0.0.9", (_ORDERS_0,), epoch=3)
+_SHARING = {
+    "jobs": GroupDescription(
+        "jobs", "share", "share", "simple", "Stable", Node(1, "localhost", 9092), (_MEMBER,), 3, 3
+    ),
+    "idle": GroupDescription("idle", "share", "share", "simple", "Empty", Node(1, "localhost", 9092), (), 3, 3),
+}
+_SHARE_CALLS = {
+    "list_groups": lambda _, *__, **___: Listing(
+        GroupListing(name, "share", group.state, "share") for name, group in _SHARING.items()
+    ),
+    "describe_share_groups": lambda _, names, **__: Outcomes((each, Outcome(_SHARING[each])) for each in names),
+    "list_share_group_offsets": lambda _, wanted, **__: Outcomes(
+        (each, Outcome(Outcomes([(_ORDERS_0, Outcome(ShareOffset(3, 0, 5)))]))) for each in wanted
+    ),
+    "delete_groups": lambda _, names, **__: Outcomes((each, Outcome(None)) for each in names),
+    "delete_share_group_offsets": lambda _, group, topics, **__: Outcomes((each, Outcome(None)) for each in topics),
+}
+
 _ACL = "--allow-principal User:alice --operation Read --topic acl-{n}"
 _MAKE_TOPIC = "topics --create --topic made-{n} --partitions 2"
 _MAKE_GROUP = "consumer-groups --reset-offsets --group group-{n} --topic orders --to-earliest --execute"
@@ -156,6 +176,16 @@ CASES = (
     Case("delegation-tokens", "--expire --hmac aG1hYw== --expiry-time-period -1", "expire", instead=_TOKEN_CALLS),
     Case("consumer-groups", "--list", "list", [_MAKE_GROUP]),
     Case("groups", "--list", "", [_MAKE_GROUP]),
+    Case("share-groups", "--list", "list", instead=_SHARE_CALLS),
+    Case("share-groups", "--describe --group jobs", "describe", instead=_SHARE_CALLS),
+    Case("share-groups", "--describe --group jobs --members", "describe members", instead=_SHARE_CALLS),
+    Case("share-groups", "--describe --group jobs --state", "describe state", instead=_SHARE_CALLS),
+    Case("share-groups", "--delete --group idle", "delete", instead=_SHARE_CALLS),
+    Case(
+        "share-groups", "--reset-offsets --group idle --topic orders --to-latest --dry-run", "reset_offsets",
+        instead=_SHARE_CALLS,
+    ),
+    Case("share-groups", "--delete-offsets --group jobs --topic orders", "delete_offsets", instead=_SHARE_CALLS),
     Case("consumer-groups", "--describe --group live", "describe"),
     Case("consumer-groups", "--describe --group live --members", "describe members"),
     Case("consumer-groups", "--describe --group live --state", "describe state"),
@@ -233,6 +263,8 @@ FAILING = (
     Case("client-metrics", "--describe --name no-such-name", "describe", failed=1, rows=False),
     Case("cluster unregister", "--id 3", failed=1, rows=False, instead={"unregister_broker": _refused}),
     Case("metadata-quorum describe", "--status", "status", failed=1, rows=False, instead={"describe_quorum": _refused}),
+    Case("share-groups", "--delete --group jobs --group idle --group none", "delete", failed=2, instead=_SHARE_CALLS),
+    Case("share-groups", "--describe --group jobs", "describe", failed=1, rows=False),
     Case("groups", "--list", failed=1, instead={"list_groups": _listed_by_one}),
     Case("transactions describe", "--transactional-id no-such", failed=1, rows=False),
     Case("transactions describe-producers", "--topic no-such --partition 0 --timeout 1000", failed=1, rows=False),

@@ -284,7 +284,8 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
 
     groups = _groups(admin, given)
     mode = next(name for name in MODES if given[name] not in (None, False))
-    plan, errors = resets.prepare(admin, groups, mode, given)
+    kind = resets.ConsumerGroupResets(admin)
+    plan, errors = resets.prepare(kind, groups, mode, given)
     if not (given["dry_run"] or given["execute"]):
         running.note(
             "WARN: No action will be performed as the --execute option is missing. In version 5.0, this command will "
@@ -292,7 +293,7 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
             "you are scripting this command and want to keep the current default behavior without prompting."
         )
     if given["execute"]:
-        plan, failures = resets.commit(admin, plan)
+        plan, failures = resets.commit(kind, plan)
         errors += failures
     if output_format is None:
         whole = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given["export"] else None

@@ -1,4 +1,4 @@
-"""New offsets of ``kafka-consumer-groups --reset-offsets``, and committing them (ConsumerGroupService.resetOffsets).
+"""The offsets that a reset plans and commits (ConsumerGroupCommand and OffsetsUtils), for groups of each kind.
 
 Only groups that are empty, dead or unknown are reset. An offset outside the log becomes its start or its end, with a
 warning. A group that cannot be reset leaves the others alone.
@@ -7,9 +7,10 @@ warning. A group that cannot be reset leaves the others alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kafka_tools.admin.calls.offsets import EARLIEST, LATEST
+from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.clock import SystemClock
 from kafka_tools.commands import running
 from kafka_tools.commands.groups.reset_plans import (
@@ -30,12 +31,116 @@ if TYPE_CHECKING:
 
 RESETTABLE = (GroupState.EMPTY, GroupState.DEAD)
 Offsets = dict[TopicPartition, int]
+Topics = Mapping[str, list[int] | None]
+"""Topic -> some of its partitions, or None for all of them."""
+
+
+class Holder(Protocol):
+    """A member of a group, whatever its kind, as the one that holds partitions."""
+
+    @property
+    def client_id(self) -> str: ...
+
+    @property
+    def host(self) -> str: ...
+
+
+class Resettable(Protocol):
+    """What a reset asks of groups of one kind, and changes there."""
+
+    admin: AdminClient
+
+    def inactive(self, groups: Sequence[str]) -> dict[str, ItemError | None]:
+        """Each group with None when it may be reset, else with the reason why not."""
+        ...
+
+    def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
+        """Where each group is, as far as it has offsets."""
+        ...
+
+    def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
+        """What is meant by all topics of the group."""
+        ...
+
+    def named_partitions(self, group: str, topics: Topics) -> list[TopicPartition]:
+        """What is meant by these topics; raises InputError for one that is not there."""
+        ...
+
+    def alter(self, group: str, offsets: Offsets) -> Outcomes[TopicPartition, None]:
+        """Put the group there."""
+        ...
+
+
+class ConsumerGroupResets:
+    """Of consumer groups."""
+
+    def __init__(self, admin: AdminClient) -> None:
+        self.admin = admin
+
+    def inactive(self, groups: Sequence[str]) -> dict[str, ItemError | None]:
+        found: dict[str, ItemError | None] = {}
+        for name, outcome in self.admin.describe_groups(groups).items():
+            if outcome.value is None or outcome.value.state in RESETTABLE:
+                found[name] = not_there_yet(name, outcome.error)
+            else:
+                found[name] = not_inactive(name, outcome.value.state, outcome.value.members)
+        return found
+
+    def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
+        return committed_offsets(self.admin, groups)
+
+    def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
+        return sorted(committed)
+
+    def named_partitions(self, group: str, topics: Topics) -> list[TopicPartition]:
+        return named_partitions(self.admin, topics)
+
+    def alter(self, group: str, offsets: Offsets) -> Outcomes[TopicPartition, None]:
+        return self.admin.alter_group_offsets(group, offsets)
+
+
+def committed_offsets(admin: AdminClient, groups: Sequence[str]) -> Outcomes[str, Offsets]:
+    """What groups committed, of all of them together."""
+    found = admin.list_groups_offsets(dict.fromkeys(groups)) if groups else Outcomes(())
+    return Outcomes(
+        (
+            name,
+            Outcome(None, outcome.error)
+            if outcome.value is None
+            else Outcome({key: value.offset for key, value in outcome.value.succeeded().items() if value is not None}),
+        )
+        for name, outcome in found.items()
+    )
+
+
+def not_there_yet(group: str, error: KafkaToolsError | None) -> ItemError | None:
+    """The reason why a group without state cannot be reset; none for one that does not exist: it gets its first
+    offsets this way."""
+    return None if error is None or isinstance(error, NotFound) else ItemError.of(f"group '{group}'", error)
+
+
+def not_inactive(group: str, state: str, members: Iterable[Holder]) -> ItemError:
+    """The refusal of a group that has members, in the words of Kafka's tools."""
+    return blocked(
+        group,
+        f"Assignments can only be reset if the group '{group}' is inactive, but the current state is {state}.",
+        members,
+    )
+
+
+def blocked(group: str, text: str, members: Iterable[Holder]) -> ItemError:
+    """The refusal of a group, with the members that stand in the way."""
+    holders = ", ".join(sorted({f"{member.client_id} at {member.host}" for member in members}))
+    return ItemError(f"group '{group}'", None, text + (f" Members: {holders}." if holders else ""))
 
 
 def prepare(
-    admin: AdminClient, groups: Sequence[str], mode: str, given: Mapping[str, Any]
+    kind: Resettable, groups: Sequence[str], mode: str, given: Mapping[str, Any]
 ) -> tuple[Plan, list[ItemError]]:
-    """Group -> partition -> new offset, and the groups that cannot be reset. ``mode`` is the option that says where."""
+    """Group -> partition -> new offset, and the groups that cannot be reset.
+
+    ``mode``: the option that says where. ``given``: its value, and ``topic`` and ``all_topics``.
+    """
     topics = parse_topics(given["topic"])
     from_file: Plan = {}
     moment_ms = 0
@@ -48,33 +153,44 @@ def prepare(
         moment_ms = SystemClock().now_ms() - parse_duration_ms(given["by_duration"])
     if mode in ("to_datetime", "by_duration"):
         running.note(f"offsets of the first records at or after {moment_text(moment_ms)}")
-    plan: Plan = {}
-    errors = []
-    for group, refusal in _inactive(admin, groups).items():
-        if refusal is not None:
-            plan[group] = {}
-            errors.append(refusal)
-            continue
+    refusals = kind.inactive(groups)
+    plan: Plan = {group: {} for group in refusals}
+    errors = [refusal for refusal in refusals.values() if refusal is not None]
+    ready = [group for group, refusal in refusals.items() if refusal is None]
+    committed: Outcomes[str, Offsets] = Outcomes((group, Outcome[Offsets]({})) for group in ready)
+    if given["all_topics"] or mode in ("to_current", "shift_by"):
+        committed = kind.committed(ready)
+        errors += [ItemError.of(f"group '{group}'", error) for group, error in committed.failures().items()]
+    for group, offsets in committed.succeeded().items():
         if mode == "from_file":
             if group not in from_file:
                 errors.append(ItemError(f"group '{group}'", None, f"No reset plan for group {group} found"))
-            plan[group] = _within_log(admin, from_file.get(group, {}))
+            plan[group] = _within_log(kind.admin, from_file.get(group, {}))
             continue
-        committed = _committed(admin, group) if given["all_topics"] or mode in ("to_current", "shift_by") else {}
-        keys = sorted(committed) if given["all_topics"] else _partitions(admin, topics)
-        plan[group] = _new_offsets(admin, keys, mode, given, committed, moment_ms)
+        named = not given["all_topics"]
+        keys = kind.named_partitions(group, topics) if named else kind.all_partitions(group, offsets)
+        plan[group] = _new_offsets(kind.admin, keys, mode, given, offsets, moment_ms)
     return plan, errors
 
 
-def commit(admin: AdminClient, plan: Plan) -> tuple[Plan, list[ItemError]]:
+def commit(kind: Resettable, plan: Plan) -> tuple[Plan, list[ItemError]]:
     """Commit the offsets of each group; the part of the plan that was done, and what failed, by partition."""
     done: Plan = {}
     errors = []
     for group, offsets in plan.items():
-        failures = admin.alter_group_offsets(group, offsets).failures() if offsets else {}
+        failures = kind.alter(group, offsets).failures() if offsets else {}
         done[group] = {key: offset for key, offset in offsets.items() if key not in failures}
         errors += [ItemError.of(f"{key} of group '{group}'", error) for key, error in failures.items()]
     return done, errors
+
+
+def named_partitions(admin: AdminClient, topics: Topics) -> list[TopicPartition]:
+    """The partitions that topics mean; raises InputError for a topic that is not there."""
+    keys, missing = partitions_of(admin, topics)
+    if missing:
+        topic, error = missing[0]
+        raise InputError(f"topic {topic}: {error}")
+    return keys
 
 
 def partitions_of(
@@ -91,40 +207,6 @@ def partitions_of(
         else:
             keys += [TopicPartition(str(topic), each.partition) for each in outcome.get().partitions]
     return sorted(set(keys)), missing
-
-
-def _inactive(admin: AdminClient, groups: Sequence[str]) -> dict[str, ItemError | None]:
-    """Each group with None when it may be reset, else with the reason why not."""
-    found: dict[str, ItemError | None] = {}
-    for group, outcome in admin.describe_groups(groups).items():
-        name = f"group '{group}'"
-        if outcome.error is not None:
-            # A group that does not exist yet gets its first offsets this way.
-            found[group] = None if isinstance(outcome.error, NotFound) else ItemError.of(name, outcome.error)
-        elif outcome.get().state in RESETTABLE:
-            found[group] = None
-        else:
-            described = outcome.get()
-            holders = ", ".join(sorted({f"{member.client_id} at {member.host}" for member in described.members}))
-            text = (
-                f"Assignments can only be reset if the group '{group}' is inactive, but the current state is "
-                f"{described.state}." + (f" Members: {holders}." if holders else "")
-            )
-            found[group] = ItemError(name, None, text)
-    return found
-
-
-def _partitions(admin: AdminClient, topics: Mapping[str, list[int] | None]) -> list[TopicPartition]:
-    keys, missing = partitions_of(admin, topics)
-    if missing:
-        topic, error = missing[0]
-        raise InputError(f"topic {topic}: {error}")
-    return keys
-
-
-def _committed(admin: AdminClient, group: str) -> Offsets:
-    outcomes = admin.list_group_offsets(group)
-    return {key: each.value.offset for key, each in outcomes.items() if each.error is None and each.value is not None}
 
 
 def _new_offsets(

@@ -40,9 +40,9 @@ _REBALANCING = (
 Made = tuple[list[Row], list[ItemError]]
 
 
-def parse_states(text: str) -> list[str]:
-    """The states of ``--state``; none for ``*``. UsageError for a word that is not a state."""
-    return _parse_words(text, STATES, "Invalid state list '{}'. Valid states are: ")
+def parse_states(text: str, known: Sequence[str] = STATES) -> list[str]:
+    """The states of ``--state``; none for ``*``. UsageError for a word that is not a state of such groups."""
+    return _parse_words(text, known, "Invalid state list '{}'. Valid states are: ")
 
 
 def parse_types(text: str) -> list[str]:
@@ -58,6 +58,18 @@ def list_groups(admin: AdminClient, states: list[str], types: list[str]) -> Rows
         for each in listings
         if each.type == CoordinatorGroupType.CONSUMER
         or (each.type in (None, CoordinatorGroupType.CLASSIC) and each.protocol_type in (CONSUMER_PROTOCOL_TYPE, ""))
+    ]
+    errors = [ItemError.of(getattr(error, "node", None) or "a broker", error) for error in listings.errors]
+    return Rows("groups", rows, errors)
+
+
+def list_of_type(admin: AdminClient, states: list[str], group_type: str) -> Rows:
+    """The groups of one type of all brokers, sorted."""
+    listings = admin.list_groups(states, [group_type])
+    rows: list[Row] = [
+        {"group": each.group_id, "type": _capital(each.type), "state": _state(each.state)}
+        for each in listings
+        if each.type == group_type
     ]
     errors = [ItemError.of(getattr(error, "node", None) or "a broker", error) for error in listings.errors]
     return Rows("groups", rows, errors)

@@ -6,7 +6,7 @@ not padded except where Kafka pads it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kafka_tools.output.cells import Row
@@ -26,6 +26,15 @@ def listing(groups: Sequence[Row], with_type: bool, with_state: bool) -> str:
     widths = [width, *[20] * (len(keys) - 1)]
     table = [titles, *([group[key] for key in keys] for group in groups)]
     return "".join(pad(widths, values) + "\n" for values in table)
+
+
+def plain_listing(groups: Sequence[Row], with_state: bool) -> str:
+    """``--list`` of share groups and of streams groups: ids alone, or with their states."""
+    if not with_state:
+        return "".join(f"{group['group']}\n" for group in groups)
+    table = [["GROUP", "STATE"], *([group["group"], group["state"]] for group in groups)]
+    width = max(15, *(len(line[0]) for line in table))
+    return "".join(pad([width, 0], line) + "\n" for line in table)
 
 
 def all_groups(groups: Sequence[Row]) -> str:
@@ -57,7 +66,7 @@ def offsets(rows: Sequence[Row], verbose: bool) -> str:
         keys.insert(3, "leader_epoch")
         least.insert(3, 15)
         grow = (0, 1, 7, 8)
-    return _block(keys, least, grow, rows) + "\n"
+    return block(keys, least, grow, rows) + "\n"
 
 
 def members(rows: Sequence[Row], verbose: bool) -> str:
@@ -79,7 +88,7 @@ def members(rows: Sequence[Row], verbose: bool) -> str:
         keys.append("upgraded")
         least.append(0)
     shown = [row | {"#partitions": sum(map(len, row["assignment"].values()))} | _assignments(row) for row in rows]
-    text = _block(keys, least, grow, shown, ends=" " if not verbose else "")
+    text = block(keys, least, grow, shown, ends=" " if not verbose else "")
     return text + "\n"
 
 
@@ -93,7 +102,7 @@ def states(rows: Sequence[Row], verbose: bool) -> str:
     if verbose:
         keys[4:4] = ["group_epoch", "target_assignment_epoch"]
         least[4:4] = [15, 25]
-    return _block(keys, least, (0, 1), [shown | {"#members": row["members"]}]) + "\n"
+    return block(keys, least, (0, 1), [shown | {"#members": row["members"]}]) + "\n"
 
 
 def reset_plan(plan: Mapping[str, Mapping[TopicPartition, int]]) -> str:
@@ -105,15 +114,16 @@ def reset_plan(plan: Mapping[str, Mapping[TopicPartition, int]]) -> str:
     ]
     if not plan:
         return "\n"
-    return _block(["group", "topic", "partition", "new-offset"], [15, 15, 10, 0], (0, 1), rows) + "\n"
+    return block(["group", "topic", "partition", "new-offset"], [15, 15, 10, 0], (0, 1), rows) + "\n"
 
 
-def deleted_groups(deleted: Sequence[str], some_failed: bool) -> str:
-    """The outcome of ``--delete``, without the groups that failed: those are complaints on stderr."""
+def deleted_groups(deleted: Sequence[str], some_failed: bool, kind: str = "consumer") -> str:
+    """The outcome of ``--delete``, without the groups that failed: those are complaints on stderr. ``kind``: also
+    share or streams."""
     names = ", ".join(f"'{group}'" for group in deleted)
     if not some_failed:
-        return f"Deletion of requested consumer groups ({names}) was successful.\n"
-    return f"\nThese consumer groups were deleted successfully: {names}\n" if deleted else ""
+        return f"Deletion of requested {kind} groups ({names}) was successful.\n"
+    return f"\nThese {kind} groups were deleted successfully: {names}\n" if deleted else ""
 
 
 def deleted_offsets(group: str, rows: Sequence[Row]) -> str:
@@ -121,16 +131,16 @@ def deleted_offsets(group: str, rows: Sequence[Row]) -> str:
     failed = any(row["error"] and row["partition"] is not None for row in rows)
     head = "" if failed else f"Request succeeded for deleting offsets from group {group}.\n"
     table = [row | {"status": f"Error: {row['error']}" if row["error"] else "Successful"} for row in rows]
-    return head + _block(["topic", "partition", "status"], [15, 10, 15], (0,), table) + "\n"
+    return head + block(["topic", "partition", "status"], [15, 10, 15], (0,), table) + "\n"
 
 
 def _assignments(row: Row) -> Row:
     return {
         "current_assignment": _assignment(row["assignment"]),
         "target_assignment": _assignment(row["target_assignment"]),
-        "current_epoch": _or_missing(row["current_epoch"]),
-        "target_epoch": _or_missing(row["target_epoch"]),
-        "upgraded": _or_missing(row["upgraded"]),
+        "current_epoch": or_missing(row["current_epoch"]),
+        "target_epoch": or_missing(row["target_epoch"]),
+        "upgraded": or_missing(row["upgraded"]),
     }
 
 
@@ -138,17 +148,24 @@ def _assignment(topics: Mapping[str, Sequence[int]]) -> str:
     return ";".join(f"{topic}:{','.join(map(str, numbers))}" for topic, numbers in topics.items()) or MISSING
 
 
-def _or_missing(value: Any) -> str:
+def or_missing(value: Any) -> str:
+    """A cell: ``-`` for nothing."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return MISSING if value is None or value == "" else str(value)
 
 
-def _block(keys: Sequence[str], least: Sequence[int], grow: Sequence[int], rows: Sequence[Row], ends: str = "") -> str:
+def block(keys: Sequence[str], least: Sequence[int], grow: Iterable[int], rows: Sequence[Row], ends: str = "") -> str:
     """A heading and rows, each after a line break as Kafka prints them; columns of ``grow`` fit their values."""
-    table = [[_or_missing(row[key]) for key in keys] for row in rows]
+    titles = [key.replace("_", "-").upper() if key != "coordinator_(id)" else "COORDINATOR (ID)" for key in keys]
+    return lines(titles, least, grow, [[or_missing(row[key]) for key in keys] for row in rows], ends)
+
+
+def lines(
+    titles: Sequence[str], least: Sequence[int], grow: Iterable[int], table: Sequence[Sequence[str]], ends: str = ""
+) -> str:
+    """The same of cells as they are to be shown."""
     widths = list(least)
     for at in grow:
         widths[at] = max([widths[at], *(len(values[at]) for values in table)])
-    titles = [key.replace("_", "-").upper() if key != "coordinator_(id)" else "COORDINATOR (ID)" for key in keys]
     return "".join(f"\n{pad(widths, values)}{ends}" for values in [titles, *table])

@@ -1,0 +1,118 @@
+"""Share groups as rows: where they share what, which may be deleted, and what a reset asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.commands import running
+from kafka_tools.commands.groups.resets import (
+    RESETTABLE,
+    Offsets,
+    Topics,
+    blocked,
+    named_partitions,
+    not_there_yet,
+)
+from kafka_tools.output.cells import Row
+from kafka_tools.output.rows import ItemError
+from kafka_tools.protocol.enums import CoordinatorGroupType, GroupState
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient, GroupDescription, GroupListing
+    from kafka_tools.values import TopicPartition
+
+TYPE = CoordinatorGroupType.SHARE
+STATES = (GroupState.DEAD, GroupState.EMPTY, GroupState.STABLE)
+
+
+def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[GroupDescription], list[ItemError]]:
+    """The descriptions of groups, sorted by id, and the groups that could not be described."""
+    outcomes = admin.describe_share_groups(groups)
+    running.refuse_old_brokers(outcomes)
+    errors = [ItemError.of(f"group '{group}'", error) for group, error in outcomes.failures().items()]
+    return sorted(outcomes.succeeded().values(), key=lambda group: group.group_id), errors
+
+
+def offsets(admin: AdminClient, groups: Sequence[GroupDescription]) -> tuple[dict[str, list[Row]], list[ItemError]]:
+    """Group -> a row per partition that it shares, sorted; and what could not be asked."""
+    made: dict[str, list[Row]] = {}
+    errors = []
+    found = admin.list_share_group_offsets({group.group_id: None for group in groups}) if groups else {}
+    for name, outcome in found.items():
+        if outcome.error is not None:
+            errors.append(ItemError.of(f"the offsets of group '{name}'", outcome.error))
+            continue
+        partitions = outcome.get()
+        errors += [ItemError.of(f"{key} of group '{name}'", error) for key, error in partitions.failures().items()]
+        made[name] = [
+            {
+                "group": name,
+                "topic": key.topic,
+                "partition": key.partition,
+                "leader_epoch": None if offset is None else offset.leader_epoch,
+                "start_offset": None if offset is None else offset.start_offset,
+                "lag": None if offset is None else offset.lag,
+            }
+            for key, offset in sorted(partitions.succeeded().items())
+        ]
+    return made, errors
+
+
+def refusals(admin: AdminClient, listed: Sequence[GroupListing], wanted: Sequence[str]) -> dict[str, ItemError]:
+    """The groups of ``wanted`` that must not be deleted, with the reason: DeleteGroups takes groups of any type."""
+    states = {group.group_id: group.state for group in listed}
+    refused = {
+        name: ItemError(f"group '{name}'", None, f"Group '{name}' is not a share group.")
+        for name in wanted
+        if name not in states
+    }
+    busy = [name for name in wanted if states.get(name) not in (None, GroupState.EMPTY)]
+    for name, outcome in admin.describe_share_groups(busy).items() if busy else ():
+        members = () if outcome.value is None else outcome.value.members
+        refused[name] = blocked(name, f"Share group '{name}' is not EMPTY.", members)
+    return refused
+
+
+class ShareGroupResets:
+    """What a reset asks of share groups; follows ``resets.Resettable``."""
+
+    def __init__(self, admin: AdminClient) -> None:
+        self.admin = admin
+        self._shared: dict[str, list[TopicPartition]] = {}
+
+    def inactive(self, groups: Sequence[str]) -> dict[str, ItemError | None]:
+        found: dict[str, ItemError | None] = {}
+        outcomes = self.admin.describe_share_groups(groups)
+        running.refuse_old_brokers(outcomes)
+        for name, outcome in outcomes.items():
+            if outcome.value is None or outcome.value.state in RESETTABLE:
+                found[name] = not_there_yet(name, outcome.error)
+            else:
+                found[name] = blocked(name, f"Share group '{name}' is not empty.", outcome.value.members)
+        return found
+
+    def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
+        outcomes = self.admin.list_share_group_offsets(dict.fromkeys(groups)) if groups else Outcomes(())
+        self._shared = {name: sorted(found) for name, found in outcomes.succeeded().items()}
+        return Outcomes(
+            (
+                name,
+                Outcome(None, outcome.error)
+                if outcome.value is None
+                else Outcome(
+                    {key: each.start_offset for key, each in outcome.value.succeeded().items() if each is not None}
+                ),
+            )
+            for name, outcome in outcomes.items()
+        )
+
+    def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
+        return self._shared[group]
+
+    def named_partitions(self, group: str, topics: Topics) -> list[TopicPartition]:
+        return named_partitions(self.admin, topics)
+
+    def alter(self, group: str, offsets: Offsets) -> Outcomes[TopicPartition, None]:
+        return self.admin.alter_share_group_offsets(group, offsets)
