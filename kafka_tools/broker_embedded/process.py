@@ -13,7 +13,12 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.broker import RunningBroker
+from kafka_tools.broker_embedded.broker import RunningBroker, resolved
+from kafka_tools.broker_embedded.configs.endpoints import endpoints_of
+from kafka_tools.broker_embedded.configs.store import check_properties
+from kafka_tools.broker_embedded.core import node_id_of
+from kafka_tools.broker_embedded.handlers._table import load_handlers
+from kafka_tools.clock import SystemClock
 from kafka_tools.shown_text import one_line, printable
 
 if TYPE_CHECKING:
@@ -53,22 +58,38 @@ def run(
     data_dirs: Sequence[str],
     *,
     release: str | None,
-    ready: Callable[[str], None],
     fsync: str,
+    adopt: str | None = None,
+    ready: Callable[[str], None],
 ) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP. ``ready`` gets one line of JSON once clients can connect.
 
-    Without ``data_dirs`` the logs live in a temporary directory that is removed at the end. Raises
-    ConfigError, LogError or OSError if the broker cannot start; LogError if it had to stop.
+    Without ``data_dirs`` the logs live in a temporary directory that is removed at the end. ``adopt``: a directory of
+    Apache Kafka that is copied to the data directory first. Raises ConfigError, LogError or OSError if the broker
+    cannot start; LogError if it had to stop.
     """
     temporary = None if data_dirs else tempfile.mkdtemp(prefix="kafka-tools-broker-")
     _raise_file_limit()
     try:
+        if adopt is not None:
+            _adopt(adopt, properties, data_dirs, release)  # before there is a loop, so that a signal ends it at once
         broker = RunningBroker(properties, data_dirs=data_dirs or [temporary or ""], release=release, fsync=fsync)
         asyncio.run(_serve(broker, ready))
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _adopt(kafka_dir: str, properties: Mapping[str, str], data_dirs: Sequence[str], release: str | None) -> None:
+    """Copy a directory of Kafka, once it is clear that the settings are none that the start would refuse."""
+    from kafka_tools.broker_embedded.directories.adoption import adopt
+
+    given = resolved(properties)
+    check_properties(given)
+    endpoints_of(given)
+    load_handlers(release)
+    cluster_id = given.get("cluster.id") or None
+    adopt(kafka_dir, data_dirs, node_id=node_id_of(given), cluster_id=cluster_id, clock=SystemClock())
 
 
 async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:

@@ -7,21 +7,18 @@ that this broker did not make is refused before anything in it, or in another on
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import logging
 import os
 import shutil
-import threading
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 
+from kafka_tools.broker_embedded.directories.locks import DirectoryLock
 from kafka_tools.broker_embedded.directories.survey import (
     LOCK_FILE,
     META_FILE,
     WRITTEN_BY,
     WRITTEN_BY_KEY,
-    _identity,
     agreed,
     cannot_be_used,
     distinct,
@@ -49,10 +46,6 @@ LOG_STARTS = "log-start-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 """Where the state of the cluster is, in one of the directories: the one name here that no topic may have."""
-
-_held: set[tuple[int, int]] = set()
-"""Device and inode of the lock files held in this process: a file lock keeps other processes out, not this one."""
-_holding = threading.Lock()
 
 
 class DataDirs:
@@ -83,7 +76,7 @@ class DataDirs:
         self.high_watermarks: dict[str, dict[TopicPartition, int]] = {}
         self._written: dict[str, dict[TopicPartition, int]] = {}
         """What the checkpoint files hold that this object has written."""
-        self._locks: list[tuple[int, tuple[int, int]]] = []
+        self._locks: list[DirectoryLock] = []
         agreed([(path, survey(path)) for path in self.paths], node_id, cluster_id)
         try:
             self._open(node_id, cluster_id)
@@ -100,7 +93,7 @@ class DataDirs:
                 os.makedirs(path, exist_ok=True)
             except OSError as error:
                 raise ConfigError(f"the data directory {path} cannot be made: {error.strerror}") from error
-            self._lock(path)
+            self._locks.append(DirectoryLock(path))
         found = [(path, survey(path)) for path in self.paths]  # again: now nobody else can change it
         self.cluster_id = agreed(found, node_id, cluster_id) or uuid_text(uuid.uuid4())
         for path, meta in found:
@@ -113,24 +106,6 @@ class DataDirs:
             self.recovery_points[path] = read_checkpoint(os.path.join(path, RECOVERY_POINTS))
             self.log_starts[path] = read_checkpoint(os.path.join(path, LOG_STARTS))
             self.high_watermarks[path] = read_checkpoint(os.path.join(path, HIGH_WATERMARKS))
-
-    def _lock(self, path: str) -> None:
-        lock_path = os.path.join(path, LOCK_FILE)
-        with _holding:
-            # Looked up before it is opened: closing a second descriptor would end the lock of the first.
-            if os.path.exists(lock_path) and _identity(os.stat(lock_path)) in _held:
-                raise _in_use(path)
-            fd = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                os.close(fd)
-                if error.errno in (errno.EACCES, errno.EAGAIN):
-                    raise _in_use(path) from error
-                raise ConfigError(f"{path} cannot be locked: {error.strerror}") from error
-            identity = _identity(os.fstat(fd))
-            _held.add(identity)
-            self._locks.append((fd, identity))
 
     @property
     def metadata_dir(self) -> str:
@@ -205,17 +180,9 @@ class DataDirs:
             sync_tree(path, besides=(LOCK_FILE,))  # to open it would end its lock
 
     def unlock(self) -> None:
-        with _holding:
-            for fd, identity in self._locks:
-                os.close(fd)
-                _held.discard(identity)
-            self._locks.clear()
-
-
-def _in_use(path: str) -> ConfigError:
-    return ConfigError(
-        f"{path} is in use by another broker", hint="stop that broker, or give another directory with --data-dir"
-    )
+        for lock in self._locks:
+            lock.release()
+        self._locks.clear()
 
 
 def retire_directory(path: str, *, state: str = "delete") -> str:

@@ -14,6 +14,8 @@ from kafka_tools.storage.checkpoints import (
 from kafka_tools.storage.names import parse_partition_dir
 
 META_FILE = "meta.properties"
+ADOPTING_FILE = "meta.properties.adopting"
+"""What meta.properties is called until an adoption (``adoption``) has ended."""
 LOCK_FILE = ".lock"
 WRITTEN_BY = "kafka_tools"
 WRITTEN_BY_KEY = "written.by"
@@ -35,6 +37,11 @@ def survey(path: str) -> MetaProperties | None:
         names = set(os.listdir(path)) - _OF_THE_FILE_SYSTEM
         if META_FILE in names:
             return _survey_meta(path)
+        if ADOPTING_FILE in names:
+            raise ConfigError(
+                f"the adoption of a directory of Kafka into {path} did not end",
+                hint="start it with --adopt again, which begins anew",
+            )
         unfinished = _is_unfinished_start(path, names)
     except FileNotFoundError:
         if os.path.islink(path):
@@ -114,10 +121,6 @@ def distinct(paths: Sequence[str]) -> list[str]:
                 raise ConfigError(f"log.dirs: one of {other} and {path} is within the other")
         found[real] = path
     return [os.path.abspath(path) for path in paths]
-
-
-def _identity(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
 
 
 def _kind(mode: int) -> str:

@@ -33,6 +33,10 @@ def command() -> None:
 )
 @option("--data-dir", metavar="DIR", help="Where the logs live. Without it (and without log.dirs) they are temporary.")
 @option(
+    "--adopt", metavar="KAFKA_DIR",
+    help="Before the start, copy what a broker of Apache Kafka (KRaft, one node) left in this directory to --data-dir.",
+)  # fmt: skip
+@option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, type=key_value,
     help="A config of the broker, for example --set num.partitions=3; beats the file. May be repeated.",
 )  # fmt: skip
@@ -53,6 +57,7 @@ def run(
     properties_file: str | None,
     listen: str | None,
     data_dir: str | None,
+    adopt: str | None,
     overrides: tuple[tuple[str, str], ...],
     token_key: str | None,
     fsync: str,
@@ -80,7 +85,9 @@ def run(
             raise InputError(f"delegation token key {token_key}: the file is empty")
         properties["delegation.token.secret.key"] = secret
     merged, dirs = with_overrides(properties, listen=listen, data_dir=data_dir, overrides=dict(overrides))
-    serve(merged, dirs, release=release, ready=click.echo, fsync=fsync)
+    if adopt is not None and not dirs:
+        raise UsageError("--adopt needs --data-dir, or a server.properties with log.dirs: where the copy is to live")
+    serve(merged, dirs, release=release, fsync=fsync, adopt=adopt, ready=click.echo)
 
 
 @command.command("mend")

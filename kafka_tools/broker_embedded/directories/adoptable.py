@@ -1,0 +1,272 @@
+"""Whether a directory is one that this broker can adopt, and what of it: looked at and left alone.
+
+Adopted is what one KRaft node alone has written, controller and broker in one process, with one log directory. What
+such a node had and this broker cannot serve is named, one line each.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from kafka_tools.broker_embedded.cluster.features import METADATA_VERSION, SUPPORTED
+from kafka_tools.broker_embedded.directories.data_dirs import METADATA_DIRECTORY
+from kafka_tools.broker_embedded.directories.kafka_state import KafkaState, read_kafka_state
+from kafka_tools.broker_embedded.directories.survey import META_FILE, WRITTEN_BY, WRITTEN_BY_KEY, agreed
+from kafka_tools.config_definitions import Row
+from kafka_tools.config_definitions.broker_names import broker_row
+from kafka_tools.config_definitions.values import parse
+from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, LogError, WireError
+from kafka_tools.protocol.codec import decode
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS, ConfigResourceType
+from kafka_tools.protocol.stored import cluster_metadata as stored
+from kafka_tools.protocol.stored.share_group import ShareGroupMetadataKey
+from kafka_tools.protocol.stored.streams_group import StreamsGroupMetadataKey
+from kafka_tools.records.batches import BatchView
+from kafka_tools.storage import names
+from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties
+from kafka_tools.storage.layout import partition_files
+from kafka_tools.storage.segment import Segment
+from kafka_tools.storage.snapshots import read_partition_metadata
+
+log = logging.getLogger(__name__)
+
+_MIGRATED = (0, 3)
+"""ZkMigrationState NONE and POST_MIGRATION."""
+_UNSERVED: dict[int | None, tuple[str, Any]] = {
+    ShareGroupMetadataKey.ID: ("share", ShareGroupMetadataKey),
+    StreamsGroupMetadataKey.ID: ("streams", StreamsGroupMetadataKey),
+}
+_OF_TIERED_STORAGE = "remote."
+"""How the names of those topic configs begin."""
+
+
+class Adoptable(NamedTuple):
+    """A directory of Kafka's that can be adopted."""
+
+    path: str
+    cluster_id: str
+    node_id: int
+    state: KafkaState
+    partition_dirs: list[str]
+    """The names of the directories of the cluster's partitions."""
+    left_out: list[str]
+    """What is not taken over, a line each."""
+
+    def summary(self) -> str:
+        """What was taken over, for the operator."""
+        state = self.state
+        counts = {
+            "topics": len(state.topics),
+            "partitions": len(self.partition_dirs),
+            "SCRAM credentials": state.count(stored.UserScramCredentialRecord),
+            "ACLs": state.count(stored.AccessControlEntryRecord),
+            "quotas": state.count(stored.ClientQuotaRecord),
+            "delegation tokens": state.count(stored.DelegationTokenRecord),
+            "configs": sum(map(len, state.configs.values())),
+        }
+        told = ", ".join(f"{what}: {number}" for what, number in counts.items())
+        return f"cluster {self.cluster_id}, node {self.node_id}; {told}"
+
+
+def examine(path: str, *, node_id: int, cluster_id: str | None) -> Adoptable:
+    """What there is to adopt. Raises ConfigError for a directory that cannot be; LogError or OSError for damage.
+
+    ``node_id`` and ``cluster_id`` are what the broker is started with.
+    """
+    meta = _meta(path)
+    assert meta.cluster_id is not None and meta.node_id is not None
+    agreed([(path, meta)], node_id, cluster_id)
+    clean = os.path.exists(os.path.join(path, names.CLEAN_SHUTDOWN))
+    place = os.path.join(path, METADATA_DIRECTORY)
+    if not os.path.isdir(place):
+        raise _refused(
+            path, f"the cluster's state ({METADATA_DIRECTORY}) is not in it",
+            "a node with several log directories, or with controllers elsewhere, cannot be adopted",
+        )  # fmt: skip
+    try:
+        state, torn_bytes = read_kafka_state(place, clean=clean)
+    except LogError as error:
+        raise LogError(f"{path} cannot be adopted: {error}", path=place) from error
+    left_out: list[str] = []
+    if torn_bytes:
+        left_out.append(f"the last {torn_bytes} bytes of {place}, which a killed broker has not written to their end")
+    _check_alone(path, state, node_id)
+    _check_features(path, state)
+    one_dir = len(state.brokers[node_id]) == 1
+    partition_dirs = _partition_dirs(path, state, one_dir, left_out)
+    left_out += _take_out_configs(state, node_id)
+    left_out += _unserved_groups(path, partition_dirs)
+    return Adoptable(path, meta.cluster_id, meta.node_id, state, partition_dirs, left_out)
+
+
+def _refused(path: str, why: str, hint: str | None = None) -> ConfigError:
+    return ConfigError(f"{path} cannot be adopted: {why}", hint=hint)
+
+
+def _meta(path: str) -> MetaProperties:
+    meta_path = os.path.join(path, META_FILE)
+    try:
+        if not stat.S_ISREG(os.stat(meta_path).st_mode):
+            raise _refused(path, f"{meta_path} is not a file")
+        meta = read_meta_properties(meta_path)
+    except FileNotFoundError:
+        raise _refused(path, f"it is not a log directory of Kafka (it has no {META_FILE})") from None
+    except CorruptIndex as error:
+        raise _refused(path, str(error)) from error
+    except OSError as error:
+        raise _refused(path, f"{meta_path}: {error.strerror}") from error
+    if meta.others.get(WRITTEN_BY_KEY) == WRITTEN_BY:
+        raise _refused(path, "it is of this broker, not of Kafka", "start the broker on it with --data-dir")
+    if meta.version == 0:
+        raise _refused(
+            path, "it is of a broker in ZooKeeper mode: topics, configs and users are in ZooKeeper, not in it",
+            "migrate the cluster to KRaft with Kafka 3.9 first",
+        )  # fmt: skip
+    return meta
+
+
+def _check_alone(path: str, state: KafkaState, node_id: int) -> None:
+    """ConfigError unless the whole cluster was this node, with one log directory."""
+    several = "only a cluster of one node, with one log directory, can be adopted"
+    if node_id not in state.brokers:
+        why = f"no broker {node_id} has registered: it is of a controller alone, or was formatted and never started"
+        raise _refused(path, why)
+    if state.migration not in _MIGRATED:
+        raise _refused(path, "its cluster is being migrated from ZooKeeper", "finish the migration first")
+    elsewhere = sorted(state.controllers - {node_id})
+    if elsewhere:
+        raise _refused(path, f"its cluster has controllers on other nodes ({_listed(elsewhere)})", several)
+    for topic_id, name in state.topics.items():
+        for number, found in state.partitions[topic_id].items():
+            if found.replicas != [node_id]:
+                where = _listed(found.replicas)
+                raise _refused(path, f"its cluster has several nodes: {name}-{number} is on {where}", several)
+    if len(state.brokers[node_id]) > 1:
+        raise _refused(path, f"its node has {len(state.brokers[node_id])} log directories", several)
+
+
+def _check_features(path: str, state: KafkaState) -> None:
+    if METADATA_VERSION not in state.features:
+        raise _refused(path, f"its cluster has no {METADATA_VERSION}: it is of a Kafka before 3.3", "upgrade it first")
+    for name, level in state.features.items():
+        low, high = SUPPORTED.get(name, (0, 0))
+        if not low <= level <= high:
+            known = f"{low} to {high} are known" if high else "it is not known"
+            raise _refused(path, f"its cluster works at {name}={level}, and {known} here")
+
+
+def _partition_dirs(path: str, state: KafkaState, one_dir: bool, left_out: list[str]) -> list[str]:
+    """The directories of the cluster's partitions; ``one_dir``: the broker has registered with one log directory."""
+    wanted = {
+        f"{name}-{number}": topic_id for topic_id, name in state.topics.items() for number in state.partitions[topic_id]
+    }
+    found = []
+    for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
+        parsed = names.parse_partition_dir(entry.name)
+        if parsed is None or not entry.is_dir() or entry.name == METADATA_DIRECTORY or parsed.state == "delete":
+            continue
+        topic_id = wanted.get(entry.name)
+        own_id = _topic_id(entry.path)
+        if topic_id is not None and own_id in (None, topic_id):
+            found.append(entry.name)
+        else:
+            left_out.append(
+                f"{entry.path}: the cluster has no such partition" + (f" of id {own_id}" if topic_id else "")
+            )
+    missing = sorted(wanted.keys() - set(found))
+    if missing and not one_dir:
+        raise _refused(
+            path, f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} not in it",
+            "a node with several log directories cannot be adopted",
+        )  # fmt: skip
+    left_out += [f"records of {name}: it has no directory in {path}, and begins empty" for name in missing]
+    return found
+
+
+def _topic_id(directory: str) -> object:
+    try:
+        return read_partition_metadata(os.path.join(directory, names.PARTITION_METADATA))
+    except (FileNotFoundError, CorruptIndex):
+        return None
+
+
+def _take_out_configs(state: KafkaState, node_id: int) -> Iterator[str]:
+    """Take out what is set and is not a config here; a line each, without values, which may be secret."""
+    for (kind, name), values in sorted(state.configs.items()):
+        word = ConfigResourceType.word(kind).lower().replace("_", "-")
+        if kind == ConfigResourceType.BROKER and name not in ("", str(node_id)):
+            yield f"the configs of broker {name}, which is not this one"
+            del state.configs[kind, name]
+            continue
+        for key, value in list(values.items()):
+            why = _config_problem(kind, key, value)
+            if why is not None:
+                yield f"{key} of {word} {name or '(default)'}: {why}"
+                del values[key]
+
+
+def _config_problem(kind: int, key: str, value: str) -> str | None:
+    from kafka_tools.config_definitions import client_metrics, group, topic
+
+    tables = {
+        ConfigResourceType.TOPIC: topic.TABLE,
+        ConfigResourceType.GROUP: group.TABLE,
+        ConfigResourceType.CLIENT_METRICS: client_metrics.TABLE,
+    }
+    if kind == ConfigResourceType.TOPIC and key.startswith(_OF_TIERED_STORAGE) and value != "false":
+        return "records in tiered storage cannot be read here"
+    if kind == ConfigResourceType.BROKER:
+        row: Row | None = broker_row(key)
+        if row is None:
+            return None
+    elif kind in tables:
+        row = tables[kind].get(key)
+        if row is None:
+            return "Kafka 4.3 has no such config"
+    else:
+        return f"resources of type {kind} are not known here"
+    try:
+        parse(key, row[0], value)
+    except ConfigError:
+        return "its value is not one of its type"
+    return None
+
+
+def _unserved_groups(path: str, partition_dirs: list[str]) -> list[str]:
+    """The groups of kinds that are not served: their records stay where they are, and are not read."""
+    found: dict[tuple[str, str], bool] = {}
+    for name in partition_dirs:
+        if names.partition_of_dir(name).topic != CONSUMER_OFFSETS:
+            continue
+        for files in partition_files(os.path.join(path, name)).segments:
+            if files.log is None:
+                continue
+            with Segment(files.log) as segment:
+                for view in segment.batches():
+                    if isinstance(view, BatchView) and not view.is_control:
+                        _note_groups(view, found)
+    return [
+        f"{kind} group {group_id}: such groups are not served" for (kind, group_id), there in found.items() if there
+    ]
+
+
+def _note_groups(view: BatchView, found: dict[tuple[str, str], bool]) -> None:
+    """Note of each group in a batch whether it is there after it; what is damaged is told by the start."""
+    try:
+        for record in view.records():
+            key = record.key or b""
+            kind = _UNSERVED.get(int.from_bytes(key[:2], "big"))
+            if kind is not None and len(key) >= 2:
+                word, key_class = kind
+                found[word, decode(key_class, 0, key[2:]).group_id] = record.value is not None
+    except (CorruptBatch, WireError) as error:
+        log.debug("a batch of groups cannot be read: %s", error)
+
+
+def _listed(values: list[int] | list[str]) -> str:
+    shown = ", ".join(map(str, values[:5]))
+    return f"{shown} and {len(values) - 5} more" if len(values) > 5 else shown

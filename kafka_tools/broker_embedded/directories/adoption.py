@@ -1,0 +1,220 @@
+"""Adopting a directory of Apache Kafka: what one KRaft node alone has written, copied to where this broker serves it.
+
+The directory of Kafka is read and never changed, and no broker can start on it meanwhile. The copy counts once its
+``meta.properties`` is there, which until then has another name: a kill leaves a data directory that is not one, and
+the next adoption begins anew. Logs, indexes, snapshots and checkpoints are Kafka's files as they are; the cluster's
+state is written anew from what Kafka's comes to (``kafka_state``).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kafka_tools.broker_embedded.directories.adoptable import Adoptable, examine
+from kafka_tools.broker_embedded.directories.local_store import LocalStore
+from kafka_tools.broker_embedded.directories.locks import DirectoryLock, ReadersLock
+from kafka_tools.broker_embedded.directories.survey import (
+    ADOPTING_FILE,
+    LOCK_FILE,
+    META_FILE,
+    WRITTEN_BY,
+    WRITTEN_BY_KEY,
+    cannot_be_used,
+    distinct,
+    survey,
+)
+from kafka_tools.clock import Clock
+from kafka_tools.errors import ConfigError, CorruptIndex, LogError
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.storage import names
+from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties, write_meta_properties
+from kafka_tools.storage.log.syncing import sync_directory, sync_tree
+from kafka_tools.values import uuid_text
+
+log = logging.getLogger(__name__)
+
+_PIECE_BYTES = 1 << 20
+_ZEROS = bytes(_PIECE_BYTES)
+_RECORDS_AT_ONCE = 1000
+_LOG_DIR_FILES = (*names.OFFSET_CHECKPOINTS, names.CLEAN_SHUTDOWN)
+
+
+class Copied(NamedTuple):
+    """One file, relative to both directories, with the bytes that it takes on the disk."""
+
+    name: str
+    size_bytes: int
+
+
+def adopt(kafka_dir: str, data_dirs: Sequence[str], *, node_id: int, cluster_id: str | None, clock: Clock) -> None:
+    """Copy what is in a directory of Apache Kafka to the one data directory, which is empty or not there yet.
+
+    ``node_id`` and ``cluster_id`` are those that the broker is started with. Raises ConfigError, with nothing done, for
+    a directory that cannot be adopted and a data directory that cannot take it; LogError for damage, and OSError.
+    """
+    if len(data_dirs) != 1:
+        raise ConfigError("a directory of Kafka is adopted into one data directory", hint="give one with --data-dir")
+    kafka_dir, data_dir = _apart(kafka_dir, data_dirs[0])
+    reading = ReadersLock(kafka_dir)
+    try:
+        found = examine(kafka_dir, node_id=node_id, cluster_id=cluster_id)
+        files = list(_files(found))
+        _check_room(data_dir, files)
+        writing = _begin(data_dir)
+        try:
+            _copy(found, data_dir, files, clock, reading)
+        finally:
+            writing.release()
+    finally:
+        reading.release()
+    for line in found.left_out:
+        log.warning("not taken over: %s", line)
+    log.info("%s is adopted in %s: %s", kafka_dir, data_dir, found.summary())
+
+
+def _apart(kafka_dir: str, data_dir: str) -> tuple[str, str]:
+    """Both paths, absolute. Raises ConfigError if one is the other, or within it."""
+    outer, inner = sorted((os.path.realpath(kafka_dir), os.path.realpath(data_dir)), key=len)
+    if os.path.commonpath((outer, inner)) == outer:
+        raise ConfigError(
+            f"{kafka_dir} cannot be adopted into {data_dir}: one is the other, or within it",
+            hint="the directory of Kafka stays as it is; give an empty one beside it with --data-dir",
+        )
+    return os.path.abspath(kafka_dir), distinct([data_dir])[0]
+
+
+def _files(found: Adoptable) -> Iterator[Copied]:
+    """What is copied as it is: all of the partitions that is a log's, and the checkpoints."""
+    for name in _LOG_DIR_FILES:
+        path = os.path.join(found.path, name)
+        if os.path.exists(path):
+            yield Copied(name, os.stat(path).st_size)
+    for directory in found.partition_dirs:
+        for entry in sorted(os.scandir(os.path.join(found.path, directory)), key=lambda entry: entry.name):
+            name = os.path.join(directory, entry.name)
+            parsed = names.parse_file_name(entry.name)
+            known = parsed is not None or entry.name in (names.LEADER_EPOCHS, names.PARTITION_METADATA)
+            if not known or not entry.is_file():
+                found.left_out.append(f"{os.path.join(found.path, name)}: it is not a file of a log")
+            elif parsed is None or parsed.state != ".deleted":
+                yield Copied(name, entry.stat().st_blocks * 512)  # an index that is open is mostly a hole
+
+
+def _check_room(data_dir: str, files: Sequence[Copied]) -> None:
+    wanted = sum(file.size_bytes for file in files)
+    place = data_dir
+    while not os.path.exists(place):
+        place = os.path.dirname(place)
+    room = os.statvfs(place)
+    free = room.f_bavail * room.f_frsize
+    if wanted > free:
+        raise ConfigError(f"{data_dir} has room for {free} bytes, and {wanted} are to be copied")
+    log.info("copying %d files, %d bytes, to %s", len(files), wanted, data_dir)
+
+
+def _begin(data_dir: str) -> DirectoryLock:
+    """Lock an empty data directory, made if need be; what an adoption left that did not end goes first."""
+    if not _is_unfinished(data_dir):
+        _check_empty(data_dir)
+    lock = None
+    try:
+        os.makedirs(data_dir, exist_ok=True)
+        lock = DirectoryLock(data_dir)
+        if _is_unfinished(data_dir):
+            log.warning("an adoption into %s did not end: it begins anew", data_dir)
+            _undo(data_dir)
+        _check_empty(data_dir)  # again: now nobody else can change it
+    except BaseException as error:
+        if lock is not None:
+            lock.release()
+        if isinstance(error, OSError):
+            raise ConfigError(cannot_be_used(error, [data_dir])) from error
+        raise
+    return lock
+
+
+def _is_unfinished(data_dir: str) -> bool:
+    """Whether an adoption into the directory has begun and not ended."""
+    try:
+        begun = read_meta_properties(os.path.join(data_dir, ADOPTING_FILE))
+    except (FileNotFoundError, NotADirectoryError, CorruptIndex):
+        return False
+    return begun.others.get(WRITTEN_BY_KEY) == WRITTEN_BY and not os.path.exists(os.path.join(data_dir, META_FILE))
+
+
+def _check_empty(data_dir: str) -> None:
+    if survey(data_dir) is not None:
+        raise ConfigError(
+            f"the data directory {data_dir} has the data of this broker already",
+            hint="start it without --adopt, or give an empty directory with --data-dir",
+        )
+
+
+def _copy(found: Adoptable, data_dir: str, files: Sequence[Copied], clock: Clock, reading: ReadersLock) -> None:
+    others = {WRITTEN_BY_KEY: WRITTEN_BY}
+    meta = MetaProperties(1, found.cluster_id, found.node_id, uuid_text(uuid.uuid4()), others)
+    marker = os.path.join(data_dir, ADOPTING_FILE)
+    write_meta_properties(marker, meta)
+    try:
+        for directory in found.partition_dirs:
+            os.mkdir(os.path.join(data_dir, directory))
+        for file in files:
+            copy_file(os.path.join(found.path, file.name), os.path.join(data_dir, file.name))
+        _write_state(data_dir, found, clock)
+        reading.check()
+        os.sync()  # all at once; what comes next finds little to do, and tells of a disk that failed
+        sync_tree(data_dir, besides=(LOCK_FILE,))  # to open that would end the lock
+        os.rename(marker, os.path.join(data_dir, META_FILE))
+        sync_directory(data_dir)
+    except BaseException as error:
+        if os.path.exists(marker):
+            _undo(data_dir)
+        if isinstance(error, OSError):
+            text = f"{found.path} is not adopted: {error.filename or data_dir}: {error.strerror or error}"
+            raise LogError(text, path=data_dir) from error
+        raise
+
+
+def _write_state(data_dir: str, found: Adoptable, clock: Clock) -> None:
+    store = LocalStore(data_dir, clock, clean=True)
+    try:
+        records: list[Stored] = []
+        for record in found.state.records(found.node_id):
+            records.append(record)
+            if len(records) == _RECORDS_AT_ONCE:
+                store.append(records)
+                records = []
+        if records:
+            store.append(records)
+    finally:
+        store.close()
+
+
+def copy_file(source: str, target: str) -> None:
+    """Copy a file's bytes and times; zeros become a hole, as in an index that is still open. Raises OSError."""
+    with open(source, "rb", buffering=0) as reading, open(target, "xb", buffering=0) as writing:
+        while piece := reading.read(_PIECE_BYTES):
+            if piece == _ZEROS[: len(piece)]:
+                writing.seek(len(piece), os.SEEK_CUR)
+            else:
+                rest = memoryview(piece)
+                while rest:
+                    rest = rest[writing.write(rest) :]
+        writing.truncate(writing.tell())
+        status = os.fstat(reading.fileno())
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))  # retention goes by it where records have no time
+
+
+def _undo(data_dir: str) -> None:
+    """Remove what an adoption has made; the marker goes last, so that this too can be done again."""
+    for entry in list(os.scandir(data_dir)):
+        if entry.is_dir(follow_symlinks=False) and names.parse_partition_dir(entry.name) is not None:
+            shutil.rmtree(entry.path)
+        elif entry.name in _LOG_DIR_FILES or entry.name == ADOPTING_FILE + ".tmp":
+            os.remove(entry.path)
+    os.remove(os.path.join(data_dir, ADOPTING_FILE))

@@ -1,0 +1,94 @@
+"""The lock of a log directory: one broker at a time, of this product or Apache Kafka, which locks the same file."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import threading
+
+from kafka_tools.broker_embedded.directories.survey import LOCK_FILE
+from kafka_tools.errors import ConfigError
+
+_held: set[tuple[int, int]] = set()
+"""Device and inode of the lock files held in this process: a file lock keeps other processes out, not this one."""
+_holding = threading.Lock()
+
+
+class DirectoryLock:
+    """A log directory is this broker's until ``release``."""
+
+    def __init__(self, path: str) -> None:
+        """Raises ConfigError for a directory that is in use or cannot be locked, OSError if there can be no file."""
+        lock_path = os.path.join(path, LOCK_FILE)
+        with _holding:
+            # Looked up before it is opened: closing a second descriptor would end the lock of the first.
+            if os.path.exists(lock_path) and _identity(os.stat(lock_path)) in _held:
+                raise _in_use(path)
+            self._fd = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(self._fd)
+                if error.errno in (errno.EACCES, errno.EAGAIN):
+                    raise _in_use(path) from error
+                raise ConfigError(f"{path} cannot be locked: {error.strerror}") from error
+            self._identity = _identity(os.fstat(self._fd))
+            _held.add(self._identity)
+
+    def release(self) -> None:
+        with _holding:
+            os.close(self._fd)
+            _held.discard(self._identity)
+
+
+class ReadersLock:
+    """A log directory of Apache Kafka stays as it is until ``release``: no broker can start on it. Nothing is written.
+
+    A broker that stopped in order has removed the file, and there is nothing to lock: ``check`` tells of one that
+    started since.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Raises ConfigError if a broker runs on the directory, or if it cannot be locked."""
+        self._path = path
+        self._fd: int | None = None
+        lock_path = os.path.join(path, LOCK_FILE)
+        try:
+            if _identity(os.stat(lock_path)) in _held:
+                raise _in_use(path)
+            self._fd = os.open(lock_path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ConfigError(f"{lock_path} cannot be opened: {error.strerror}") from error
+        try:
+            fcntl.lockf(self._fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError as error:
+            self.release()
+            if error.errno in (errno.EACCES, errno.EAGAIN):
+                raise self._runs() from error
+            raise ConfigError(f"{lock_path} cannot be locked: {error.strerror}") from error
+
+    def check(self) -> None:
+        """Raises ConfigError if a broker has started since: what was read may be of two moments."""
+        if self._fd is None and os.path.exists(os.path.join(self._path, LOCK_FILE)):
+            raise self._runs()
+
+    def release(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _runs(self) -> ConfigError:
+        return ConfigError(f"a broker runs on {self._path}: it holds {LOCK_FILE}", hint="stop it first")
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _in_use(path: str) -> ConfigError:
+    return ConfigError(
+        f"{path} is in use by another broker", hint="stop that broker, or give another directory with --data-dir"
+    )
