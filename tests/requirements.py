@@ -21,7 +21,6 @@ DECISIONS = ROOT / "docs" / "decisions.md"
 
 PARTLY: dict[str, str] = {
     "GC-49": "coordinators that load or move need several brokers",
-    "TX-24": "commits of a transaction in a live coordinator need transactions",
 }
 """Open although tests name them: what they do not show, and what it needs."""
 

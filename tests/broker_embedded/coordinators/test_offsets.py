@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.coordinators.runtime import partition_for
+from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.codec import decode, encode_versioned
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
@@ -485,6 +487,27 @@ def test_expiry_that_cannot_be_stored_is_tried_again(broker: MemoryBroker) -> No
     broker.fail_appends(None)
     broker.advance(SWEEP_MS)
     assert group_ids(broker) == []
+
+
+@pytest.mark.req("GC-31")
+def test_a_partition_that_is_not_here_any_more_holds_no_other_one_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = MemoryBroker({"offsets.topic.num.partitions": "8"})
+    broker.create_topic("t")
+    groups = [f"g{number}" for number in range(8)]
+    for group in groups:
+        commit(broker, {("t", 0): (1, "")}, group=group, version=2, retention_ms=1000)
+    append = StateTopics.append
+    away = partition_for("g3", 8)
+
+    def without_one(self: StateTopics, topic: str, partition: int, *given: Any, **named: Any) -> int:
+        if partition == away:
+            raise KeyError(f"{topic}-{partition}")
+        return append(self, topic, partition, *given, **named)
+
+    monkeypatch.setattr(StateTopics, "append", without_one)
+    broker.advance(SWEEP_MS)
+    left = group_ids(broker)
+    assert left == [group for group in groups if partition_for(group, 8) == away] and 0 < len(left) < 8
 
 
 # the log

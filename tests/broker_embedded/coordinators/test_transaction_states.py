@@ -181,7 +181,7 @@ def test_who_starts_waits_for_the_markers(state: str) -> None:
     assert code_of(lambda: extended(known(state), TxnProducer(5, 3), frozenset({T1}), NOW, 0)) == BUSY
 
 
-@pytest.mark.req("TX-11")
+@pytest.mark.req("TX-11", "GAP-18")
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT, S.ONGOING])
 def test_the_first_partition_begins_a_transaction(state: str) -> None:
     current = known(state)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaException, Producer
 
+from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
 from kafka_tools.broker_embedded.coordinators.transactions import coordinator
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
@@ -46,7 +50,7 @@ def fetched(broker: DiskBroker, *, stable: bool = False, version: int = 7, group
     return found.committed_offset, found.error_code
 
 
-@pytest.mark.req("TX-13", "TX-14", "TX-24")
+@pytest.mark.req("TX-13", "TX-14", "TX-24", "GAP-18")
 @pytest.mark.parametrize("bumps", [False, True])
 def test_what_is_committed_is_read_and_what_is_aborted_is_not(broker: DiskBroker, bumps: bool) -> None:
     client = Client(broker, bumps=bumps)
@@ -94,15 +98,86 @@ def test_ids_and_timeouts_that_are_refused(broker: DiskBroker) -> None:
     assert (plain.error_code, plain.producer_epoch) == (0, 0)
 
 
+@pytest.mark.req("TX-26")
 def test_without_its_log_nobody_coordinates(tmp_path: Path) -> None:
     broker = DiskBroker(tmp_path / "data", FEW)
     broker.create("t")
     request = InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=1000)
     assert broker.call(request, 4).error_code == codes.NOT_COORDINATOR
+    late = InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=900_001)
+    assert broker.call(late, 4).error_code == codes.INVALID_TRANSACTION_TIMEOUT, "which is looked at first"
     assert broker.call(EndTxnRequest(transactional_id="tx"), 3).error_code == codes.NOT_COORDINATOR
+    assert broker.call(EndTxnRequest(transactional_id=""), 3).error_code == codes.INVALID_REQUEST
+    plain = broker.call(InitProducerIdRequest(transactional_id=None), 4)
+    assert (plain.error_code, plain.producer_id, plain.producer_epoch) == (0, 0, 0), "any broker gives out ids"
     client = Client(broker)
     assert client.init() == 0
     broker.core.close()
+
+
+@pytest.mark.req("PROD-3")
+def test_a_producer_may_not_ask_for_more_time_than_the_broker_gives(tmp_path: Path) -> None:
+    with EmbeddedBroker(config={"transaction.max.timeout.ms": 5000}) as running:
+        settings = {"bootstrap.servers": running.bootstrap_servers, "transactional.id": "tx"}
+        patient = Producer({**settings, "transaction.timeout.ms": 5001})
+        with pytest.raises(KafkaException) as refused:
+            patient.init_transactions(60)
+        assert refused.value.args[0].code() == codes.INVALID_TRANSACTION_TIMEOUT
+        Producer({**settings, "transaction.timeout.ms": 5000}).init_transactions(60)
+
+
+@pytest.mark.req("TX-18")
+def test_a_decision_that_cannot_be_written_is_answered_and_does_not_hold(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Client(broker)
+    append = StateTopics.append
+
+    def refusing(self: Any, topic: str, *given: Any, **named: Any) -> int:
+        if topic == TRANSACTION_STATE:
+            raise OSError(errno.EIO, "Input/output error")
+        return append(self, topic, *given, **named)
+
+    def refused(call: Callable[[], Any]) -> Any:
+        with monkeypatch.context() as patched:
+            patched.setattr(StateTopics, "append", refusing)
+            return call()
+
+    assert refused(client.init) == codes.NOT_COORDINATOR, "with producer id and epoch -1"
+    assert client.init() == 0 and client.epoch == 0
+    first = client.producer_id
+    assert refused(client.init) == codes.NOT_COORDINATOR
+    assert client.init() == 0 and (client.producer_id, client.epoch) == (first, 1), "raised once"
+    assert refused(lambda: client.add(0)) == [codes.NOT_COORDINATOR]
+    assert refused(client.add_offsets) == codes.NOT_COORDINATOR
+    assert client.state().transaction_state == "Empty"
+    assert client.add(0) == [0]
+    client.produce(b"a")
+    assert refused(lambda: client.end(True)) == codes.NOT_COORDINATOR
+    assert client.state().transaction_state == "Ongoing" and read(broker) == []
+    assert client.end(True) == 0 and read(broker) == [b"a"]
+
+
+@pytest.mark.req("TX-16")
+def test_markers_have_all_the_time_that_they_need(broker: DiskBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the transaction's timeout nor the expiry of ids gives a decision up whose markers are not written."""
+    broker.create("kept", retention_ms="-1")
+    client = Client(broker)
+    client.init()
+    client.add(0, topic="kept")
+    client.produce(b"a", topic="kept")
+
+    def refusing(self: Any, marker: Any, at: TopicPartition) -> int:
+        return int(codes.KAFKA_STORAGE_ERROR)
+
+    monkeypatch.setattr(type(broker.core.markers), "write", refusing)
+    assert client.end(True) == 0
+    for _ in range(20):
+        broker.advance(86_400)
+        assert client.state().transaction_state == "PrepareCommit" and read(broker, topic="kept") == []
+    monkeypatch.undo()
+    broker.advance(10)
+    assert client.state().transaction_state == "CompleteCommit" and read(broker, topic="kept") == [b"a"]
 
 
 @pytest.mark.req("TX-5")
@@ -400,6 +475,7 @@ def test_a_partition_whose_topic_is_deleted_holds_nobody_up(broker: DiskBroker) 
     assert client.state().transaction_state == "CompleteCommit"
 
 
+@pytest.mark.req("TX-24")
 @pytest.mark.parametrize("version", [0, 2, 3, 4, 5])
 def test_offsets_hold_once_their_transaction_is_committed(broker: DiskBroker, version: int) -> None:
     client = Client(broker, bumps=version == 5)
