@@ -293,7 +293,8 @@ def _removed(_: None, error: BaseException | None) -> None:
 def _is_log(path: str) -> bool:
     """Whether what is in a directory that is named after a partition is a log's, and nothing of somebody else."""
     files = partition_files(path)
-    return bool(files.segments) or not files.others or os.path.join(path, _METADATA_FILE) in files.others
+    ours = {os.path.join(path, _METADATA_FILE + state) for state in ("", ".tmp")}  # which a crash may have left
+    return bool(files.segments) or not files.others or not ours.isdisjoint(files.others)
 
 
 def _was_never_written(path: str) -> bool:

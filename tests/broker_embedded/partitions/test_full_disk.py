@@ -127,6 +127,16 @@ def test_an_unfinished_topic_is_removed_by_the_next_start(broker: DiskBroker, mo
     assert not list(broker.path.glob("t-*"))
 
 
+def test_a_crash_in_the_first_moment_of_a_topic_leaves_its_name_free(broker: DiskBroker) -> None:
+    """What it was to be is not in the directory yet: only the file that would have become its metadata."""
+    broker.core.close(clean=False)
+    (broker.path / "t-0").mkdir()
+    (broker.path / "t-0" / "partition.metadata.tmp").write_bytes(b"vers")
+    broker.open()
+    broker.create("t")
+    assert broker.produce("t", broker.batch(b"a")).error_code == 0
+
+
 def test_checkpoints_that_cannot_be_written_are_told_once_and_written_later(
     broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
