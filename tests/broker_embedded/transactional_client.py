@@ -104,8 +104,15 @@ class Client:
 
 def read(broker: DiskBroker, partition: int = 0, *, committed: bool = True, topic: str = "t") -> list[bytes | None]:
     """Values as a consumer hands them out: without markers and, read committed, without what was aborted."""
+    return read_from(broker, topic, partition, 0, committed=committed)[0]
+
+
+def read_from(
+    broker: DiskBroker, topic: str, partition: int, offset: int, *, committed: bool = True
+) -> tuple[list[bytes | None], int]:
+    """(values, the offset after them) of one fetch, which ends with its segment."""
     answer = broker.call(
-        fetch_request(topic, 0, partition=partition, isolation_level=int(committed), max_wait_ms=0), 11
+        fetch_request(topic, offset, partition=partition, isolation_level=int(committed), max_wait_ms=0), 11
     )
     found = answer.responses[0].partitions[0]
     assert found.error_code == 0
@@ -114,6 +121,7 @@ def read(broker: DiskBroker, partition: int = 0, *, committed: bool = True, topi
     skipping: set[int] = set()
     values: list[bytes | None] = []
     for view in batches(bytes(found.records)):
+        offset = view.last_offset + 1
         while aborted and aborted[0][0] <= view.last_offset:
             skipping.add(aborted.pop(0)[1])
         if view.is_control:
@@ -122,4 +130,4 @@ def read(broker: DiskBroker, partition: int = 0, *, committed: bool = True, topi
             skipping.discard(view.producer_id)
         elif not (view.is_transactional and view.producer_id in skipping):
             values += [record.value for record in view.records()]
-    return values
+    return values, offset

@@ -34,7 +34,7 @@ from kafka_tools.storage.checkpoints import (
     write_meta_properties,
     write_offset_checkpoint,
 )
-from kafka_tools.storage.log.syncing import Unsynced, sync_tree
+from kafka_tools.storage.log.syncing import Unsynced, sync_directory, sync_tree
 from kafka_tools.storage.names import PartitionDirectory, directory_name, parse_partition_dir, partition_of_dir
 from kafka_tools.values import TopicPartition, uuid_text
 
@@ -99,6 +99,8 @@ class DataDirs:
         for path, meta in found:
             if meta is None:
                 _write_meta(path, self.cluster_id, node_id)
+                if self.unsynced is not None:
+                    sync_directory(path)  # without it what is made next would be taken for somebody else's
             marker = os.path.join(path, CLEAN_SHUTDOWN_FILE)
             self.clean[path] = os.path.exists(marker) or not has_logs(path)
             if os.path.exists(marker):

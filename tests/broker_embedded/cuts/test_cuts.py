@@ -1,0 +1,29 @@
+"""A few cuts of the checker; ``python -m tests.broker_embedded.cuts`` cuts power everywhere."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.broker_embedded.cuts.checker import Cuts, recorded
+
+KINDS = {"record", "key", "committed", "ended", "made", "set", "producer id", "transactional id", "sending"}
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_after_a_loss_of_power_everything_that_was_acknowledged_or_shown_is_there(tmp_path: Path, seed: int) -> None:
+    made = recorded(tmp_path / "load", seed, 400)
+    assert {fact.kind for fact in made.history.facts} >= KINDS
+    events = len(made.recorder.events)
+    cuts = random.Random(seed).sample(range(events + 1), 40)
+    looked = Cuts(made, tmp_path / "images", seed)
+    assert looked.check(cuts, 1) == []
+    assert looked.images == 40
+
+
+def test_without_fsyncs_the_checker_finds_what_is_lost(tmp_path: Path) -> None:
+    """It has teeth: a broker that leaves it to the kernel loses what it acknowledged."""
+    made = recorded(tmp_path / "load", 1, 200, fsync="kafka")
+    assert Cuts(made, tmp_path / "images", 1).check([len(made.recorder.events)], 3)
