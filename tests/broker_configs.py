@@ -20,7 +20,7 @@ PACKAGE = ROOT / "kafka_tools"
 BESIDE = ("net/tls.py", "net/sasl/kerberos.py", "net/config_providers.py")
 """Code outside of the broker's folder that reads configs of its listeners."""
 OF_ALL_CONFIGS = (
-    "configs/validation.py", "configs/describe.py", "configs/store.py", "configs/alter.py",
+    "configs/validation.py", "configs/together.py", "configs/describe.py", "configs/store.py", "configs/alter.py",
     "directories/state_mending.py",
 )  # fmt: skip
 """Code that judges, stores or describes configs, or makes them: it does nothing of what they ask for."""

@@ -17,6 +17,7 @@ from kafka_tools.broker_embedded.cluster.journal import Journal
 from kafka_tools.broker_embedded.cluster.metadata import Cluster, RegisteredBroker
 from kafka_tools.broker_embedded.configs.alter import cluster_wide_min_isr
 from kafka_tools.broker_embedded.configs.store import ConfigStore, check_properties
+from kafka_tools.broker_embedded.configs.together import check_together
 from kafka_tools.broker_embedded.coordinators.groups import GroupCoordinator
 from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
 from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
@@ -70,6 +71,7 @@ class Core:
         hosted: type[Partitions] = Partitions,
     ) -> None:
         check_properties(properties)
+        check_together(properties)
         self.clock = clock
         self.store = store
         self.dirs = dirs

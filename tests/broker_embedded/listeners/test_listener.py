@@ -142,7 +142,7 @@ def test_a_slow_reader_does_not_stop_others(broker: EmbeddedBroker, client: Wire
 
 def test_idle_connections_are_closed() -> None:
     with (
-        EmbeddedBroker(config={"connections.max.idle.ms": 1}) as broker,
+        EmbeddedBroker(config={"connections.max.idle.ms": 1, "connection.failed.authentication.delay.ms": 0}) as broker,
         WireClient(broker.bootstrap_servers) as client,
     ):
         client.call(DescribeClusterRequest(), 0)

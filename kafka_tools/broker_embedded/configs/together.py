@@ -1,0 +1,72 @@
+"""Configs of server.properties that must fit one another, checked at start: rules and texts of Kafka 4.3.1.
+
+Sources: ``GroupCoordinatorConfig`` and ``KafkaConfig.validateValues``, but for what concerns several brokers only.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+
+from kafka_tools.config_definitions.values import Value, check, default_of
+from kafka_tools.errors import ConfigError
+
+_AT_LEAST, _AT_MOST = "must be greater than or equal to", "must be less than or equal to"
+_BELOW = "must be less than"
+_RELATIONS: dict[str, Callable[[int, int], bool]] = {
+    _AT_LEAST: operator.ge,
+    _AT_MOST: operator.le,
+    _BELOW: operator.lt,
+}
+_CLEANER_BYTES = 1 << 20
+_RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
+"""The first that is set counts."""
+
+
+def check_together(properties: Mapping[str, str]) -> None:
+    """Raise ConfigError for the first values, each right by itself, that Kafka does not start with."""
+    from kafka_tools.config_definitions.broker import TABLE
+
+    def value(name: str) -> Value:
+        row = TABLE[name]
+        return check(name, row, properties[name]) if name in properties else default_of(name, row)
+
+    def number(name: str) -> int:
+        found = value(name)
+        assert isinstance(found, int)
+        return found
+
+    for first, relation, second in _pairs():
+        if not _RELATIONS[relation](number(first), number(second)):
+            raise ConfigError(f"{first} {relation} {second}: they are {number(first)} and {number(second)}")
+    if value("log.roll.ms") is not None and number("log.roll.ms") < 1:
+        raise ConfigError("log.roll.ms must be greater than or equal to 1")
+    if value("log.roll.jitter.ms") is not None and number("log.roll.jitter.ms") < 0:
+        raise ConfigError("log.roll.jitter.ms must be greater than or equal to 0")
+    if next((number(name) for name in _RETENTION if value(name) is not None), -1) == 0:
+        raise ConfigError("log.retention.ms must be unlimited (-1) or, greater than or equal to 1")
+    if number("log.cleaner.dedupe.buffer.size") // number("log.cleaner.threads") <= _CLEANER_BYTES:
+        raise ConfigError("log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.")
+    if 0 < number("queued.max.request.bytes") < number("socket.request.max.bytes"):
+        raise ConfigError("queued.max.request.bytes must be larger or equal to socket.request.max.bytes")
+    if not number("max.connections.per.ip") and not value("max.connections.per.ip.overrides"):
+        raise ConfigError(
+            "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set."
+        )
+    delay_ms, idle_ms = number("connection.failed.authentication.delay.ms"), number("connections.max.idle.ms")
+    if 0 <= idle_ms <= delay_ms:
+        raise ConfigError(
+            f"connection.failed.authentication.delay.ms={delay_ms} should always be less than "
+            f"connections.max.idle.ms={idle_ms} to prevent failed authentication responses from timing out"
+        )
+
+
+def _pairs() -> Iterator[tuple[str, str, str]]:
+    for kind in ("consumer", "share", "streams"):
+        for name in ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms"):
+            own, least, most = (f"group.{kind}.{bound}{name}" for bound in ("", "min.", "max."))
+            yield most, _AT_LEAST, least
+            yield own, _AT_LEAST, least
+            yield own, _AT_MOST, most
+        yield f"group.{kind}.heartbeat.interval.ms", _BELOW, f"group.{kind}.session.timeout.ms"
+    yield "group.streams.num.standby.replicas", _AT_MOST, "group.streams.max.standby.replicas"
