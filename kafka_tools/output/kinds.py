@@ -135,6 +135,9 @@ KINDS: Mapping[str, RowKind] = {
     "deleted-offsets": _kind("group topic partition result", _PARTITION),
     # kafka-delete-records
     "deleted-records": _kind("topic partition low_watermark result", _PARTITION),
+    "planned-deletions": _kind(
+        "topic partition log_start_offset before_offset log_end_offset records estimated_bytes", _PARTITION
+    ),
     # kafka-get-offsets
     "partition-offsets": _kind("topic partition offset", _PARTITION, more="timestamp leader_epoch"),
     # kafka-leader-election

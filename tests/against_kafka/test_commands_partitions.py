@@ -194,3 +194,25 @@ def test_a_broker_of_2_2_elects_preferred_leaders_alone(kafka_22: RealKafka) -> 
     refused = ours(kafka_22, "leader-election", "--election-type", "UNCLEAN", *one)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "Kafka 2.4 and later hold unclean elections" in refused.stderr
+
+
+@pytest.mark.parametrize("name", ["kafka_43", "kafka_11"])
+def test_records_before_an_offset_are_deleted_and_refusals_are_foreseen(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    kafka: RealKafka = request.getfixturevalue(name)
+    one = ("--partitions", 1, "--replication-factor", 1)
+    kept, trimmed = fresh("compacted"), fresh("trimmed")
+    done(ours(kafka, "topics", "--create", "--topic", kept, *one, "--config", "cleanup.policy=compact"))
+    done(ours(kafka, "topics", "--create", "--topic", trimmed, *one))
+    if name == "kafka_43":
+        produce(kafka, trimmed, 10)
+    end = 10 if name == "kafka_43" else 0
+    both = ("--topic", kept, "--topic", f"{trimmed}:0", "--before", "end")
+    asked = ours(kafka, "delete-records", *both)
+    assert asked.returncode == 1
+    assert f"partition: {trimmed}-0\tlow_watermark: {end}\n" in asked.stdout
+    said = asked.stderr.splitlines()
+    assert said[0].startswith(f"warning: topic '{kept}' has cleanup.policy=compact: its brokers will refuse")
+    assert f"{trimmed}: {end} records of 1 partition go, about " in asked.stderr
+    assert f"{kept}-0: POLICY_VIOLATION" in said[-1]

@@ -47,6 +47,7 @@ COMMANDS = (
     "kafka-share-groups --describe --group g",
     "kafka-share-groups --reset-offsets --group g --topic t --to-earliest --execute",
     "kafka-delete-records --offset-json-file offsets.json",
+    "kafka-delete-records --topic t --before 5",
     "kafka-get-offsets --topic t",
     "kafka-leader-election --election-type PREFERRED --topic t --partition 0",
     "kafka-log-dirs --describe",

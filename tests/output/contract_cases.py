@@ -193,6 +193,7 @@ CASES = (
     Case("consumer-groups", "--reset-offsets --group g --topic orders --to-latest --dry-run", "reset_offsets"),
     Case("consumer-groups", "--delete-offsets --group group-{n} --topic orders", "delete_offsets", [_MAKE_GROUP]),
     Case("delete-records", "--offset-json-file offsets.json"),
+    Case("delete-records", "--topic orders --before end --dry-run", "dry_run"),
     Case("get-offsets", "--topic orders"),
     Case("log-dirs", "--describe --topic-list orders"),
     Case("leader-election", "--election-type PREFERRED --topic orders --partition 0"),

@@ -1,4 +1,4 @@
-"""``kafka-delete-records``: move the log start offset of partitions forward, as a JSON file says.
+"""``kafka-delete-records``: move the log start offset of partitions forward, as a JSON file or ``--before`` says.
 
 Reads the file through ``documents``, asks the partition leaders through the admin client, prints what Kafka's
 DeleteRecordsCommand prints. Unlike that tool, exits 1 when a partition failed.
@@ -6,38 +6,137 @@ DeleteRecordsCommand prints. Unlike that tool, exits 1 when a partition failed.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import Command, option
+from kafka_tools.commands.live_names import topic_names
+from kafka_tools.commands.options.command import Command, one_of, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.values import read_text
+from kafka_tools.errors import UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands.partitions.deletion_plans import Before
+    from kafka_tools.output.rows import ItemError
+    from kafka_tools.values import TopicPartition
+
+DELETED, PLANNED = "deleted-records", "planned-deletions"
 
 
 @click.command(name="kafka-delete-records", cls=Command)
 @option(
     "--offset-json-file",
-    required=True,
     metavar="FILE",
     help='Partitions with the offset to delete before, -1 for the high watermark: {"partitions": [{"topic": "orders", '
     '"partition": 0, "offset": 1200}], "version": 1}. - reads standard input.',
 )
+@option(
+    "--topic",
+    metavar="NAME[:N,...]",
+    multiple=True,
+    shell_complete=topic_names,
+    help="Without a file: the topic, or some of its partitions: orders:0,2. May be repeated.",
+)
+@option(
+    "--before",
+    metavar="OFFSET|TIME|end",
+    help="With --topic: delete the records before this offset; before the first record at or after a moment such as "
+    "2026-11-22 or '2 hours ago' (UTC unless a zone follows); or with end all that is committed.",
+)
+@option("--dry-run", is_flag=True, help="Show how much would go, and delete nothing.")
 @connection_options()
-@output_options("deleted-records")
-def command(offset_json_file: str, connection: ConnectionOptions, output_format: str | None) -> int:
+@output_options({"": DELETED, "dry_run": PLANNED})
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    offset_json_file: str | None,
+    topic: tuple[str, ...],
+    before: str | None,
+    dry_run: bool,
+    connection: ConnectionOptions,
+    output_format: str | None,
+) -> int:
     """Delete the records of partitions below an offset."""
-    from kafka_tools.commands.documents import read_delete_records
+    one_of(context, "offset_json_file", "topic")
+    if bool(topic) != (before is not None):
+        raise UsageError("--topic and --before go together: --topic NAME[:N,...] --before OFFSET|TIME|end")
+    connection.check()
+    offsets: dict[TopicPartition, int] = {}
+    errors: list[ItemError] = []
+    if offset_json_file is not None:
+        from kafka_tools.commands.documents import read_delete_records
+
+        offsets = read_delete_records(read_text(offset_json_file, "offsets file"), offset_json_file)
+    meant = _meant(before) if before is not None else None
+    with connection.admin() as admin:
+        if meant is not None:
+            offsets, errors = _found(admin, topic, meant)
+        return _plan_and_delete(admin, offsets, errors, meant is not None, dry_run, output_format)
+
+
+def _meant(before: str) -> Before:
+    from kafka_tools.clock import SystemClock
+    from kafka_tools.commands.partitions.deletion_plans import parse_before
+    from kafka_tools.values import moment_text
+
+    meant = parse_before(before, SystemClock().now_ms())
+    if meant.moment_ms is not None:
+        running.note(f"records before the first one at or after {moment_text(meant.moment_ms)}")
+    return meant
+
+
+def _found(
+    admin: AdminClient, topics: tuple[str, ...], before: Before
+) -> tuple[dict[TopicPartition, int], list[ItemError]]:
+    """The first offset to keep of each partition of the topics, and what could not be found."""
+    from kafka_tools.commands.groups.reset_plans import parse_topics
+    from kafka_tools.commands.groups.resets import partitions_of
+    from kafka_tools.commands.partitions.deletion_plans import offsets_of
+    from kafka_tools.output.rows import ItemError
+
+    partitions, missing = partitions_of(admin, parse_topics(topics))
+    offsets, errors = offsets_of(admin, partitions, before)
+    return offsets, [ItemError.of(f"topic {name}", error) for name, error in missing] + errors
+
+
+def _plan_and_delete(
+    admin: AdminClient,
+    offsets: dict[TopicPartition, int],
+    errors: list[ItemError],
+    tell: bool,
+    dry_run: bool,
+    form: str | None,
+) -> int:
+    from kafka_tools.commands.partitions import deletion_plans
+    from kafka_tools.output.rows import Rows
+
+    for topic, reason in deletion_plans.refusals(admin, (key.topic for key in offsets)).items():
+        running.note(f"warning: topic '{topic}' {reason}")
+    if tell or dry_run:
+        plans, unknown = deletion_plans.planned(admin, offsets)
+        for line in deletion_plans.summary(plans):
+            running.note(line)
+        if dry_run:
+            rows = [plan.row() for plan in plans]
+            return running.finish(
+                Rows(PLANNED, rows, [*errors, *unknown.values()]), form or "table", "could not plan the deletion from"
+            )
+    return _delete(admin, offsets, errors, form)
+
+
+def _delete(admin: AdminClient, offsets: dict[TopicPartition, int], errors: list[ItemError], form: str | None) -> int:
     from kafka_tools.output.kafka import text as kafka_text
     from kafka_tools.output.rows import ItemError, Rows
 
-    connection.check()
-    offsets = read_delete_records(read_text(offset_json_file, "offsets file"), offset_json_file)
-    if output_format is None:
+    if form is None:
         print("Executing records delete operation", flush=True)
-    with connection.admin() as admin:
-        outcomes = admin.delete_records(offsets)
-    if output_format is None:
+    outcomes = admin.delete_records(offsets)
+    if form is None:
         print("Records delete operation completed:")
         running.emit("".join(kafka_text.low_watermark_line(partition, *each) for partition, each in outcomes.items()))
     rows = [
@@ -49,5 +148,5 @@ def command(offset_json_file: str, connection: ConnectionOptions, output_format:
         }
         for partition, low_watermark in outcomes.succeeded().items()
     ]
-    errors = [ItemError.of(partition, error) for partition, error in outcomes.failures().items()]
-    return running.finish(Rows("deleted-records", rows, errors), output_format, "could not delete records of")
+    errors = errors + [ItemError.of(partition, error) for partition, error in outcomes.failures().items()]
+    return running.finish(Rows(DELETED, rows, errors), form, "could not delete records of")

@@ -1,0 +1,201 @@
+"""What ``kafka-delete-records`` is about to delete: offsets that ``--before`` means, how much goes, who will refuse.
+
+Records are counted by offsets, so control records, and places that compaction emptied, count as well. Bytes are an
+estimate: the size of the leader's log, shared out evenly over its offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.admin.calls.offsets import EARLIEST, LATEST
+from kafka_tools.errors import InputError, KafkaToolsError, UsageError
+from kafka_tools.output.rows import ItemError
+from kafka_tools.protocol.enums import INTERNAL_TOPICS
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.output.cells import Row
+
+HIGH_WATERMARK = -1
+END = "end"
+CLEANUP_POLICY, DELETE = "cleanup.policy", "delete"
+SHARE_OF_TIME = 0.3
+"""How much of the time that is left each question about sizes may take: records are deleted without the answer."""
+_MAX_OFFSET = 2**63 - 1
+
+
+class Before(NamedTuple):
+    """What ``--before`` means: an offset (-1: the high watermark), or that of the first record at or after a moment."""
+
+    offset: int | None
+    moment_ms: int | None = None
+
+
+class PlannedDeletion(NamedTuple):
+    """What goes from one partition. Offsets are exclusive ends; ``estimated_bytes`` is None where sizes are unknown."""
+
+    partition: TopicPartition
+    log_start_offset: int
+    before_offset: int
+    log_end_offset: int
+    estimated_bytes: int | None
+
+    @property
+    def records(self) -> int:
+        """How many offsets lie between the log's start and what is kept."""
+        return max(min(self.before_offset, self.log_end_offset) - self.log_start_offset, 0)
+
+    def row(self) -> Row:
+        """As ``-o`` shows it."""
+        return {
+            "topic": self.partition.topic,
+            "partition": self.partition.partition,
+            "log_start_offset": self.log_start_offset,
+            "before_offset": self.before_offset,
+            "log_end_offset": self.log_end_offset,
+            "records": self.records,
+            "estimated_bytes": self.estimated_bytes,
+        }
+
+
+def parse_before(text: str, now_ms: int) -> Before:
+    """Digits are an offset, -1 and ``end`` the high watermark, anything else a moment; UsageError for none of them."""
+    from kafka_tools.commands.options.moments import moment_ms
+
+    typed = text.strip()
+    if typed in (END, str(HIGH_WATERMARK)):
+        return Before(HIGH_WATERMARK)
+    if typed.isascii() and typed.isdigit():
+        if len(typed) > 19 or int(typed) > _MAX_OFFSET:
+            raise UsageError(f"--before: an offset is at most {_MAX_OFFSET}")
+        return Before(int(typed))
+    try:
+        return Before(None, moment_ms(text, now_ms))
+    except InputError as error:
+        raise UsageError(f"--before: {error}", hint=f"or an offset, or '{END}' for all that is committed") from error
+
+
+def offsets_of(
+    admin: AdminClient, partitions: Sequence[TopicPartition], before: Before
+) -> tuple[dict[TopicPartition, int], list[ItemError]]:
+    """The first offset to keep of each partition, and the partitions where it could not be found out.
+
+    Where all records are older than the moment it is the end that the log had before anybody looked.
+    """
+    if before.moment_ms is None:
+        assert before.offset is not None
+        return dict.fromkeys(partitions, before.offset), []
+    if not partitions:
+        return {}, []
+    # The ends come first: a record that arrives meanwhile is younger than the moment, and stays.
+    ends = admin.list_offsets(dict.fromkeys(partitions, LATEST))
+    found = admin.list_offsets(dict.fromkeys(partitions, before.moment_ms))
+    offsets, errors = {}, []
+    for key in partitions:
+        error = found[key].error or ends[key].error
+        if error is not None:
+            errors.append(ItemError.of(key, error))
+            continue
+        first = found[key].get().offset
+        offsets[key] = first if first >= 0 else ends[key].get().offset
+    return offsets, errors
+
+
+def refusals(admin: AdminClient, topics: Iterable[str]) -> dict[str, str]:
+    """Topic -> why its brokers will refuse. A topic whose configs are not told is left to what the deletion says."""
+    from kafka_tools.admin.client import ConfigResource
+
+    found = {}
+    names = list(dict.fromkeys(topics))
+    asked = [ConfigResource("topic", name) for name in names if name not in INTERNAL_TOPICS]
+    configs = admin.describe_configs(asked) if asked else {}
+    for name in names:
+        if name in INTERNAL_TOPICS:
+            found[name] = "is one of Kafka's own: its brokers will refuse to delete records of it"
+    for resource, outcome in configs.items():
+        policies = [each.value or "" for each in outcome.value or () if each.name == CLEANUP_POLICY]
+        if policies and DELETE not in policies[0].replace(" ", "").split(","):
+            found[resource.name] = (
+                f"has {CLEANUP_POLICY}={policies[0]}: its brokers will refuse to delete records of it "
+                "(POLICY_VIOLATION)"
+            )
+    return found
+
+
+def planned(
+    admin: AdminClient, offsets: Mapping[TopicPartition, int]
+) -> tuple[list[PlannedDeletion], dict[TopicPartition, ItemError]]:
+    """What goes from each partition, and the partitions whose ends could not be found out."""
+    if not offsets:
+        return [], {}
+    starts = admin.list_offsets(dict.fromkeys(offsets, EARLIEST))
+    ends = admin.list_offsets(dict.fromkeys(offsets, LATEST))
+    failed = {key: ItemError.of(key, error) for asked in (starts, ends) for key, error in asked.failures().items()}
+    known = [key for key in offsets if key not in failed]
+    sizes = _sizes(admin, known)
+    plans = []
+    for key in known:
+        start, end = starts[key].get().offset, ends[key].get().offset
+        before = end if offsets[key] == HIGH_WATERMARK else offsets[key]
+        plan = PlannedDeletion(key, start, before, end, None)
+        if key in sizes:
+            share = plan.records / (end - start) if end > start else 0.0
+            plan = plan._replace(estimated_bytes=round(sizes[key] * share))
+        plans.append(plan)
+    return plans, failed
+
+
+def _sizes(admin: AdminClient, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    """Bytes of the leaders' logs, as far as they are told in time: an estimate is not worth a failure."""
+    try:
+        leaders = _leaders(admin, partitions)
+        asked = [key for key in partitions if key in leaders]
+        brokers = sorted({leaders[key] for key in asked})
+        seconds = admin.deadline().left_s() * SHARE_OF_TIME
+        told = admin.describe_log_dirs(brokers, asked, timeout_s=seconds) if asked else {}
+    except KafkaToolsError:
+        return {}
+    return {
+        key: replica.size_bytes
+        for broker, directories in told.items()
+        for directory in (directories.value or {}).values()
+        if directory.value is not None
+        for key, replica in directory.value.replicas.items()
+        if leaders.get(key) == broker and not replica.is_future
+    }
+
+
+def _leaders(admin: AdminClient, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    names = {key.topic for key in partitions}
+    described = admin.describe_topics(names, timeout_s=admin.deadline().left_s() * SHARE_OF_TIME)
+    return {
+        TopicPartition(str(topic), each.partition): each.leader
+        for topic, outcome in described.items()
+        if outcome.value is not None
+        for each in outcome.value.partitions
+        if each.leader is not None
+    }
+
+
+def summary(plans: Sequence[PlannedDeletion]) -> list[str]:
+    """A line for each topic: how much of it goes."""
+    lines = []
+    for topic in dict.fromkeys(each.partition.topic for each in plans):
+        own = [each for each in plans if each.partition.topic == topic]
+        sizes = [each.estimated_bytes for each in own]
+        known = [each for each in sizes if each is not None]
+        size = f", about {sum(known)} bytes (an estimate)" if len(known) == len(own) else ""
+        lines.append(f"{topic}: {sum(each.records for each in own)} records of {_count(len(own))} go{size}")
+        lines += [
+            f"{each.partition}: offset {each.before_offset} is beyond its end {each.log_end_offset}"
+            for each in own
+            if each.before_offset > each.log_end_offset
+        ]
+    return lines
+
+
+def _count(partitions: int) -> str:
+    return "1 partition" if partitions == 1 else f"{partitions} partitions"
