@@ -20,7 +20,7 @@ Payload = bytes | Sequence[Part]
 
 
 class _Parts(bytearray):
-    """What an encoder writes to; ranges of files stay what they are."""
+    """The buffer that a response is encoded into; ranges of files are kept as ranges, not read."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -34,7 +34,7 @@ T = TypeVar("T")
 _START_TIMEOUT_S = 120.0
 
 DEFAULTS_FOR_TESTS = {"group.initial.rebalance.delay.ms": "0"}
-"""What holds where no server.properties is given: a first consumer does not wait for others."""
+"""Configs where no server.properties is given: the first consumer of a group does not wait for others."""
 
 
 class RunningBroker:
@@ -58,7 +58,7 @@ class RunningBroker:
         self._faults = faults
         self.core: Core | None = None
         self.failure: LogError | None = None
-        """Why it acknowledges nothing any more and has to be stopped, if so; ``on_failed`` is called then."""
+        """The failure after which nothing is acknowledged; ``on_failed`` is called then, and stops the broker."""
         self.on_failed: Callable[[], object] = lambda: None
         self.server: Server | None = None
 
@@ -97,7 +97,7 @@ class RunningBroker:
         self.server = self.core = None
 
     def describe(self) -> dict[str, object]:
-        """What the ready line says."""
+        """The contents of the ready line."""
         assert self.core and self.server
         return {
             "bootstrap_servers": self.server.bootstrap_servers(),
@@ -108,9 +108,9 @@ class RunningBroker:
 
 
 def resolved(properties: Mapping[str, str]) -> dict[str, str]:
-    """The properties with what their ``config.providers`` give in the place of variables (KIP-297, KIP-421).
+    """The properties, their variables replaced by the values of ``config.providers`` (KIP-297, KIP-421).
 
-    Raises ConfigError for a provider that is not known and for what one cannot read.
+    Raises ConfigError for a provider that is not known and for a value that a provider cannot read.
     """
     if not properties.get("config.providers", "").strip():
         return dict(properties)
@@ -122,7 +122,7 @@ def resolved(properties: Mapping[str, str]) -> dict[str, str]:
 def data_dirs_of(properties: Mapping[str, str]) -> list[str]:
     """The directories that server.properties names: log.dirs, else log.dir; empty if neither is there.
 
-    Raises ConfigError for one that is there and names none: an unset variable must not mean a temporary directory.
+    Raises ConfigError for a property that is set and empty: an unset variable must not mean a temporary directory.
     """
     text = properties.get("log.dirs", properties.get("log.dir"))
     if text is None:
@@ -177,7 +177,7 @@ class EmbeddedBroker:
         self.cluster_id = ""
         self._clock = ShiftedClock()
         self.faults = Faults(self._on_broker)
-        """What a test wants to go wrong (``faults.vocabulary``); restarts keep it."""
+        """The faults that a test asks for (``faults.vocabulary``); they outlive restarts."""
 
     @property
     def data_dir(self) -> str:

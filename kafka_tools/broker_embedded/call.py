@@ -52,9 +52,9 @@ class Call:
         self.client_id = client_id or ""
         self.request = request
         self.throttle_ms = 0
-        """For how long the handler wants this client held back (controller mutations)."""
+        """The time for which the handler wants this client throttled (quota of controller mutations), in ms."""
         self.on_throttled: Callable[[], None] | None = None
-        """What is to be done if nothing of the answer is sent because the client is over a quota (Fetch)."""
+        """Called if the client is over a quota and gets an empty answer instead (Fetch)."""
         self.encode: Callable[[Any, int, int], Payload] = encode_response
         """(response, version, correlation id) -> its bytes; another one where it holds ranges of files (Fetch)."""
 
@@ -101,13 +101,13 @@ class Call:
 
     def allowed_somewhere(self, operation: int, resource_type: int) -> bool:
         """Whether the principal may do this with at least one resource of a type."""
-        # The name is the one Kafka asks with: super users, and who may do so everywhere, are let through.
+        # Kafka asks with this name: it lets super users through, and principals with the right on every resource.
         return self.allowed(operation, resource_type, "hardcode") or self.broker.acls.authorize_somewhere(
             self.principal, self.client_host, operation, resource_type
         )
 
 
 def check_timeout(timeout_ms: int) -> None:
-    """The controller does nothing for a request whose time is over when it comes: REQUEST_TIMED_OUT for all of it."""
+    """The controller refuses a request with a timeout of 0 or less as a whole: REQUEST_TIMED_OUT."""
     if timeout_ms <= 0:
         raise refuse(error_codes.REQUEST_TIMED_OUT)

@@ -1,4 +1,4 @@
-"""What the broker knows about one client connection, sockets apart: where it came in, and who logged in on it."""
+"""The broker's state of one client connection, without its socket: its listener, and the principal logged in on it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Connection:
         self.login_failed = False
         """Whether a login was refused: the answer, if there is one, and the end come after a delay."""
         self.muted_until_s = 0.0
-        """Until then, on the monotonic clock, nothing more of this connection is served (quotas)."""
+        """The time on the monotonic clock (s) until which this connection is muted by a quota."""
         self.local_host = client_host
         """The address the client reached, told back when a listener is bound to every address."""
 
     def take_login(self) -> None:
-        """Be whom the login is by now."""
+        """Take the principal that the SASL login has established so far."""
         login = self.login
         if login is not None and login.done:
             self.principal = login.principal

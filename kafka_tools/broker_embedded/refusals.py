@@ -1,4 +1,4 @@
-"""How what is asked is refused: an error that becomes the answer, with Kafka's own text where there is one.
+"""Refusals: errors that become the answer to a request, with Kafka's own text where there is one.
 
 Clients print the text, and operators search for it; ``protocol.error_codes`` has our sentences about the same codes.
 """

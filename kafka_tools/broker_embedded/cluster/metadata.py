@@ -1,7 +1,8 @@
 """Nodes and topics as the cluster's metadata records tell them.
 
 State only: it changes by ``apply`` of Kafka's metadata records and never by itself, so that a replay
-of the store gives the same cluster. Who decides what becomes a record: ``topics`` and the handlers.
+of the store gives the same cluster. Which records are written is decided by ``partitions.topic_changes`` and the
+handlers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""On which brokers partitions come to lie: by number, or as somebody assigned them.
+"""The brokers that host a partition's replicas: chosen round robin, or by a manual assignment.
 
 Rules and texts are those of Kafka's ``ReplicationControlManager``.
 """
@@ -40,7 +40,7 @@ def place(brokers: Collection[int], partitions: int, replication_factor: int, *,
 
 
 def check_assignment(brokers: Collection[int], assignment: Assignment) -> None:
-    """BrokerError if a manual assignment names brokers twice, unknown ones, or differently many."""
+    """BrokerError if a manual assignment names a broker twice, an unknown one, or has another number of replicas."""
     for replicas in assignment:
         if not replicas:
             raise refuse(

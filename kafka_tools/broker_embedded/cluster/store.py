@@ -21,7 +21,7 @@ class ClusterStore(Protocol):
 
     @property
     def end_offset(self) -> int:
-        """How many records there are: the offset of the next one."""
+        """The number of records, which is the offset of the next one."""
 
     def append(self, records: Sequence[Stored]) -> None:
         """Keep the records as one change: all of them or none; returns once they would survive ``kill -9``."""

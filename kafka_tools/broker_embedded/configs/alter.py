@@ -2,7 +2,7 @@
 
 Functions from the store and a wanted change to Kafka's ``ConfigRecord``s; nothing is written here. The rules
 and their texts follow Kafka 4.3.1: ``ConfigAdminManager`` for brokers, ``ConfigurationControlManager`` for the rest.
-What a resource may have in the end is said by ``validation``.
+The resulting configs of a resource are checked by ``validation``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MIN_ISR = "min.insync.replicas"
 
 
 class RefusedByController(BrokerError):
-    """A change of a broker's configs that only the controller refuses, which looks at the rights first."""
+    """A change of a broker's configs that is refused by the controller only, after it has checked authorization."""
 
     def __init__(self, message: str) -> None:
         super().__init__(error_codes.error(error_codes.INVALID_CONFIG), message)
@@ -86,7 +86,7 @@ def check_operations(changes: Sequence[Change]) -> None:
 def replacement(
     store: ConfigStore, resource_type: int, resource: str, configs: Sequence[tuple[str, str | None]]
 ) -> list[ConfigRecord]:
-    """The records that make ``configs`` all that is set for a resource (the old AlterConfigs)."""
+    """The records that replace all configs set for a resource by ``configs`` (the old AlterConfigs)."""
     wanted = {name: value for name, value in configs if value is not None}
     validate(store, resource_type, resource, wanted)
     return _checked_records(store, resource_type, resource, wanted, set(wanted))
@@ -123,7 +123,7 @@ def _applied(resource_type: int, change: Change, current: str | None) -> str | N
 def _records(
     resource_type: int, resource: str, current: Mapping[str, str], wanted: Mapping[str, str]
 ) -> list[ConfigRecord]:
-    """What differs; for brokers also what is the same, since setting a path again means reading the file again."""
+    """The changed configs; for brokers the unchanged ones too: setting a path again means reading its file again."""
     names = [name for name in wanted if resource_type == BROKER or wanted[name] != current.get(name)]
     names += [name for name in current if name not in wanted]
     return [
@@ -135,7 +135,7 @@ def _records(
 def _checked_records(
     store: ConfigStore, resource_type: int, resource: str, wanted: Mapping[str, str], named: set[str]
 ) -> list[ConfigRecord]:
-    """The records, once it is certain that min.insync.replicas may change: it decides who is eligible to lead.
+    """The records, after the checks of min.insync.replicas, which decides which replicas are eligible leaders.
 
     With eligible leader replicas on (KIP-966) it is the cluster's, and the cluster always has it.
     """
@@ -157,7 +157,7 @@ def _row(resource_type: int, name: str) -> Row | None:
 
 
 def cluster_wide_min_isr(store: ConfigStore) -> list[ConfigRecord]:
-    """What goes with eligible leader replicas (KIP-966): min.insync.replicas is set for the cluster, and only there."""
+    """The records that eligible leader replicas need (KIP-966): min.insync.replicas set for the cluster only."""
     records = []
     if MIN_ISR not in store.dynamic(BROKER, ""):
         written = str(store.static_properties().get(MIN_ISR, "1")).strip()

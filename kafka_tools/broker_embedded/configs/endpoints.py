@@ -45,7 +45,7 @@ class Endpoint(NamedTuple):
 
 
 def listen_failure(endpoint: Endpoint, error: OSError | UnicodeError) -> ConfigError:
-    """What to tell an operator whose listener cannot be opened: the host, the address or the port that is at fault."""
+    """The error for a listener that cannot be opened: names the host, the address or the port that is at fault."""
     hint = "give an address of this machine with --listen (listeners), or none for all of them: --listen :PORT"
     number = getattr(error, "errno", None)
     if isinstance(error, socket.gaierror | UnicodeError):

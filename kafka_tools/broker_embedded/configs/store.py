@@ -1,4 +1,4 @@
-"""Configs of topics, brokers, groups and client metrics: what is set, and what therefore holds.
+"""Configs of topics, brokers, groups and client metrics: the values set, and the effective values that follow.
 
 Set values are Kafka's ``ConfigRecord``s; everything else comes from server.properties and the tables of
 ``config_definitions``. Values come out typed (int, bool, float, str, list of str). Who may change what:
@@ -164,7 +164,7 @@ class ConfigStore:
         self.on_broker_changed: list[Callable[[], None]] = []
         """Called after a broker config was changed."""
         self.running_checks: list[Callable[[Mapping[str, str]], None]] = []
-        """Asked, by all configs as they would be, before a broker config is changed; ConfigError refuses."""
+        """Called before a broker config is changed, with all configs as they would be; refuses by ConfigError."""
         self._set: dict[tuple[int, str], dict[str, str]] = {}
         self._topic_names: dict[uuid.UUID, str] = {}
         self._views: dict[tuple[int, str], View] = {}
@@ -216,7 +216,7 @@ class ConfigStore:
         return {**self.static_properties(), **self.dynamic(BROKER, ""), **dynamic}
 
     def check_running(self, own: Mapping[str, str]) -> None:
-        """ConfigError if what runs could not do with these configs of this broker."""
+        """ConfigError if a running part of this broker cannot work with these configs."""
         for check_running in self.running_checks:
             check_running(self.broker_properties(own))
 
@@ -225,7 +225,7 @@ class ConfigStore:
         return {**self.properties, "node.id": self.node_name, "broker.id": self.node_name}
 
     def topic_default(self, name: str) -> Value:
-        """What a topic config is when the topic does not set it (``KafkaConfig.extractLogConfigMap``)."""
+        """The value of a topic config that the topic does not set (``KafkaConfig.extractLogConfigMap``)."""
         from kafka_tools.config_definitions import topic
 
         broker_name = topic.BROKER_NAME.get(name)
@@ -260,7 +260,7 @@ class ConfigStore:
         self._changed(*key)
 
     def _changed(self, resource_type: int, name: str) -> None:
-        if resource_type == BROKER:  # defaults of topics and groups hang on the broker's configs
+        if resource_type == BROKER:  # defaults of topics and groups come from the broker's configs
             self.broker.forget()
             for view in self._views.values():
                 view.forget()

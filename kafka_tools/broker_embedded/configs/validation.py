@@ -1,4 +1,4 @@
-"""Which configs a resource may have, all of them together: what changes of configs and new topics are checked by.
+"""The checks of a resource's whole set of configs, for changes of configs and for new topics.
 
 The rules and their texts follow Kafka 4.3.1: ``DynamicBrokerConfig`` for brokers, ``LogConfig``, ``GroupConfig`` and
 ``ClientMetricsConfigs`` for the rest.
@@ -86,7 +86,7 @@ def check_topic_name(name: str) -> None:
 
 
 def check_node(store: ConfigStore, resource_type: int, resource: str) -> None:
-    """A broker changes its own configs, and those of all."""
+    """BrokerError unless the resource is this broker or the default of all brokers."""
     if resource_type != BROKER or resource in ("", store.node_name):
         return
     if not resource.lstrip("+-").isdecimal():
@@ -189,7 +189,7 @@ def _check_cleaner(store: ConfigStore, values: Mapping[str, Value]) -> None:
 
 
 def _validate_group(store: ConfigStore, wanted: Mapping[str, str]) -> None:
-    """Besides type and range: each within the broker's group.<kind>.min/max, and sessions outlast heartbeats."""
+    """Beyond type and range: each config within the broker's group.<kind>.min/max, sessions longer than heartbeats."""
     from kafka_tools.config_definitions import broker
     from kafka_tools.config_definitions.group import TABLE
 

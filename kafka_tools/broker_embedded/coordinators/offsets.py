@@ -47,7 +47,7 @@ Writer = tuple[int, int] | None
 
 
 class PreparedCommit(NamedTuple):
-    """A commit that only needs to be let. ``codes``: one for each of its offsets; ``accepted``: those to be written."""
+    """A commit before the group's checks. ``codes``: one per offset; ``accepted``: the offsets to be written."""
 
     codes: list[int]
     accepted: list[tuple[TopicPartition, OffsetCommit]]

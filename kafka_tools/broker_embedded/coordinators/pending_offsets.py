@@ -18,11 +18,11 @@ _Place = tuple[str, TopicPartition]
 
 
 class PendingOffsets:
-    """What is open, by transaction and by group."""
+    """The pending offsets, by transaction and by group."""
 
     def __init__(self) -> None:
         self._by_owner: dict[_Owner, dict[_Place, OffsetCommit | None]] = {}
-        """None: something newer holds, but the transaction is open all the same."""
+        """None: a newer commit has replaced the offset, but the transaction is still open."""
         self._by_group: dict[str, dict[TopicPartition, set[_Owner]]] = {}
 
     def add(self, partition: int, producer_id: int, group_id: str, at: TopicPartition, offset: OffsetCommit) -> None:

@@ -1,4 +1,4 @@
-"""What every coordinator stands on: a partition of an internal topic as the log of its state.
+"""The log that every coordinator keeps its state in: a partition of an internal topic.
 
 A change is appended first and holds only then; a start replays the log. Keys are an int16 record type and
 the key struct, values an int16 version and the value struct, as in Kafka's ``CoordinatorRecordSerde``.
@@ -34,7 +34,7 @@ _INT16 = Layout(">h")
 _MOST_AT_ONCE = 200
 """A batch of more records is built on another thread."""
 _MOST_COMPRESSED_BYTES = 8 * 1024 * 1024
-"""So much is compressed to see whether it becomes small enough."""
+"""Bytes: a larger change is refused without compressing it to see whether it fits."""
 
 KeyTypes = Mapping[int, type[Stored]]
 """Record type -> key struct, or -> value struct."""
@@ -49,7 +49,7 @@ class CoordinatorRecord(NamedTuple):
 
 
 class Transactional(Protocol):
-    """Who keeps what transactions wrote until they end."""
+    """The owner of records in open transactions, which keeps them until their transaction ends."""
 
     def pending(self, partition: int, producer_id: int, key: Stored, value: Stored | None) -> None:
         """A record of an open transaction, in a partition of the log."""

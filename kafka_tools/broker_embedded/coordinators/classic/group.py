@@ -38,7 +38,7 @@ _FROM = {
 }
 
 Protocols = list[tuple[str, bytes]]
-"""(name, metadata) in the member's order of preference."""
+"""The protocols of a member: (name, metadata), in its order of preference."""
 
 
 class Member:
@@ -207,7 +207,7 @@ class ClassicGroup:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest that any member asked for."""
+        """The longest rebalance timeout of all members, in ms."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def elect_joined_leader(self) -> bool:

@@ -1,4 +1,4 @@
-"""Rebalances and sessions of classic groups: what happens because time passes or members come and go.
+"""Rebalances and sessions of classic groups: what follows when members join or leave and when timers expire.
 
 A rebalance collects the members (joins are parked), begins a generation and answers them, then waits for the
 leader's assignment (syncs are parked) and stores it. The order of things is that of the classic part of Kafka 4's
@@ -126,7 +126,7 @@ class Rebalances:
         try:
             self._groups.write(group.id, [group_record(group, {})])
         except BrokerError as error:
-            # after a restart the older generation would come back, and its members time out: no harm
+            # harmless: after a restart the older generation comes back, and its members time out
             log.warning("group %s: empty generation %d is not written: %s", group.id, group.generation, error)
 
     def synced(self, group: ClassicGroup, member: Member) -> None:
@@ -217,11 +217,11 @@ class Rebalances:
             self.prepare(group, "group.max.size is below the number of members")
 
     def unloaded(self, group: ClassicGroup) -> None:
-        """The group is given up: answer who waits, stop its timers."""
+        """The group is removed: answer its parked requests, stop its timers."""
         self._end(group, error_codes.NOT_COORDINATOR)
 
     def converted(self, group: ClassicGroup) -> None:
-        """The group is a consumer group from now on: who waits has to join that."""
+        """The group is a consumer group from now on: members with parked requests have to join that."""
         self._end(group, error_codes.REBALANCE_IN_PROGRESS)
 
     def _end(self, group: ClassicGroup, code: int) -> None:

@@ -33,7 +33,7 @@ _MEMBER_STATES = (STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS)
 
 
 def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
-    """Who a member is and what it reads."""
+    """The record of a member: its identity and its subscription."""
     classic = member.classic
     value = stored.ConsumerGroupMemberMetadataValue(
         instance_id=member.instance_id,
@@ -63,7 +63,7 @@ def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> CoordinatorRe
 
 
 def target_record(group_id: str, member_id: str, partitions: Partitions) -> CoordinatorRecord:
-    """What a member shall have."""
+    """The record of a member's target assignment."""
     kind = stored.ConsumerGroupTargetAssignmentMemberValue
     topics = [
         kind.TopicPartition(topic_id=topic_id, partitions=sorted(numbers)) for topic_id, numbers in partitions.items()
@@ -73,13 +73,13 @@ def target_record(group_id: str, member_id: str, partitions: Partitions) -> Coor
 
 
 def target_epoch_record(group_id: str, epoch: int, computed_ms: int) -> CoordinatorRecord:
-    """That the targets of an epoch are complete."""
+    """The record that says that the target assignments of an epoch are complete."""
     value = stored.ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=computed_ms)
     return CoordinatorRecord(stored.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), value)
 
 
 def current_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
-    """What a member has, and at which epoch it is."""
+    """The record of a member's current assignment and epoch."""
     value = stored.ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.epoch,
         previous_member_epoch=member.previous_epoch,

@@ -98,13 +98,13 @@ class Fencing:
     # deadlines
 
     def expect_heartbeat(self, group_id: str, member_id: str, after_ms: int) -> None:
-        """The member's session."""
+        """Start the member's session timeout."""
         self.deadlines.start(
             group_id, member_id, SESSION, after_ms, lambda: self._missed(group_id, member_id, "its session is over")
         )
 
     def expect_revocation(self, group_id: str, member: ConsumerMember) -> None:
-        """The member has to give up partitions, or to be at another epoch by then."""
+        """Start the deadline by which the member has to revoke partitions, or to be at another epoch."""
         self.deadlines.start(
             group_id,
             member.id,
@@ -114,7 +114,7 @@ class Fencing:
         )
 
     def expect_join(self, group_id: str, member: ConsumerMember) -> None:
-        """The classic member was told to join anew."""
+        """Start the deadline by which a classic member that was told to join again has to do so."""
         self.deadlines.start_once(
             group_id,
             member.id,
@@ -124,7 +124,7 @@ class Fencing:
         )
 
     def expect_sync(self, group_id: str, member_id: str, after_ms: int) -> None:
-        """The classic member joined and has to ask for what it shall have."""
+        """Start the deadline by which a classic member that joined has to sync."""
         self.deadlines.start(
             group_id, member_id, SYNC, after_ms, lambda: self._missed(group_id, member_id, "it did not sync in time")
         )

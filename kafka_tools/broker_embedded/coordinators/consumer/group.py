@@ -194,12 +194,12 @@ class ConsumerGroup:
         return any(self.protocol_members[name] == self.classic_count for name in protocols)
 
     def all_classic_but(self, leaving: Collection[ConsumerMember]) -> bool:
-        """Whether who stays speaks the classic protocol."""
+        """Whether all remaining members speak the classic protocol."""
         staying = self.classic_count - sum(member.classic is not None for member in leaving)
         return staying == len(self.members) - len(leaving)
 
     def waits_for_release(self, member: ConsumerMember) -> bool:
-        """Whether a partition of its target is still with another member."""
+        """Whether a partition of the member's target is still owned by another member."""
         return member.state == UNRELEASED_PARTITIONS and any(
             number not in member.assigned.get(topic_id, {}) and self.partition_epoch(topic_id, number) != NO_EPOCH
             for topic_id, numbers in self.targets.get(member.id, {}).items()

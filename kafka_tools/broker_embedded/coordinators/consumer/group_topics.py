@@ -39,7 +39,7 @@ class GroupTopics:
 
     @property
     def names(self) -> Collection[str]:
-        """Of all topics."""
+        """The names of all topics."""
         return self._cluster.topics
 
     def named(self, name: str) -> Topic | None:
@@ -62,7 +62,7 @@ class GroupTopics:
         return 0 if topic is None else len(topic.partitions)
 
     def has_changed(self, names: Iterable[str], since: int) -> bool:
-        """Whether one of these topics was made, became larger or was deleted after ``serial`` was ``since``."""
+        """Whether one of these topics was created, grown or deleted since ``serial`` was ``since``."""
         if since < 0:
             return True
         return self.serial > since and any(self._changed_at.get(name, 0) > since for name in names)

@@ -1,4 +1,4 @@
-"""Sessions and other deadlines of members of consumer groups: who misses one is out of the group."""
+"""Sessions and other deadlines of members of consumer groups: a member that misses one is fenced."""
 
 from __future__ import annotations
 

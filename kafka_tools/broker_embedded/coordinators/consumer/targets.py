@@ -1,4 +1,4 @@
-"""The target of a group: who shall have what, computed by an assignor in slices (``TargetAssignmentBuilder``)."""
+"""The target assignment of a group, computed by an assignor in slices (``TargetAssignmentBuilder``)."""
 
 from __future__ import annotations
 

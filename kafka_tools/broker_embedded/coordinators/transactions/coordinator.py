@@ -92,7 +92,7 @@ class TransactionCoordinator:
         self._log = CoordinatorLog(topics, configs, timers.clock, TRANSACTION_STATE, None)
         self._transactions: dict[str, Transaction] = {}
         self._completing: set[str] = set()
-        """The ids whose markers are being written, by somebody who goes on until they are."""
+        """The ids whose markers are being written now: work is under way that ends when all of them are."""
         self._retry_ms: dict[str, int] = {}
         """How long the ids wait whose markers could not be written. A disk that stays full costs next to nothing."""
         self._unread: set[int] = set()

@@ -32,7 +32,7 @@ NewId = Callable[[], int]
 
 
 class TxnProducer(NamedTuple):
-    """Whom a client takes itself for."""
+    """The producer id and epoch that a client claims."""
 
     id: int
     epoch: int

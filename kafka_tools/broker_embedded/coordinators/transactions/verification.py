@@ -1,4 +1,4 @@
-"""Whether a producer may write to a partition in its transaction: asked by whoever is about to append (KIP-890).
+"""Whether a producer may write to a partition in its transaction: asked before each append (KIP-890).
 
 What a coordinator does not know of must not be written, or no marker would ever end it. Clients of transaction version
 2 need not add a partition before they write to it: it is added here. Follows ``AddPartitionsToTxnManager`` and

@@ -17,7 +17,7 @@ from kafka_tools.broker_embedded.slices import Work
 MOST_ROUNDS = 16
 NOBODY = -1
 PARTITIONS_AT_ONCE = 256
-"""After how many moves others get their turn."""
+"""The number of moves after which the work yields."""
 
 
 def assign_work(members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int]) -> Work[dict[str, Target]]:
@@ -30,7 +30,7 @@ def assign_work(members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int
 
 
 class _Balance:
-    """Who has what, by the place of members in Kafka's order."""
+    """The current owner of every partition, as the member's place in Kafka's order."""
 
     def __init__(self, members: Collection[str]) -> None:
         self.members = hash_order.members_in_order(members)
@@ -71,7 +71,7 @@ class _Balance:
         self.counts[index] += 1
 
     def assign_what_nobody_has(self) -> Work[None]:
-        """Each to the subscriber that has least."""
+        """Assign each unassigned partition to the subscriber with the fewest partitions."""
         for topic in self.topics:
             yield
             free = [partition for partition, owner in enumerate(self.owners[topic]) if owner == NOBODY]
@@ -158,7 +158,7 @@ class _Line:
         return self._most - self._least <= 1
 
     def next_least(self) -> int:
-        """Who gets a partition next."""
+        """The member that gets a partition next."""
         if self._next_least >= self._least_end:
             self._least += 1
             while self._least_end < len(self._line) and self._counts[self._line[self._least_end]] == self._least:
@@ -168,7 +168,7 @@ class _Line:
         return self._line[self._next_least - 1]
 
     def next_most(self) -> int:
-        """Who loses a partition next, or NOBODY."""
+        """The member that loses a partition next, or NOBODY."""
         if self._next_most < self._most_start:
             if self._most_end <= self._most_start and self._most_start > 0:
                 self._most = self._counts[self._line[self._most_start - 1]]
@@ -183,7 +183,7 @@ class _Line:
         return self._line[self._next_most + 1]
 
     def leave_out_most(self) -> None:
-        """Whom ``next_most`` gave has nothing to lose of this topic."""
+        """The member that ``next_most`` returned has no partition of this topic to give up."""
         line, at, last = self._line, self._next_most + 1, self._most_end - 1
         line[at], line[last] = line[last], line[at]
         self._most_end = last
