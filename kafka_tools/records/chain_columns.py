@@ -55,7 +55,7 @@ def gather(data: NDArray[np.uint8] | Buffer, starts: Sequence[int] | NDArray[np.
 
 
 def field(data: NDArray[np.uint8] | Buffer, name: str, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One field of the headers at ``starts``, of which no more than that field need lie within ``data``."""
+    """One field of the headers at ``starts``; only that field of each header needs to lie within ``data``."""
     return number(data, POSITIONS[name], HEADER[name].str, starts)
 
 
@@ -71,8 +71,8 @@ def number(data: NDArray[np.uint8] | Buffer, position: int, kind: str, starts: N
 def _leap(data: NDArray[np.uint8], start: int) -> tuple[list[int], int]:
     """Whole batches from ``start`` on, and where the next one starts, found without a step for each of them.
 
-    Where a byte says magic 2 and the length is one, a batch may start; what no other one leads to does not. Of what is
-    left, each has to lead to the next: so far the chain is certain, however it was found.
+    Every place with magic 2 and a possible length is a candidate. A candidate that no other one's length leads to is
+    dropped; of the rest each must lead to the next, so the chain is certain however it was found.
     """
     behind = max(start, len(data) - HEADER_BYTES + 1)
     at = start + np.flatnonzero(data[start + MAGIC_POSITION : behind + MAGIC_POSITION] == 2)

@@ -1,4 +1,4 @@
-"""Whether a body holds just the records that it says, written in the ordinary way: asked by every produce request.
+"""Whether a batch's body holds exactly the records it claims, in the usual encoding: asked by every produce request.
 
 Four ways to ask: ``in_runs`` looks at records of one shape together, ``in_columns`` at all of them at once, ``walk`` at
 one after the other, and ``v2.read_records`` is the reference. The first three answer None to whatever is not ordinary
@@ -32,13 +32,13 @@ MOST_IN_COLUMNS = 100_000
 """More records are tiny, and their columns would be larger than the batch."""
 
 _FAR_AWAY = 1 << 30
-"""What the table of lengths holds for those that it does not know: nothing can be read from there."""
+"""The entry of the table of lengths for a length that it does not cover: a position behind every body."""
 _TWO_BYTES = 8192
 """The first offset delta that takes three bytes."""
 
 
 class Ordinary(NamedTuple):
-    """What is left to know of ordinary records: their smallest and largest timestamp delta, and if a key is null."""
+    """The properties of ordinary records: smallest and largest timestamp delta, and whether a key is null."""
 
     least: int
     most: int

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Column = NDArray[np.int64]
 
 ARENA_BYTES = 8 * 1024 * 1024
-"""What the bodies of one ``decode`` may take together, decompressed."""
+"""The most bytes that the bodies of one ``decode`` take together, decompressed."""
 MARGIN_BYTES = 1024
 """Behind the bodies: reading a little beyond the end of a span never leaves the arena."""
 MOST_RECORDS = 100_000
@@ -225,7 +225,7 @@ def _chain_in_step(numbers: Numbers, starts: Column, ends: Column, counts: Colum
 
 
 def _fields(numbers: Numbers, batches: BatchColumns, begin: Column, ends: Column) -> RecordColumns | None:
-    """What is in the records. Only the end of each is checked: to get there, every part has to lie before it."""
+    """The parts of every record. Only the end of each record is checked: every part lies before it."""
     counts = batches.counts
     if not len(begin):
         none = np.zeros(0, np.int64)

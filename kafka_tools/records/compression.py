@@ -15,7 +15,7 @@ from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCode
 from kafka_tools.protocol.enums import CODECS
 
 LIMIT_BYTES = 256 * 1024 * 1024
-"""What one batch may decompress to unless a caller says otherwise."""
+"""The largest size in bytes that a batch may decompress to, unless a caller gives another limit."""
 
 _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL + b"\x00\x00\x00\x01\x00\x00\x00\x01"
@@ -90,7 +90,7 @@ def _compress_lz4(cramjam: Any, data: bytes, level: int | None) -> bytes:
 
 
 def decompress(codec: int | str, data: bytes | bytearray | memoryview, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
-    """What was compressed, at most ``limit_bytes``.
+    """The decompressed data, at most ``limit_bytes``.
 
     Raises CorruptBatch for data that are not of the codec or are cut short, DecompressesToMore for those that give
     more than the limit; UnsupportedCodec for an unknown codec.

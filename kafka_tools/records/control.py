@@ -1,4 +1,4 @@
-"""Control records: what a broker writes between the records of clients, and never hands to them.
+"""Control records: written by brokers between the records of clients, and never handed to clients.
 
 The key says what it is (int16 version, int16 type), the value more about it. Transaction markers (KIP-98) end a
 producer's transaction in a partition; the others stand in the metadata log and its snapshots (KIP-595, KIP-630,

@@ -1,4 +1,4 @@
-"""What batches and records are as columns: one entry for each, in numpy arrays."""
+"""Batches and records as columns: numpy arrays with one entry per batch or record."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RecordColumns(NamedTuple):
 
     @property
     def batch_count(self) -> int:
-        """How many of the batches given these are the records of."""
+        """The number of batches, of those given, whose records these are."""
         return len(self.counts)
 
     def part(self, low: int, high: int) -> RecordColumns:
@@ -51,7 +51,7 @@ class RecordColumns(NamedTuple):
 
 
 class BatchColumns(NamedTuple):
-    """What the headers of magic 2 batches of one codec say, one entry per batch, and where each lies in a buffer.
+    """The header fields of magic 2 batches of one codec, one entry per batch, and each batch's place in a buffer.
 
     ``appended``: 1 where all records have the broker's time, which is the largest timestamp, else 0.
     """

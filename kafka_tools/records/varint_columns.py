@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 INT32_MOST = 0x7FFFFFFF
 FAR_AWAY = 1 << 40
-"""What the table of steps holds for lengths that it does not know: nothing can be read from there."""
+"""The entry of the table of steps for a length that it does not cover: a position behind every arena."""
 
 
 class Unusual(Exception):

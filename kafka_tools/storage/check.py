@@ -1,4 +1,4 @@
-"""What is wrong in a segment, a partition's directory or a whole log directory: findings, lazily, in bounded memory.
+"""Checks of a segment, a partition's directory or a whole log directory: findings, lazily, in bounded memory.
 
 The one place where files on disk are judged: ``kafka-dump-log``, the Spark audit's file checks and the tests of the
 bundled broker's recovery take the same findings from here. Nothing is written, nothing is raised for what is on the

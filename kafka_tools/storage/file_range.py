@@ -1,4 +1,4 @@
-"""Bytes of a log's file that are read when they are needed: what a fetch is answered with.
+"""Ranges of a log's file whose bytes are read only when needed: fetch responses consist of them.
 
 The file is kept open by whoever refers to it, so what was answered can be sent while its segment is deleted.
 """

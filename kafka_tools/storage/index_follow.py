@@ -25,7 +25,7 @@ E = TypeVar("E")
 
 
 class PlacedBatch(Protocol):
-    """What an index is compared with."""
+    """A batch, as far as an index is compared with it."""
 
     @property
     def file_position(self) -> int: ...
@@ -51,7 +51,7 @@ class Part(NamedTuple):
     first_offset: int = -_ENDLESS
     last_offset: int = _ENDLESS
     is_last: bool = True
-    """Whether nothing follows that entries could be about."""
+    """Whether this part is the last: no later part could have entries of the index."""
 
     @property
     def is_first(self) -> bool:

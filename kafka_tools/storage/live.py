@@ -1,4 +1,4 @@
-"""Reading beside a broker that writes: what is described is read after what describes it, and doubt gets a second look.
+"""Reading files that a broker is writing: indexes are opened before their log, and what looks wrong is read again.
 
 A broker appends to the log first and to the log's indexes, snapshots and checkpoints later. So these are opened, and
 their ends fixed, before the log is: everything that they name is in it. ``identity`` tells whether the log is still the

@@ -1,4 +1,4 @@
-"""What a log knows of its producers: the last batches of each, and open transactions.
+"""The producer state of a log: the last batches of each producer, and open transactions.
 
 Rules of Kafka's ``ProducerStateManager``, ``ProducerAppendInfo`` and ``ProducerStateEntry`` (KIP-98): a
 batch that repeats one of the last five of its producer is answered with that one's offset, any other

@@ -1,4 +1,4 @@
-"""One segment's log, looked at batch by batch: what is wrong with it, and what its neighbours need to know of it.
+"""The check of one segment's log, batch by batch: its findings, and the state that its neighbours' checks need.
 
 Observers follow the walk and compare something else with it (``index_follow``, ``state_check``): they are told of
 sound batches, and of holes, which are bytes that nothing can be concluded from. Memory is bounded by the largest batch.
@@ -21,7 +21,7 @@ from kafka_tools.storage.live import is_served, still_wrong
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, Segment
 
 _NO_LENGTH = ("crc-mismatch", "unknown-magic")
-"""What a header has whose length may be wrong as well."""
+"""The kinds of findings about a header whose length may be wrong as well."""
 
 _TAILS = ("torn-tail", "zero-tail")
 
@@ -103,7 +103,7 @@ class SegmentCheck:
                 yield from observer.end(segment.size_bytes)
 
     def _sound(self, view: BatchView | None) -> Iterator[Finding]:
-        """A batch that nothing speaks against, its neighbours included."""
+        """A sound batch, whose place between its neighbours is right too."""
         if view is None:
             return
         if self._follows and view.base_offset > self.next_offset:
@@ -117,7 +117,7 @@ class SegmentCheck:
             yield from observer.batch(view)
 
     def _in_records(self, view: BatchView) -> Iterator[Finding]:
-        """What only the records of a batch show; its header and its place among its neighbours are right."""
+        """The findings about a batch's records; its header and its place among its neighbours are right."""
         try:
             newest = max((record.timestamp for record in view.records()), default=None)
         except (CorruptBatch, UnsupportedCodec) as error:
@@ -134,7 +134,7 @@ class SegmentCheck:
         yield from self._hole(view.file_position, view.file_position + view.size_bytes)
 
     def _order(self, held: BatchView, view: BatchView) -> Finding | None:
-        """What two neighbours whose offsets do not ascend show: about the first one, if it alone explains it."""
+        """The finding for two neighbours whose offsets do not ascend: about the first one, if it alone explains it."""
         if view.base_offset > held.last_offset:
             return None
         too_far = held.base_offset > self.next_offset and view.base_offset >= self.next_offset

@@ -70,7 +70,7 @@ class LeaderEpochCheck:
         return bool(epochs)
 
     def hole(self, start: int, end: int) -> Iterator[Finding]:
-        """Nothing depends on what came before."""
+        """No state to reset after a hole: each batch is compared by itself."""
         return iter(())
 
     def end(self, size_bytes: int) -> Iterator[Finding]:
@@ -191,5 +191,5 @@ class ProducerSnapshotCheck:
 
 
 def unreadable_snapshot(path: str) -> Iterator[Finding]:
-    """The finding for a producer snapshot that cannot be read, if so."""
+    """The finding for a producer snapshot that cannot be read, None for one that can."""
     yield from read_file(path, "producer-snapshot", lambda: deque(read_producers(path), maxlen=0))

@@ -38,7 +38,7 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
         self._read_to = 0
         self._last_offset = -1
         self._late_from: int | None = None
-        """From where on entries were read after the log: what they are about may lie beyond what is walked."""
+        """The file position from which entries were read after the log: their offsets may lie beyond the walk's end."""
 
     def _in_order(self) -> Iterator[_Abort | Finding]:
         if self._file is None:

@@ -1,4 +1,4 @@
-"""What compaction leaves of one batch: ``MemoryRecords.filterTo`` with the filter of Kafka's ``Cleaner``.
+"""One batch after compaction: ``MemoryRecords.filterTo`` with the filter of Kafka's ``Cleaner``.
 
 A batch keeps its first and last offset, its producer's numbers and its codec. One whose records all go stays without
 records where a producer's last sequence stands in it, and at the end of what a round cleans. Messages of magic 0 and 1
@@ -20,8 +20,9 @@ from kafka_tools.storage.cleaner.offset_map import OffsetMap
 from kafka_tools.storage.cleaner.transactions import CleanedTransactions
 
 Step = int | Callable[[], Any] | None
-"""What work in pieces yields between two of them: a count of bytes that were read or written, or a function that
-touches nothing but its own bytes or files and takes a while, whose result it wants back."""
+"""The values that work in pieces yields: a count of bytes that were read or written; or a function that takes a while
+and touches nothing but its own bytes or files, whose result is sent back.
+"""
 
 _PIECE = 128
 """So many records between two pieces: a few milliseconds at most."""
@@ -37,13 +38,13 @@ class LastRecord(NamedTuple):
 
 
 class Dropped:
-    """What a round removed although nothing newer takes its place."""
+    """The records that a round removed although no newer record replaces them."""
 
     without_key = 0
 
 
 class Retention(NamedTuple):
-    """What decides about records in one round, times in milliseconds."""
+    """The state by which one round keeps or removes records; times in milliseconds."""
 
     offsets: OffsetMap
     transactions: CleanedTransactions

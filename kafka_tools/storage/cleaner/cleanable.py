@@ -22,7 +22,7 @@ class Cleanable(NamedTuple):
     clean_bytes: int
     cleanable_bytes: int
     overdue: bool
-    """Whether something has waited for longer than ``max.compaction.lag.ms``."""
+    """Whether a dirty record has waited for longer than ``max.compaction.lag.ms``."""
 
     @property
     def total_bytes(self) -> int:
@@ -39,7 +39,7 @@ class Cleanable(NamedTuple):
 
 
 def cleanable(opened: PartitionLog, cleaned_to: int | None, now_ms: int) -> Cleanable:
-    """What a round would clean of a log whose last one came to ``cleaned_to`` (None: there was none)."""
+    """The part of a log that a round would clean; the last round ended at ``cleaned_to`` (None: there was none)."""
     first_dirty = _first_dirty(opened, cleaned_to)
     bounds = [opened.last_stable_offset, opened.active.base_offset]
     closed = opened.segments[:-1]

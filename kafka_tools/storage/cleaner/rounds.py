@@ -31,18 +31,18 @@ _WRITE_BYTES = 256 * 1024
 
 
 class CleaningAborted(LogError):
-    """What was being cleaned is not there any more: the log was closed, or a segment of it deleted."""
+    """The log was closed, or one of its segments deleted, while it was being cleaned."""
 
 
 class MapSize(NamedTuple):
-    """What the table of keys may take: ``log.cleaner.dedupe.buffer.size`` and ``io.buffer.load.factor``."""
+    """Limits of the table of keys: ``log.cleaner.dedupe.buffer.size`` and ``io.buffer.load.factor``."""
 
     memory_bytes: int = 134217728
     load_factor: float = 0.9
 
 
 class Round(NamedTuple):
-    """What a round did: the log is clean up to ``end_offset`` now, and of it so many bytes were read and written."""
+    """The result of a round: the log is clean up to ``end_offset``; bytes that were read and written."""
 
     end_offset: int
     bytes_read: int

@@ -2,9 +2,9 @@
 
 A directory of segments in Kafka's own format (``LogSegment``), with the leader epochs and producer state
 beside them; the rules are those of Kafka's ``UnifiedLog`` and ``LocalLog``. Everything acknowledged has
-been handed to the kernel, so ``kill -9`` loses nothing; with ``flush_messages`` 1 it is on the disk. Who acknowledges
-only what is on the disk gives it an ``Unsynced``, which is told of everything that is not.
-Knows no topics' policies beyond ``LogConfig``, no replication, no sockets.
+been handed to the kernel, so ``kill -9`` loses nothing; with ``flush_messages`` 1 it is on the disk. A caller that
+acknowledges only what is on the disk passes an ``Unsynced``, which is told of all that is not. Knows no topics'
+policies beyond ``LogConfig``, no replication, no sockets.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class LogConfig(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """What an append came to.
+    """The result of an append.
 
     ``append_time_ms`` is -1 unless the log stamps LogAppendTime; of a duplicate it is the largest time in the batch
     that is there, as Kafka answers it.
@@ -116,9 +116,9 @@ class PartitionLog:
         self.epochs = LeaderEpochs(directory)
         self.producers = ProducerStates()
         self.offline: str | None = None
-        """Why nothing can be appended, if so."""
+        """The failure for which the log takes no appends, None if there is none."""
         self._retry_at_s: float | None = None
-        """From when on, on the monotonic clock, an append of a log that is offline tries again; None for never."""
+        """The time (s, monotonic clock) from which an append to a log that is offline tries again; None for never."""
         self._unflushed = 0
         self.synced_ms = clock.now_ms()
         self._retired: list[str] = []
@@ -263,7 +263,7 @@ class PartitionLog:
 
     @property
     def waits_for_room(self) -> bool:
-        """Whether it is offline for no more than want of room: it can be read, and is written once there is some."""
+        """Whether it is offline only because the disk is full: it can be read, and takes appends once there is room."""
         return self._retry_at_s is not None
 
     def _may_retry(self) -> bool:

@@ -1,4 +1,4 @@
-"""How a log comes back: after a clean stop by reading, after a crash by checking what may be torn.
+"""Opening a log: by reading it after a clean shutdown, by checking what may be torn after a crash.
 
 The order is that of Kafka's ``LogLoader``: leftovers of unfinished work first, then segments, then the
 producers. A torn tail was never acknowledged, so cutting it loses nothing; how much was cut is logged.
@@ -138,7 +138,7 @@ def _end_of_file(base_offset: int, path: str) -> int:
 
 
 def _checked_end(opened: PartitionLog, segment: LogSegment, next_base: int, cleaned_to: int) -> int:
-    """Where the next segment begins; told is what should lie before it and does not."""
+    """The base offset of the next segment; logs the offsets that are missing before it."""
     try:
         _tell_gap(opened, segment, segment.end_offset(), next_base, cleaned_to)
     except CorruptBatch as error:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SealedSegments:
-    """Those of one log that are not known to be on the disk. ``sync`` may be called on any thread."""
+    """The sealed segments of one log that are not known to be on the disk. ``sync`` may be called on any thread."""
 
     def __init__(self, directory: str, epochs_path: str) -> None:
         self._directory = directory

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 _SCAN_BYTES = 64 * 1024
 _FIRST_SCAN_BYTES = 8 * 1024
-"""What lies between two index entries by default, and a little more."""
+"""The bytes between two index entries by default, and a little more."""
 _SMALLEST_BYTES = PREFIX_BYTES + LEAST_LENGTH
 _PENDING_ENTRIES = 256
 _HINTS = 8
@@ -465,7 +465,7 @@ class LogSegment:
         return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms()
 
     def tell_future(self, now_ms: int) -> None:
-        """Say once that a timestamp lies in the future: retention by time leaves the segment alone until then."""
+        """Log once that a timestamp lies in the future: retention by time leaves the segment alone until then."""
         if not self._told_future:
             self._told_future = True
             log.warning(

@@ -1,4 +1,4 @@
-"""What is forced to the disk: files, names in directories, and what was written since that was last done.
+"""Forcing files and names in directories to the disk (fsync), and a list of what still has to be forced.
 
 A write and a new name are the kernel's until they are forced, and after a loss of power any part of them may be
 missing. A failed attempt to force a file says that some of it may be gone, and the next one says nothing of that: so
@@ -78,7 +78,7 @@ class Unsynced:
         self._files[file] = None
 
     def replaced(self, path: str) -> None:
-        """There is another file at ``path``, which may be gone again when it is to be forced."""
+        """A file was created or replaced at ``path``; it may be deleted again before it is forced."""
         self._replaced[path] = None
         self.named(os.path.dirname(path))
 
@@ -91,7 +91,7 @@ class Unsynced:
         self._steps.append(step)
 
     def take(self) -> Callable[[], None]:
-        """What forces all that has come together, which is forgotten here. It raises OSError."""
+        """A function that forces all that was noted so far, and which this object forgets; it raises OSError."""
         files, replaced, directories, steps = self._files, self._replaced, self._directories, self._steps
         self._files, self._replaced, self._directories, self._steps = {}, {}, {}, []
         return lambda: _force_all(files, [*replaced, *directories], steps)
