@@ -41,6 +41,8 @@ complete --no-files --command kafka-log-dirs --arguments '(_kafka_tools_complete
 complete --no-files --command kafka-log-dirs.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-dump-log --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-dump-log.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-storage --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-storage.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-metadata-shell --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-metadata-shell.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-broker-api-versions --arguments '(_kafka_tools_complete)'

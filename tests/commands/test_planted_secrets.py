@@ -28,6 +28,11 @@ pytestmark = pytest.mark.xdist_group("planted secrets")  # one broker for all of
 
 OWN_WORDS = {
     "dump-log": "--files {folder}/client.properties --print-data-log",
+    "storage info": "--config {folder}/client.properties",
+    "storage format": "--config {folder}/client.properties --cluster-id x --add-scram SCRAM-SHA-256=[name=a,b]",
+    "storage random-uuid": "",
+    "storage version-mapping": "",
+    "storage feature-dependencies": "--feature share.version=1",
     "metadata-shell": "--snapshot {folder}/client.properties ls",
     "console-producer": "--topic orders",
     "console-consumer": "--topic orders --from-beginning --max-messages 1 --timeout-ms 200",

@@ -31,6 +31,7 @@ Validators = Mapping[str, jsonschema.Draft202012Validator]
 
 OWN_FORMS = {
     "dump-log": "json and jsonl of its own, schemas/dump-log.v1.schema.json: files are not rows",
+    "storage": "formats directories, and tells of it in Kafka's words",
     "metadata-shell": "prints nodes as they are, Kafka's texts",
     "audit": "table, and json of its own, schemas/audit.v1.schema.json",
     "console-producer": "reads records",

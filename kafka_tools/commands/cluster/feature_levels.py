@@ -39,16 +39,22 @@ def level_text(feature: str, level: int) -> str:
     return METADATA_VERSIONS.get(level, f"UNKNOWN {level}")
 
 
-def metadata_level(name: str) -> int:
-    """The level of ``4.0-IV3`` or of a release, ``4.0`` (its last one). Raises InputError."""
+def metadata_level(name: str, *, unstable: bool = True) -> int:
+    """The level of ``4.0-IV3`` or of a release, ``4.0`` (its last one). ``unstable``: one that is not released too.
+
+    Raises InputError.
+    """
+    name, given = ".".join(name.split(".")[:2]), name
     found = [
         level
         for level, text in METADATA_VERSIONS.items()
-        if name == text or (text.split("-")[0] == name and level <= LATEST_PRODUCTION)
+        if (name == text and (unstable or level <= LATEST_PRODUCTION))
+        or (text.split("-")[0] == name and level <= LATEST_PRODUCTION)
     ]
     if not found:
-        known = ", ".join(METADATA_VERSIONS.values())
-        raise InputError(f"Unknown metadata.version '{name}'. Supported metadata.version are: {known}")
+        listed = {level: text for level, text in METADATA_VERSIONS.items() if unstable or level <= LATEST_PRODUCTION}
+        known = ", ".join(listed.values())
+        raise InputError(f"Unknown metadata.version '{given}'. Supported metadata.version are: {known}")
     return max(found)
 
 

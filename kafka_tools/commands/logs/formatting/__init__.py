@@ -1,0 +1,1 @@
+"""Formatting log directories: what kafka-storage reads and writes."""

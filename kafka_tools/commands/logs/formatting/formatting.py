@@ -1,0 +1,204 @@
+"""Giving log directories to a server of a KRaft cluster: what ``kafka-storage format`` writes, and in which order.
+
+Each directory gets ``bootstrap.checkpoint`` (the records with which the cluster begins), the metadata directory of a
+quorum with voters in the log also their snapshot, and at last ``meta.properties``: what has it is formatted.
+Source: ``Formatter``, ``MetaPropertiesEnsemble`` and ``BootstrapDirectory`` of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from kafka_tools.commands.cluster.feature_levels import METADATA_VERSION, METADATA_VERSIONS
+from kafka_tools.commands.logs.formatting.levels import KRAFT_VERSION
+from kafka_tools.commands.logs.formatting.voters import InitialVoter, voters_record
+from kafka_tools.errors import ConfigError, CorruptIndex
+from kafka_tools.protocol.codec import encode_into
+from kafka_tools.protocol.enums import CLUSTER_METADATA
+from kafka_tools.protocol.primitives import write_unsigned_varint
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord, UserScramCredentialRecord
+from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties, write_meta_properties
+from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
+from kafka_tools.storage.names import checkpoint_name
+from kafka_tools.values import parse_uuid, uuid_text
+
+META_FILE = "meta.properties"
+BOOTSTRAP_FILE = "bootstrap.checkpoint"
+_FRAME_VERSION, _RECORD_VERSION = 1, 0
+_RESERVED_IDS = 100
+"""Directory ids below it have a meaning of their own (``DirectoryId``)."""
+
+
+class FormatRequest(NamedTuple):
+    """What is to be formatted, and how. ``levels``: feature -> level; ``voters``: by node id, empty without any."""
+
+    node_id: int
+    cluster_id: str
+    log_dirs: Sequence[str]
+    metadata_log_dir: str
+    controller_listener: str
+    levels: Mapping[str, int]
+    credentials: Sequence[UserScramCredentialRecord]
+    voters: Mapping[int, InitialVoter]
+    ignore_formatted: bool
+
+
+class LogDirectories(NamedTuple):
+    """What is in the directories: formatted ones, those that are not, and (path, reason) that cannot be read."""
+
+    formatted: dict[str, MetaProperties]
+    empty: list[str]
+    unreadable: list[tuple[str, str]]
+
+
+def look_at(log_dirs: Sequence[str]) -> LogDirectories:
+    """Which of the directories are formatted."""
+    found = LogDirectories({}, [], [])
+    for directory in log_dirs:
+        try:
+            found.formatted[directory] = read_meta_properties(os.path.join(directory, META_FILE))
+        except FileNotFoundError:
+            found.empty.append(directory)
+        except (OSError, CorruptIndex) as error:
+            found.unreadable.append((directory, getattr(error, "strerror", None) or str(error)))
+    return found
+
+
+def format_directories(request: FormatRequest, say: Callable[[str], object], now_ms: int) -> list[tuple[str, str]]:
+    """Format the directories that are not formatted; returns (path, reason) of those that could not be read.
+
+    ``say`` takes each line of Kafka's text. Raises ConfigError with nothing written for directories of another cluster
+    or node, and for formatted ones unless they are to be left alone; OSError where the system refuses.
+    """
+    found = look_at(request.log_dirs)
+    _check_identity(found.formatted, request)
+    if found.formatted and not request.ignore_formatted:
+        raise ConfigError(
+            f"Log directory {min(found.formatted)} is already formatted. Use --ignore-formatted to ignore this "
+            "directory and format the others."
+        )
+    for directory, _ in found.unreadable:
+        say(f"I/O error trying to read log directory {directory}. Ignoring...")
+    if not found.empty:
+        if found.unreadable and not found.formatted:
+            raise ConfigError("No available log directories to format.")
+        say("All of the log directories are already formatted.")
+        return found.unreadable
+    records = bootstrap_records(request)
+    level = request.levels[METADATA_VERSION]
+    shown = ", ".join(f"ApiMessageAndVersion({_text(record)} at version {_RECORD_VERSION})" for record in records)
+    say(
+        f"Bootstrap metadata: BootstrapMetadata(records=[{shown}], metadataVersionLevel={level}, source=format command)"
+    )
+    taken = {meta.directory_id for meta in found.formatted.values()}
+    for directory in found.empty:
+        kind, directory_id = _kind(directory, request), _directory_id(directory, request, taken)
+        taken.add(directory_id)
+        say(f"Formatting {kind} {directory} with {METADATA_VERSION} {METADATA_VERSIONS[level]}.")
+        _format(directory, directory_id, records, request, now_ms)
+    return found.unreadable
+
+
+def bootstrap_records(request: FormatRequest) -> list[Stored]:
+    """The records with which the cluster begins, metadata.version first."""
+    levels = {METADATA_VERSION: request.levels[METADATA_VERSION]} | dict(sorted(request.levels.items()))
+    features = [
+        FeatureLevelRecord(name=name, feature_level=level)
+        for name, level in levels.items()
+        if level > 0 and name != KRAFT_VERSION
+    ]
+    return [*features, *request.credentials]
+
+
+def _format(directory: str, directory_id: str, records: Sequence[Stored], request: FormatRequest, now_ms: int) -> None:
+    os.makedirs(directory, exist_ok=True)
+    values = [_framed(record) for record in records]
+    bootstrap = os.path.join(directory, BOOTSTRAP_FILE)
+    write_kraft_snapshot(bootstrap, [values], epoch=0, last_contained_ms=0, written_ms=now_ms)
+    if directory == request.metadata_log_dir and request.voters:
+        inner = os.path.join(directory, f"{CLUSTER_METADATA}-0")
+        os.makedirs(inner, exist_ok=True)
+        write_kraft_snapshot(
+            os.path.join(inner, checkpoint_name(0, 0)),
+            [],
+            epoch=0,
+            last_contained_ms=now_ms,
+            written_ms=now_ms,
+            kraft_version=request.levels[KRAFT_VERSION],
+            voters=voters_record(request.voters.values(), request.controller_listener),
+        )
+    meta = MetaProperties(1, request.cluster_id, request.node_id, directory_id)
+    write_meta_properties(os.path.join(directory, META_FILE), meta)
+
+
+def _kind(directory: str, request: FormatRequest) -> str:
+    if directory != request.metadata_log_dir:
+        return "data directory"
+    if not request.voters:
+        return "metadata directory"
+    return "dynamic metadata voter directory" if request.node_id in request.voters else "dynamic metadata directory"
+
+
+def _directory_id(directory: str, request: FormatRequest, taken: Collection[str | None]) -> str:
+    if directory == request.metadata_log_dir and request.node_id in request.voters:
+        return uuid_text(request.voters[request.node_id].directory_id)
+    return new_id(taken)
+
+
+def new_id(taken: Collection[str | None] = ()) -> str:
+    """A random id that no option can be taken for: it does not begin with ``-``."""
+    while True:
+        made = uuid.uuid4()
+        text = uuid_text(made)
+        if not text.startswith("-") and made.int >= _RESERVED_IDS and text not in taken:
+            return text
+
+
+def _check_identity(formatted: Mapping[str, MetaProperties], request: FormatRequest) -> None:
+    seen: dict[str, str] = {}
+    for directory, meta in formatted.items():
+        path = os.path.join(directory, META_FILE)
+        if meta.cluster_id is not None and meta.cluster_id != request.cluster_id:
+            raise ConfigError(
+                f"Invalid cluster.id in: {path}. Expected {request.cluster_id}, but read {meta.cluster_id}"
+            )
+        if meta.node_id is not None and meta.node_id != request.node_id:
+            raise ConfigError(
+                f"Stored node id {meta.node_id} doesn't match previous node id {request.node_id} in {path}. If you "
+                "moved your data, make sure your configured node id matches. If you intend to create a new node, you "
+                "should remove all data in your data directories."
+            )
+        if meta.directory_id is None:
+            continue
+        if parse_uuid(meta.directory_id).int < _RESERVED_IDS:
+            raise ConfigError(f"Invalid reserved directory ID {meta.directory_id} found in {directory}")
+        if meta.directory_id in seen:
+            raise ConfigError(
+                f"Duplicate directory ID {meta.directory_id} found. It was the ID of {seen[meta.directory_id]}, but "
+                f"also of {directory}"
+            )
+        seen[meta.directory_id] = directory
+
+
+def _framed(record: Stored) -> bytes:
+    out = bytearray()
+    for number in (_FRAME_VERSION, record.ID or 0, _RECORD_VERSION):
+        write_unsigned_varint(out, number)
+    encode_into(record, _RECORD_VERSION, out)
+    return bytes(out)
+
+
+def _text(record: Stored) -> str:
+    """As Kafka's classes print themselves, but for salt and keys of a credential."""
+    if isinstance(record, FeatureLevelRecord):
+        return f"FeatureLevelRecord(name='{record.name}', featureLevel={record.feature_level})"
+    assert isinstance(record, UserScramCredentialRecord)
+    hidden = "salt=[hidden], storedKey=[hidden], serverKey=[hidden]"
+    return (
+        f"UserScramCredentialRecord(name='{record.name}', mechanism={record.mechanism}, {hidden}, "
+        f"iterations={record.iterations})"
+    )

@@ -1,0 +1,98 @@
+"""What formatting needs of a server's own settings: its id, roles, log directories and controllers.
+
+As ``KafkaConfig`` reads them from server.properties. Of the other settings nothing is judged: the broker that starts
+with them does that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kafka_tools.errors import ConfigError
+from kafka_tools.net.properties import read_properties
+
+DEFAULT_LOG_DIRECTORY = "/tmp/kafka-logs"
+_ROLES = ("broker", "controller")
+_MOST_ID = 2**31 - 1
+
+
+class ServerSettings(NamedTuple):
+    """The settings of a server. ``roles`` is empty for one of a ZooKeeper cluster.
+
+    ``log_dirs`` holds the metadata log's directory too; sorted, without doubles.
+    """
+
+    path: str
+    roles: tuple[str, ...]
+    node_id: int
+    log_dirs: tuple[str, ...]
+    metadata_log_dir: str
+    controller_listener: str
+    """The first name of controller.listener.names, empty where there is none."""
+    controller_address: tuple[str, int] | None
+    """Where other controllers reach this one; None without such a listener."""
+    static_voters: bool
+    """Whether controller.quorum.voters is set."""
+    unstable: bool
+    """Whether unstable.feature.versions.enable is set."""
+
+
+def read_settings(path: str) -> ServerSettings:
+    """The settings in a server.properties. Raises ConfigError for a file or value that cannot be."""
+    values = {name: value.strip() for name, value in read_properties(path, "configuration file").items()}
+    roles = tuple(_listed(values.get("process.roles", "")))
+    for role in roles:
+        if role not in _ROLES:
+            raise ConfigError(
+                f"{path}: Unknown process role '{role}' (only 'broker' and 'controller' are allowed roles)"
+            )
+    if len(set(roles)) < len(roles):
+        raise ConfigError(f"{path}: Duplicate role names found in `process.roles`: {', '.join(roles)}")
+    directories = _listed(values.get("log.dirs") or values.get("log.dir") or DEFAULT_LOG_DIRECTORY)
+    if not directories:
+        raise ConfigError(f"{path}: at least one log directory must be defined via log.dirs or log.dir")
+    metadata_directory = values.get("metadata.log.dir") or directories[0]
+    names = _listed(values.get("controller.listener.names", ""))
+    return ServerSettings(
+        path,
+        roles,
+        _node_id(values, path, required=bool(roles)),
+        tuple(sorted({*directories, metadata_directory})),
+        metadata_directory,
+        names[0] if names else "",
+        _controller_address(values, names, path),
+        bool(_listed(values.get("controller.quorum.voters", ""))),
+        values.get("unstable.feature.versions.enable", "").lower() == "true",
+    )
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _node_id(values: Mapping[str, str], path: str, *, required: bool) -> int:
+    text = values.get("node.id") or values.get("broker.id") or ""
+    if not text and not required:
+        return -1
+    if not text:
+        raise ConfigError(f"{path}: node.id is not set", hint="every server of a KRaft cluster has one, from 0 on")
+    if not (text.isascii() and text.removeprefix("-").isdigit() and len(text) < 12 and int(text) <= _MOST_ID):
+        raise ConfigError(f"{path}: node.id is not a number: {text}")
+    if required and int(text) < 0:
+        raise ConfigError(f"{path}: You must specify a valid non-negative node ID.")
+    return int(text)
+
+
+def _controller_address(values: Mapping[str, str], names: list[str], path: str) -> tuple[str, int] | None:
+    """Of the first controller listener that has one: the advertised address, else the one that is listened to."""
+    from kafka_tools.values import parse_address
+
+    found: dict[str, tuple[str, int]] = {}
+    for setting in ("listeners", "advertised.listeners"):
+        for text in _listed(values.get(setting, "")):
+            name, separator, address = text.partition("://")
+            if not separator:
+                raise ConfigError(f"{path}: {setting}: '{text}' is not NAME://HOST:PORT")
+            found[name.upper()] = parse_address(f"localhost{address}" if address.startswith(":") else address)
+    return next((found[name.upper()] for name in names if name.upper() in found), None)

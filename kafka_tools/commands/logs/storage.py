@@ -1,0 +1,202 @@
+"""``kafka-storage``: log directories of servers of a KRaft cluster (KIP-631, KIP-853, KIP-900; Kafka's StorageTool).
+
+Asks no broker: it reads a server.properties and reads or writes the directories that it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options.command import Command, CommandGroup, option
+from kafka_tools.errors import ConfigError, InputError, UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.commands.logs.formatting.settings import ServerSettings
+    from kafka_tools.commands.logs.formatting.voters import InitialVoter
+
+VOTERS = "First voters of the metadata quorum"
+
+
+@click.group(name="kafka-storage", cls=CommandGroup)
+def command() -> None:
+    """Format the log directories of a KRaft server, and show what is in them."""
+
+
+def _config_option(function: Callable[..., Any]) -> Any:
+    return option(
+        "-c", "--config", metavar="FILE", required=True, type=click.Path(), help="The server.properties of the server."
+    )(function)
+
+
+@command.command(name="info", cls=Command)
+@_config_option
+def info(config: str) -> int:
+    """Show which log directories there are, and what is wrong with them."""
+    from kafka_tools.commands.logs.formatting.info import describe
+    from kafka_tools.commands.logs.formatting.settings import read_settings
+
+    settings = read_settings(config)
+    text, problems = describe(settings.log_dirs, is_kraft=bool(settings.roles))
+    running.emit(text)
+    return running.FAILED if problems else 0
+
+
+@command.command(name="format", cls=Command)
+@_config_option
+@option("-t", "--cluster-id", metavar="ID", required=True, help="The cluster's id, the same for all its servers.")
+@option(
+    "-S",
+    "--add-scram",
+    metavar="MECHANISM=[NAME=VALUE,...]",
+    multiple=True,
+    help="A SCRAM credential with which the cluster begins: SCRAM-SHA-256=[name=alice,password=...], with "
+    "iterations=8192, salt=BASE64, saltedpassword=BASE64 in place of password. May be repeated.",
+)
+@option("-g", "--ignore-formatted", is_flag=True, help="Leave formatted directories alone instead of refusing.")
+@option(
+    "-r",
+    "--release-version",
+    metavar="VERSION",
+    help="The release whose feature levels the cluster begins with: 4.1, or 3.9-IV0; the least is 3.3-IV3, the default "
+    "4.3-IV0.",
+)
+@option("-f", "--feature", metavar="NAME=LEVEL", multiple=True, help="A feature's level. May be repeated.")
+@option(
+    "-s",
+    "--standalone",
+    is_flag=True,
+    section=VOTERS,
+    help="This controller alone. controller.quorum.voters must not be set.",
+)
+@option(
+    "-N",
+    "--no-initial-controllers",
+    is_flag=True,
+    section=VOTERS,
+    help="None: this server will join a quorum. controller.quorum.voters must not be set.",
+)
+@option(
+    "-I",
+    "--initial-controllers",
+    metavar="ID@HOST:PORT:DIRECTORY,...",
+    section=VOTERS,
+    help="These, the same for all servers. Example: 0@example.com:8082:JEXY6aqzQY-32P5TStzaFg",
+)
+def format_(
+    config: str,
+    cluster_id: str,
+    add_scram: tuple[str, ...],
+    ignore_formatted: bool,
+    release_version: str | None,
+    feature: tuple[str, ...],
+    standalone: bool,
+    no_initial_controllers: bool,
+    initial_controllers: str | None,
+) -> int:
+    """Make the log directories of a server ready for its first start.
+
+    \b
+    Example:
+      kafka-storage format --config server.properties --standalone --cluster-id $(kafka-storage random-uuid)
+    """
+    from kafka_tools.clock import SystemClock
+    from kafka_tools.commands.logs.formatting.formatting import FormatRequest, format_directories
+    from kafka_tools.commands.logs.formatting.levels import effective_levels, parse_levels
+    from kafka_tools.commands.logs.formatting.scram_arguments import parse_scram_argument
+    from kafka_tools.commands.logs.formatting.settings import read_settings
+
+    if standalone + no_initial_controllers + (initial_controllers is not None) > 1:
+        raise UsageError("--standalone, --no-initial-controllers and --initial-controllers exclude each other")
+    settings = read_settings(config)
+    if not settings.roles:
+        raise ConfigError(
+            "The kafka configuration file appears to be for a legacy cluster. Formatting is only supported for "
+            "clusters in KRaft mode."
+        )
+    wanted = parse_levels(feature)
+    voters = _voters(settings, standalone, no_initial_controllers, initial_controllers)
+    if not settings.controller_listener:
+        raise ConfigError(f"{config}: You must specify the name of the initial controller listener.")
+    levels = effective_levels(
+        wanted, release_version, dynamic_quorum=not settings.static_voters, unstable=settings.unstable
+    )
+    credentials = [parse_scram_argument(text) for text in add_scram]
+    if credentials and levels["metadata.version"] < _SCRAM_SINCE:
+        raise InputError("SCRAM is only supported in metadata.version 3.5-IV2 or later.")
+    request = FormatRequest(
+        settings.node_id, cluster_id, settings.log_dirs, settings.metadata_log_dir, settings.controller_listener,
+        levels, credentials, voters, ignore_formatted,
+    )  # fmt: skip
+    unreadable = format_directories(request, lambda line: running.emit(f"{line}\n"), SystemClock().now_ms())
+    for directory, reason in unreadable:
+        running.complain("kafka-storage format", f"{directory} cannot be read: {reason}")
+    return running.FAILED if unreadable else 0
+
+
+_SCRAM_SINCE = 11
+"""metadata.version 3.5-IV2."""
+
+
+def _voters(
+    settings: ServerSettings, standalone: bool, no_initial_controllers: bool, initial_controllers: str | None
+) -> dict[int, InitialVoter]:
+    """The voters that the log begins with; none where they are configured, or come later."""
+    from kafka_tools.commands.logs.formatting.formatting import new_id
+    from kafka_tools.commands.logs.formatting.voters import InitialVoter, parse_voters
+    from kafka_tools.values import parse_uuid
+
+    if settings.static_voters and (standalone or initial_controllers is not None):
+        raise ConfigError(
+            "You cannot specify controller.quorum.voters and format the node with --initial-controllers or "
+            "--standalone. If you want to use dynamic quorum, please remove controller.quorum.voters and specify "
+            "controller.quorum.bootstrap.servers instead."
+        )
+    is_controller = "controller" in settings.roles
+    if initial_controllers is not None:
+        return parse_voters(initial_controllers)
+    if standalone:
+        if not is_controller:
+            raise ConfigError("You can only use --standalone on a controller.")
+        if settings.controller_address is None:
+            raise ConfigError(f"{settings.path}: No controller listeners found.")
+        id = parse_uuid(new_id())
+        return {settings.node_id: InitialVoter(settings.node_id, *settings.controller_address, id)}
+    if is_controller and not settings.static_voters and not no_initial_controllers:
+        raise UsageError(
+            "Because controller.quorum.voters is not set on this controller, you must specify one of the following: "
+            "--standalone, --initial-controllers, or --no-initial-controllers."
+        )
+    return {}
+
+
+@command.command(name="random-uuid", cls=Command)
+def random_uuid() -> None:
+    """Print a random id, for a new cluster or directory."""
+    from kafka_tools.commands.logs.formatting.formatting import new_id
+
+    running.emit(f"{new_id()}\n")
+
+
+@command.command(name="version-mapping", cls=Command)
+@option("-r", "--release-version", metavar="VERSION", help="3.9-IV0, or a release; default is the newest one.")
+def version_mapping(release_version: str | None) -> None:
+    """Show which feature levels go with a release."""
+    from kafka_tools.commands.cluster import feature_levels
+
+    name = release_version or feature_levels.METADATA_VERSIONS[feature_levels.LATEST_PRODUCTION]
+    for feature, level in feature_levels.of_release(feature_levels.metadata_level(name)).items():
+        named = f" ({name})" if feature == feature_levels.METADATA_VERSION else ""
+        running.emit(f"{feature}={level}{named}\n")
+
+
+@command.command(name="feature-dependencies", cls=Command)
+@option("-f", "--feature", metavar="NAME=LEVEL", multiple=True, required=True, help="A level. May be repeated.")
+def feature_dependencies(feature: tuple[str, ...]) -> None:
+    """Show which other features a level needs."""
+    from kafka_tools.commands.logs.formatting.info import dependencies_text
+
+    running.emit("".join(map(dependencies_text, feature)))

@@ -1,0 +1,133 @@
+"""``kafka-storage`` beside Kafka's tool: the same text and the same files, and Kafka 4.3.1 starts on them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafka_tools.commands.logs.cluster_image.loading import load
+from kafka_tools.storage.checkpoints import read_meta_properties
+from kafka_tools.storage.segment import Segment
+from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.tool_server import run_tool
+
+CLUSTER = "4L6g3nShT-eMCtK--X86sw"
+QUORUM = "1@localhost:9093:JEXY6aqzQY-32P5TStzaFg,2@[::1]:9094:MvDxzVmcRsaTz33bUuRU6A"
+SCRAM = 'SCRAM-SHA-256=[name=alice,iterations=8192,salt="bWFkZSB1cCBmb3IgYSB0ZXN0",password=wonderland]'
+DYNAMIC = "controller.quorum.bootstrap.servers=localhost:9093\n"
+HIDDEN = re.compile(r"(salt|storedKey|serverKey)=\[[^\]]*\]")
+
+
+def ours(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kafka_tools", "storage", *map(str, words)], capture_output=True, text=True, timeout=60
+    )
+
+
+def theirs(*words: object) -> subprocess.CompletedProcess[str]:
+    # A JVM of its own: the tool ends it.
+    return run_tool("4.3.1", "kafka.tools.StorageTool", *words, fresh=True)
+
+
+def properties(folder: Path, voters: str) -> Path:
+    folder.mkdir()
+    path = folder / "server.properties"
+    path.write_text(
+        "process.roles=broker,controller\nnode.id=1\nlisteners=PLAINTEXT://localhost:9092,CONTROLLER://:9093\n"
+        f"controller.listener.names=CONTROLLER\nlog.dirs={folder}/b,{folder}/a\nmetadata.log.dir={folder}/a\n"
+        f"listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n{voters}"
+    )
+    return path
+
+
+def written(folder: Path) -> dict[str, object]:
+    """What the files say, less what is random: directory ids and the one of a voter that is alone."""
+    found: dict[str, object] = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".properties"):
+        with Segment(path) as segment:
+            found[str(path.relative_to(folder))] = [
+                (view.is_control, view.record_count, view.size_bytes, view.partition_leader_epoch, view.base_offset,
+                 view.producer_id, view.attributes)
+                for view in segment.walk()
+            ]  # fmt: skip
+        if path.name == "bootstrap.checkpoint":
+            image = load(str(path)).image
+            found[f"{path.parent.name} image"] = (image.metadata_version, image.features, image.scram)
+    for path in sorted(folder.rglob("meta.properties")):
+        meta = read_meta_properties(str(path))
+        found[f"{path.parent.name} meta"] = meta._replace(directory_id=None)
+    return found
+
+
+@pytest.mark.parametrize(
+    "words, voters",
+    [
+        (["--standalone", "--add-scram", SCRAM], DYNAMIC),
+        (["-I", QUORUM, "-r", "4.1"], DYNAMIC),
+        (["-r", "3.9-IV0", "-f", "group.version=1"], "controller.quorum.voters=1@localhost:9093\n"),
+    ],
+)
+def test_both_tools_write_and_say_the_same(tmp_path: Path, words: list[str], voters: str) -> None:
+    files = [properties(tmp_path / name, voters) for name in ("ours", "their")]
+    done = [run("format", "-t", CLUSTER, "-c", path, *words) for run, path in zip((ours, theirs), files, strict=True)]
+    assert [each.returncode for each in done] == [0, 0], done
+    said = [
+        sorted(HIDDEN.sub(r"\1=[hidden]", each.stdout).replace(str(path.parent), "DIR").splitlines())
+        for each, path in zip(done, files, strict=True)
+    ]
+    assert said[0] == said[1]
+    assert written(files[0].parent) == written(files[1].parent)
+    info = [run("info", "-c", files[0]).stdout for run in (ours, theirs)]
+    assert info[0] == info[1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["version-mapping -r 4.0", "version-mapping -r 9.9",
+     "feature-dependencies -f eligible.leader.replicas.version=1 -f metadata.version=20 -f share.version=1",
+     "feature-dependencies -f share.version=9", "feature-dependencies -f nope=1"],
+)  # fmt: skip
+def test_what_asks_no_directory_says_the_same(words: str) -> None:
+    our, their = ours(*words.split()), theirs(*words.split())
+    assert our.stdout == their.stdout
+    complaints = [line for line in their.stderr.splitlines() if "ERROR Reconfiguration" not in line]  # of its logging
+    assert [line.removeprefix("kafka-tools: ") for line in our.stderr.splitlines()] == complaints
+    assert our.returncode == their.returncode
+
+
+@pytest.mark.parametrize("standalone", [True, False])
+def test_kafka_starts_on_what_was_formatted_here(
+    tmp_path: Path, standalone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = RealKafka._properties
+
+    def dynamic(self: RealKafka, node: int) -> str:
+        return re.sub(
+            r"controller\.quorum\.voters=\d+@", "controller.quorum.bootstrap.servers=", usual(self, node)
+        )  # fmt: skip
+
+    def format_here(self: RealKafka) -> None:
+        self.cluster_id = ours("random-uuid").stdout.strip()
+        path = self.folder / "server-1.properties"
+        words = ["--standalone"] if standalone else []
+        done = ours("format", "-t", self.cluster_id, "-c", path, "-S", SCRAM, "-r", "4.2", *words)
+        assert done.returncode == 0, done.stderr
+
+    if standalone:
+        monkeypatch.setattr(RealKafka, "_properties", dynamic)
+    monkeypatch.setattr(RealKafka, "_format", format_here)
+    with RealKafka.start(Setup("4.3.1"), tmp_path / "kafka") as kafka:
+        described = kafka.tool("org.apache.kafka.tools.MetadataQuorumCommand", "describe", "--status").stdout
+        assert f"ClusterId:              {kafka.cluster_id}" in described
+        id = read_meta_properties(str(kafka.log_dirs[0] / "meta.properties")).directory_id
+        assert (f'"directoryId": "{id}"' in described) == standalone
+        features = kafka.tool("org.apache.kafka.tools.FeatureCommand", "describe").stdout
+        assert re.search(r"metadata.version\s.*FinalizedVersionLevel: 4.2-IV1", features)
+        assert re.search(rf"kraft.version\s.*FinalizedVersionLevel: {int(standalone)}", features)
+        users = kafka.tool("kafka.admin.ConfigCommand", "--describe", "--entity-type", "users").stdout
+        assert "SCRAM credential configs for user-principal 'alice' are SCRAM-SHA-256=iterations=8192" in users
+        kafka.restart()  # and again on what it has made of it
