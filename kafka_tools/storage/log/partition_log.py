@@ -27,7 +27,7 @@ from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log import recovery as log_recovery
 from kafka_tools.storage.log.sealed import SealedSegments
 from kafka_tools.storage.log.segment import LogSegment
-from kafka_tools.storage.log.syncing import Unsynced, force
+from kafka_tools.storage.log.syncing import NO_DESCRIPTOR, Unsynced, force
 from kafka_tools.storage.producer_files import append_aborted, end_transaction, write_snapshot
 from kafka_tools.storage.producer_state import ProducerStates
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
@@ -347,15 +347,21 @@ class PartitionLog:
         try:
             self.sync_sealed()
         except OSError as error:
-            if not self.closed:
-                self.take_offline(error)
+            if error.errno in NO_DESCRIPTOR:
+                log.warning("%s: a sealed segment is forced to the disk later: %s", self.name, error)
 
     def sync_sealed(self) -> None:
-        """Force to the disk what is sealed, oldest first: everything below the recovery point is there. Raises OSError.
+        """Force to the disk what is sealed, oldest first: everything below the recovery point is there.
 
-        May be called on any thread.
+        May be called on any thread. Raises OSError: the log is offline then, as something of it may be lost, unless
+        there was only no descriptor.
         """
-        synced_to = self._sealed.sync(lambda segment: self.closed or segment not in self.segments)
+        try:
+            synced_to = self._sealed.sync(lambda segment: self.closed or segment not in self.segments)
+        except OSError as error:
+            if error.errno not in NO_DESCRIPTOR and not self.closed and (not self.offline or self.waits_for_room):
+                self.take_offline(error)
+            raise
         self.recovery_point = max(self.recovery_point, synced_to)
 
     # Reading

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kafka_tools.storage.log.syncing import sync_directory, sync_file
+from kafka_tools.storage.log.syncing import NO_DESCRIPTOR, sync_directory, sync_file
 
 if TYPE_CHECKING:
     from kafka_tools.storage.log.segment import LogSegment
@@ -22,6 +22,7 @@ class SealedSegments:
         self._epochs_path = epochs_path
         self._waiting: deque[tuple[LogSegment, int]] = deque()
         self._syncing = threading.Lock()
+        self._failure: OSError | None = None
 
     def add(self, segment: LogSegment, end_offset: int) -> None:
         """``end_offset``: the offset after the segment."""
@@ -30,20 +31,28 @@ class SealedSegments:
     def sync(self, is_gone: Callable[[LogSegment], bool]) -> int:
         """Force them to the disk; returns the offset below which everything is there then, -1 if nothing was to do.
 
-        Raises OSError. Files that are missing are passed over where the segment ``is_gone``: deleted, or replaced.
+        Raises OSError, and the same one from then on: another attempt could succeed although something is lost (but
+        not where there was only no descriptor). Files that are missing are passed over where the segment ``is_gone``:
+        deleted, or replaced.
         """
         synced_to = -1
         with self._syncing:
+            if self._failure is not None:
+                raise self._failure
             while self._waiting:
                 segment, end_offset = self._waiting[0]
                 try:
-                    segment.sync()
-                    with contextlib.suppress(FileNotFoundError):
-                        sync_file(self._epochs_path)  # a start reads it for what lies below the recovery point
-                    sync_directory(self._directory)
-                except FileNotFoundError:
-                    if not is_gone(segment):
+                    self._force(segment)
+                except OSError as error:
+                    if not (isinstance(error, FileNotFoundError) and is_gone(segment)):
+                        self._failure = None if error.errno in NO_DESCRIPTOR else error
                         raise
                 synced_to = end_offset
                 self._waiting.popleft()
         return synced_to
+
+    def _force(self, segment: LogSegment) -> None:
+        segment.sync()
+        with contextlib.suppress(FileNotFoundError):
+            sync_file(self._epochs_path)  # a start reads it for what lies below the recovery point
+        sync_directory(self._directory)

@@ -8,6 +8,7 @@ nobody tries again.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 from collections.abc import Callable, Collection, Iterable
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 """Where ``fsync`` leaves the bytes in the drive's own memory (macOS), this does not."""
+
+NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
+"""A file could not be opened to be forced, which may be tried again: nothing was lost."""
 
 
 def force(fd: int) -> None:
