@@ -96,6 +96,32 @@ def test_lines_are_cut_into_words(text: str, words: list[str]) -> None:
     assert split(text) == words
 
 
+def test_a_long_line_is_cut_in_time_and_an_endless_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    began_s = time.process_time()
+    assert split("x" * 1_000_000 + " y")[1] == "y"
+    assert time.process_time() - began_s < 5
+    with open("/dev/zero") as endless:
+        monkeypatch.setattr(sys, "stdin", endless)
+        assert shell("-s", write_snapshot(tmp_path)) == 1
+    assert "a line of the input is longer than 1048576 characters" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", ["ls /image/topics/byName", "tree /image/topics/byName", "find /image/topics/byName"])
+def test_on_a_terminal_a_name_makes_up_no_lines(
+    tmp_path: Path, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / log_file_name(0)
+    path.write_bytes(log_bytes([[TopicRecord(name="a\nfake \x1b[31m", topic_id=ORDERS)]]))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert shell("-s", path, *line.split()) == 0
+    out = capsys.readouterr().out
+    assert "fake" in out
+    assert "\x1b" not in out
+    assert not re.search(r"^\s*fake", out, re.MULTILINE)
+
+
 @pytest.mark.parametrize("text", ["history 99999999999999999999", "history 1.5", "history 2147483648"])
 def test_a_number_of_lines_that_java_would_not_read_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="could not convert"):

@@ -116,25 +116,30 @@ def split(text: str) -> list[str]:
     An open quote ends with the line.
     """
     words: list[str] = []
-    word, begun, quote = "", False, ""
+    word: list[str] = []
+    begun, quote = False, ""
     at = 0
     while at < len(text):
         character = text[at]
         at += 1
         if character == "\\" and at < len(text):
-            word, begun = word + text[at], True
+            word.append(text[at])
+            begun = True
             at += 1
+        elif character == quote:
+            quote = ""
         elif quote:
-            word, quote = (word, "") if character == quote else (word + character, quote)
+            word.append(character)
         elif character in "'\"":
             quote, begun = character, True
         elif character.isspace():
             if begun:
-                words.append(word)
-            word, begun = "", False
+                words.append("".join(word))
+            word, begun = [], False
         else:
-            word, begun = word + character, True
-    return [*words, word] if begun else words
+            word.append(character)
+            begun = True
+    return [*words, "".join(word)] if begun else words
 
 
 def manual(name: str) -> str:

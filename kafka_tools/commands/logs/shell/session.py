@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from kafka_tools.commands import running
 from kafka_tools.commands.logs.cluster_image.nodes import Node, TreeDirectory, TreeFile
 from kafka_tools.commands.logs.shell.lines import Line, manual, overview
 from kafka_tools.commands.logs.shell.paths import ROOT, FoundNode, visit
@@ -61,7 +62,7 @@ class ShellSession:
         titled = bool(files) or len(directories) > 1
         first = not files
         for name, children in directories:
-            title = f"{'' if first else chr(10)}{name}:" if titled else ""
+            title = f"{'' if first else chr(10)}{running.shown(name)}:" if titled else ""
             first = first and not titled
             self._entries(title, children)
 
@@ -70,6 +71,7 @@ class ShellSession:
             return
         if title:
             self._emit(f"{title}\n")
+        entries = [running.shown(entry) for entry in entries]
         widths = column_widths(entries, self._width())
         lines = -(-len(entries) // len(widths))
         for line in range(lines):
@@ -87,7 +89,7 @@ class ShellSession:
                 self._complain(f"cat: {target}: No such file or directory.")
             for each in found:
                 if isinstance(each.node, TreeFile):
-                    self._emit(f"{each.node.text()}\n")
+                    self._emit(f"{running.shown(each.node.text())}\n")
                 else:
                     self._complain(f"cat: {target}: Is a directory")
 
@@ -101,10 +103,10 @@ class ShellSession:
 
     def _show(self, node: Node, depth: int) -> None:
         if isinstance(node, TreeFile):
-            self._emit(f"{_STEP * depth}{node.text()}\n")
+            self._emit(f"{_STEP * depth}{running.shown(node.text())}\n")
             return
         for name in node.names():
-            self._emit(f"{_STEP * depth}{name}:\n")
+            self._emit(f"{_STEP * depth}{running.shown(name)}:\n")
             child = node.child(name)
             if child is not None:
                 self._show(child, depth + 1)
@@ -118,7 +120,7 @@ class ShellSession:
                 self._list(path, each.node)
 
     def _list(self, path: str, node: Node | None) -> None:
-        self._emit(f"{path}\n")
+        self._emit(f"{running.shown(path)}\n")
         if isinstance(node, TreeDirectory):
             for name in node.names():
                 self._list(f"{path}{name}" if path == ROOT else f"{path}/{name}", node.child(name))
@@ -135,7 +137,7 @@ class ShellSession:
                 self._complain(f"cd: {target}: not a directory.")
 
     def _pwd(self, _: list[str]) -> None:
-        self._emit(f"{self.working_directory}\n")
+        self._emit(f"{running.shown(self.working_directory)}\n")
 
     def _help(self, _: list[str]) -> None:
         self._emit(overview())

@@ -11,16 +11,25 @@ from kafka_tools.commands.logs.cluster_image.nodes import TreeDirectory
 from kafka_tools.commands.logs.shell.lines import VERBS, parse, split
 from kafka_tools.commands.logs.shell.paths import continuations
 from kafka_tools.commands.logs.shell.session import ShellSession
-from kafka_tools.errors import UsageError
+from kafka_tools.errors import InputError, UsageError
 
 PROMPT = ">> "
+_LONGEST_LINE = 1 << 20
+"""Most characters of a line from a pipe: one from /dev/zero would never end."""
 
 
 def talk(root: TreeDirectory) -> None:
-    """Read and run lines until ``exit`` or the end of the input. Ctrl-C drops the line that is being typed."""
+    """Read and run lines until ``exit`` or the end of the input. Ctrl-C drops the line that is being typed.
+
+    Raises InputError for a line from a pipe that is too long to be one.
+    """
     typed: list[str] = []
     session = ShellSession(
-        root, running.emit, lambda text: running.emit(f"{text}\n"), width=_width, history=lambda: [*enumerate(typed)]
+        root,
+        running.emit,
+        lambda text: running.emit(f"{running.shown(text)}\n"),
+        width=_width,
+        history=lambda: [*enumerate(typed)],
     )
     running.emit("Starting...\n[ Kafka Metadata Shell ]\n")
     read = _reader(session)
@@ -40,7 +49,7 @@ def talk(root: TreeDirectory) -> None:
             if line is not None and not session.run(line):
                 return
         except UsageError as error:
-            running.emit(f"{error}\n")
+            running.emit(f"{running.shown(str(error))}\n")
         except KeyboardInterrupt:  # a long listing was stopped
             running.emit("^C\n")
         sys.stdout.flush()
@@ -91,7 +100,9 @@ def _typed_line() -> str | None:
 def _piped_line() -> str | None:
     running.emit(PROMPT)
     sys.stdout.flush()
-    text = sys.stdin.readline()
+    text = sys.stdin.readline(_LONGEST_LINE + 1)
+    if len(text) > _LONGEST_LINE:
+        raise InputError(f"a line of the input is longer than {_LONGEST_LINE} characters")
     return text.removesuffix("\n").removesuffix("\r") if text else None
 
 
