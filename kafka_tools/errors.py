@@ -28,6 +28,14 @@ class InputError(KafkaToolsError):
     """A value or document that the user gave is wrong; the message names file and place."""
 
 
+class ContradictoryInput(InputError):
+    """A document whose parts are valid one by one and not together: duplicates, lists of different lengths.
+
+    Kafka has two kinds of errors here as well: AdminCommandFailedException for these, AdminOperationException for text
+    that is not JSON, another version, a field that is missing.
+    """
+
+
 class UsageError(InputError):
     """The command line itself is wrong (exit status 2)."""
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
-from kafka_tools.errors import InputError
+from kafka_tools.errors import ContradictoryInput, InputError
 from kafka_tools.output.kafka.java_words import hash_order, partition_hash
 from kafka_tools.values import TopicPartition
 
@@ -28,8 +28,7 @@ def read_delete_records(text: str, place: str) -> dict[TopicPartition, int]:
 
     ``place`` names the file in messages. A partition that appears twice is refused before anything is sent.
     """
-    document = parse(text, place)
-    _check_version(document, place, supported=1)
+    document = versioned(text, place, supported=1)
     if "partitions" not in document:
         raise InputError("Missing partitions field", hint=f'{place}: the document needs a list "partitions"')
     check_all(document, schema("delete-records.v1"), place)
@@ -42,7 +41,7 @@ def read_delete_records(text: str, place: str) -> dict[TopicPartition, int]:
         offsets.setdefault(partition, entry["offset"])
     if duplicates:
         listed = ",".join(dict.fromkeys(duplicates))
-        raise InputError(
+        raise ContradictoryInput(
             f"Offset json file contains duplicate topic partitions: {listed}",
             hint=f"{place}: give one offset per partition; nothing was deleted",
         )
@@ -65,7 +64,7 @@ def read_elections(text: str, place: str) -> list[TopicPartition]:
     duplicates = [each for each in dict.fromkeys(partitions) if partitions.count(each) > 1]
     if duplicates:
         listed = ", ".join(map(str, hash_order(duplicates, partition_hash)))
-        raise InputError(
+        raise ContradictoryInput(
             f"Replica election data contains duplicate partitions: [{listed}]",
             hint=f"{place}: name each partition once; no election was held",
         )
@@ -139,7 +138,9 @@ def check(value: Any, schema: Schema, path: str = "") -> list[str]:
     return mistakes
 
 
-def _check_version(document: Any, place: str, supported: int) -> None:
+def versioned(text: str, place: str, supported: int) -> dict[str, Any]:
+    """The object that a JSON text holds, of version ``supported``, which is also that of one that gives none."""
+    document = parse(text, place)
     if not isinstance(document, dict):
         raise InputError(f"{place}: the document is {_kind(document)}, an object is expected")
     version = document.get("version", supported)
@@ -149,6 +150,7 @@ def _check_version(document: Any, place: str, supported: int) -> None:
         raise InputError(
             f"Not supported version field value {version}", hint=f"{place}: version {supported} is supported"
         )
+    return document
 
 
 _TYPES: dict[str, type | tuple[type, ...]] = {

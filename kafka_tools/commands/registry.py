@@ -52,6 +52,9 @@ COMMANDS: dict[str, Registered] = {
     ),
     "leader-election": Registered("partitions.leader_election", "Elect the leaders of partitions."),
     "log-dirs": Registered("partitions.log_dirs", "Show what lies in the log directories of brokers."),
+    "reassign-partitions": Registered(
+        "partitions.reassign_partitions", "Move partitions between brokers and log directories."
+    ),
     "dump-log": Registered("logs.dump_log", "Print the batches, records and index entries in a log directory's files."),
     "storage": Registered("logs.storage", "Format the log directories of a KRaft server, and show what is in them."),
     "metadata-shell": Registered(

@@ -147,6 +147,18 @@ KINDS: Mapping[str, RowKind] = {
         "broker log_dir topic partition size_bytes offset_lag is_future error", "{broker}:{log_dir}",
         more="total_bytes usable_bytes cordoned", lines=_each("partitions"),
     ),
+    # kafka-reassign-partitions
+    "proposed-reassignments": _kind(
+        "topic partition current_replicas replicas", _PARTITION, more="current_log_dirs"
+    ),
+    "changed-reassignments": _kind(
+        "topic partition broker replicas log_dir result", _PARTITION, more="previous_replicas previous_log_dirs"
+    ),
+    "reassignment-states": _kind(
+        "topic partition broker state", _PARTITION,
+        more="current_replicas target_replicas current_log_dir target_log_dir future_log_dir",
+    ),
+    "reassignments": _kind("topic partition replicas adding_replicas removing_replicas", _PARTITION),
     # kafka-broker-api-versions, kafka-cluster
     "broker-api-versions": _kind(
         "id key name min_version max_version usable", "{id}", more="host port rack fenced", lines=_each("apis")

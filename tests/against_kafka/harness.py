@@ -38,7 +38,7 @@ class Setup:
     zookeeper: bool = False
     listeners: tuple[str, ...] = ("PLAINTEXT",)
     properties: tuple[tuple[str, str], ...] = field(default=())
-    """Further lines of server.properties, the same for every node."""
+    """Further lines of server.properties; ``{node}`` stands for a node's id, ``{folder}`` for the cluster's folder."""
     java_options: tuple[str, ...] = tuple(SERVER_OPTIONS)
     """Modest by default, for tests; a benchmark gives what Kafka's own scripts give."""
 
@@ -261,7 +261,10 @@ class RealKafka:
             lines |= {"broker.id": node, "zookeeper.connect": self.zookeeper.connect}
         lines["listeners"] = ",".join(listeners)
         lines |= secrets.server_properties(self.setup.listeners, self.folder)
-        lines |= dict(self.setup.properties)
+        lines |= {
+            key: value.replace("{node}", str(node)).replace("{folder}", str(self.folder))
+            for key, value in self.setup.properties
+        }
         return "".join(f"{key}={value}\n" for key, value in lines.items())
 
 

@@ -19,6 +19,7 @@ MAIN = {
     "get-offsets": "org.apache.kafka.tools.GetOffsetShell",
     "leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
     "log-dirs": "org.apache.kafka.tools.LogDirsCommand",
+    "reassign-partitions": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
     "broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
     "cluster": "org.apache.kafka.tools.ClusterTool",
     "acls": "org.apache.kafka.tools.AclCommand",

@@ -24,6 +24,7 @@ TOOLS = {
     "get-offsets": (f"{OURS}GetOffsetShell", f"{SCALA_TOOLS}GetOffsetShell"),
     "leader-election": (f"{OURS}LeaderElectionCommand", f"{SCALA}LeaderElectionCommand"),
     "log-dirs": (f"{OURS}LogDirsCommand", f"{SCALA}LogDirsCommand"),
+    "reassign-partitions": (f"{OURS}reassign.ReassignPartitionsCommand", f"{SCALA}ReassignPartitionsCommand"),
     "broker-api-versions": (f"{OURS}BrokerApiVersionsCommand", f"{SCALA}BrokerApiVersionsCommand"),
     "acls": (f"{OURS}AclCommand", f"{SCALA}AclCommand"),
     "delegation-tokens": (f"{OURS}DelegationTokenCommand", f"{SCALA}DelegationTokenCommand"),

@@ -51,6 +51,9 @@ COMMANDS = (
     "kafka-get-offsets --topic t",
     "kafka-leader-election --election-type PREFERRED --topic t --partition 0",
     "kafka-log-dirs --describe",
+    "kafka-reassign-partitions --list",
+    "kafka-reassign-partitions --execute --reassignment-json-file plan.json",
+    "kafka-reassign-partitions --generate --topics-to-move-json-file topics.json --broker-list 1",
     "kafka-broker-api-versions",
     "kafka-cluster cluster-id",
     "kafka-cluster unregister --id 9",
@@ -68,6 +71,8 @@ COMMANDS = (
 ABOUT_THE_CLUSTER = ("kafka-topics --list", "kafka-topics --describe", "kafka-cluster cluster-id")
 """Commands whose own requests are those by which others find out whom to ask."""
 OFFSETS = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "offset": 5}]}
+PLAN = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [2]}]}
+TOPICS_TO_MOVE = {"version": 1, "topics": [{"topic": "t"}]}
 TIMEOUT_MS = 10_000
 LONGEST_OUTPUT = 160
 LOGIN_WANTED = "The listener wants a SASL login, and none is configured"
@@ -179,7 +184,8 @@ def run(line: str, fault: Fault) -> Printed:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
-        (Path(folder) / "offsets.json").write_text(json.dumps(OFFSETS), encoding="utf-8")
+        for name, document in (("offsets", OFFSETS), ("plan", PLAN), ("topics", TOPICS_TO_MOVE)):
+            (Path(folder) / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
         stack.enter_context(contextlib.chdir(folder))
         stack.enter_context(cluster.network.in_use())
         stack.enter_context(without_chance())

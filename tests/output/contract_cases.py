@@ -17,6 +17,7 @@ import jsonschema
 from kafka_tools.admin.calls.features import Features
 from kafka_tools.admin.calls.groups import GroupDescription, GroupListing, MemberDescription
 from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
+from kafka_tools.admin.calls.reassignments import Reassignment
 from kafka_tools.admin.calls.share_groups import ShareOffset
 from kafka_tools.admin.calls.tokens import DelegationToken, parse_principal
 from kafka_tools.admin.calls.transactions import ProducerState, TransactionDescription, TransactionListing
@@ -142,6 +143,10 @@ _SHARE_CALLS = {
     "delete_groups": lambda _, names, **__: Outcomes((each, Outcome(None)) for each in names),
     "delete_share_group_offsets": lambda _, group, topics, **__: Outcomes((each, Outcome(None)) for each in topics),
 }
+_MOVING_CALLS = {
+    "list_partition_reassignments": _always({TopicPartition("orders", 0): Reassignment((1, 2), (2,), ())}),
+    "alter_partition_reassignments": lambda _, wanted, **__: Outcomes((key, Outcome(None)) for key in wanted),
+}
 
 _ACL = "--allow-principal User:alice --operation Read --topic acl-{n}"
 _MAKE_TOPIC = "topics --create --topic made-{n} --partitions 2"
@@ -198,6 +203,11 @@ CASES = (
     Case("get-offsets", "--topic orders"),
     Case("log-dirs", "--describe --topic-list orders"),
     Case("leader-election", "--election-type PREFERRED --topic orders --partition 0"),
+    Case("reassign-partitions", "--generate --topics-to-move-json-file topics.json --broker-list 1", "generate"),
+    Case("reassign-partitions", "--execute --reassignment-json-file plan.json", "execute"),
+    Case("reassign-partitions", "--verify --reassignment-json-file plan.json", "verify"),
+    Case("reassign-partitions", "--cancel --reassignment-json-file plan.json", "cancel", instead=_MOVING_CALLS),
+    Case("reassign-partitions", "--list", "list", instead=_MOVING_CALLS),
     Case("broker-api-versions", ""),
     Case("cluster cluster-id", ""),
     Case("cluster list-endpoints", ""),
@@ -250,6 +260,8 @@ FAILING = (
         failed=1,
     ),
     Case("delete-records", "--offset-json-file beyond.json", failed=1),
+    Case("reassign-partitions", "--execute --reassignment-json-file partly.json", "execute", failed=1),
+    Case("reassign-partitions", "--execute --reassignment-json-file beyond.json", "execute", failed=1, rows=False),
     Case("delete-records", "--offset-json-file no-such-file.json", failed=1, rows=False),
     Case("get-offsets", "--topic no-such-topic", failed=1, rows=False),
     Case("leader-election", "--election-type UNCLEAN --topic orders --partition 9", failed=1, rows=False),

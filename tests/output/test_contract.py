@@ -115,6 +115,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("offsets.json").write_text(json.dumps({"partitions": entries}), encoding="utf-8")
     entries[1]["offset"] = 1000
     Path("beyond.json").write_text(json.dumps({"partitions": entries}), encoding="utf-8")
+    plan = [{"topic": "orders", "partition": number, "replicas": [1]} for number in range(2)]
+    Path("plan.json").write_text(json.dumps({"partitions": plan}), encoding="utf-8")
+    # The bundled broker has one log directory, and moves nothing there.
+    plan[1]["log_dirs"] = ["/no/such/directory"]
+    Path("partly.json").write_text(json.dumps({"partitions": plan}), encoding="utf-8")
+    Path("topics.json").write_text(json.dumps({"topics": [{"topic": "orders"}]}), encoding="utf-8")
     Path("meta.properties").write_text("directory.id=8bpaWIu9SiydwIqO5atq0g\n", encoding="utf-8")
     Path("controller.properties").write_text(
         "node.id=3\nprocess.roles=controller\ncontroller.listener.names=CONTROLLER\n"

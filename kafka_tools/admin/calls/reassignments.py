@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse
     from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
 
-IN_ZOOKEEPER = "before Kafka 2.4 reassignments go through ZooKeeper: use that release's own tool"
+IN_ZOOKEEPER = (
+    "brokers of Kafka 2.4 and later reassign partitions for clients; before that it goes through ZooKeeper: use the "
+    "release's own kafka-reassign-partitions.sh --zookeeper"
+)
 
 
 class Reassignment(NamedTuple):

@@ -27,6 +27,9 @@ REMOVED: dict[str, dict[str, Removed]] = {
             "3.5", "give --replica-assignment to place replicas without regard to the brokers' racks"
         ),
     },
+    "kafka-reassign-partitions": {
+        "--zookeeper": Removed("3.0", f"{_BROKER}; brokers before 2.4 need the script of their own release"),
+    },
     "kafka-consumer-groups": {
         "--zookeeper": Removed("2.0", f"groups are kept by brokers: {_BROKER}"),
         "--new-consumer": Removed("2.0", f"{_NEEDLESS}: groups are those of brokers, there are no others"),

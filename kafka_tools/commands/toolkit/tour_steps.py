@@ -57,6 +57,7 @@ def steps(place: TourPlace, *, with_audit: bool) -> list[Step]:
         *_records(place, records),
         *_groups(place),
         *_transactions(place),
+        *_reassignment(place),
         *_log(place),
     ]
     if with_audit:
@@ -171,6 +172,18 @@ def _transactions(place: TourPlace) -> list[Step]:
     return [Step("No transaction hangs and holds up readers", hanging, _nothing_hangs)]
 
 
+def _reassignment(place: TourPlace) -> list[Step]:
+    generate = ["--generate", "--topics-to-move-json-file", str(place.folder / "topics.json"), "--broker-list", "1"]
+    command = ["kafka-reassign-partitions", "--bootstrap-server", place.bootstrap_server]
+    return [
+        Step(
+            "Propose which brokers the partitions go to",
+            [*command, *generate],
+            has("Proposed partition reassignment configuration", '"topic":"orders","partition":2,"replicas":[1]'),
+        )
+    ]
+
+
 def _log(place: TourPlace) -> list[Step]:
     return [
         Step(
@@ -228,6 +241,7 @@ def _write_files(folder: Path) -> list[str]:
     (folder / "scram.properties").write_text(
         f"SCRAM-SHA-256=iterations=8192,password={_PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY}\n", encoding="utf-8"
     )
+    (folder / "topics.json").write_text('{"topics": [{"topic": "orders"}], "version": 1}\n', encoding="utf-8")
     offsets = {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "offset": DELETED_BEFORE}]}
     (folder / "offsets.json").write_text(json.dumps(offsets), encoding="utf-8")
     return records

@@ -1,0 +1,212 @@
+"""``kafka-reassign-partitions``: move partitions to other brokers and log directories (ReassignPartitionsCommand).
+
+This module has the options and Kafka's checks of them; what each action does stands in ``reassignment/``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kafka_tools.commands import running
+from kafka_tools.commands.options.command import ARGUMENTS, Command, option
+from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
+from kafka_tools.commands.options.output import output_options
+from kafka_tools.errors import UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.output.rows import Rows
+
+ACTIONS = ("generate", "execute", "verify", "cancel", "list")
+MOVE_TIMEOUT_S = 10.0
+"""How long the broker of a new replica may take to have it, unless --timeout says so."""
+LARGEST_RATE = 2**63 - 1
+_REQUIRED = {
+    "verify": ("reassignment_json_file",),
+    "generate": ("topics_to_move_json_file", "broker_list"),
+    "execute": ("reassignment_json_file",),
+    "cancel": ("reassignment_json_file",),
+    "list": (),
+}
+_PERMITTED = {
+    "verify": ("preserve_throttles",),
+    "generate": ("disable_rack_aware", "seed"),
+    "execute": ("additional", "throttle", "replica_alter_log_dirs_throttle", "disallow_replication_factor_change"),
+    "cancel": ("bootstrap_controller", "preserve_throttles"),
+    "list": ("bootstrap_controller",),
+}
+_OWN = (
+    "bootstrap_controller", "reassignment_json_file", "topics_to_move_json_file", "broker_list", "disable_rack_aware",
+    "seed", "throttle", "replica_alter_log_dirs_throttle", "additional", "preserve_throttles",
+    "disallow_replication_factor_change",
+)  # fmt: skip
+"""Options that not every action takes."""
+
+
+@click.command(name="kafka-reassign-partitions", cls=Command)
+@option(
+    "--generate",
+    is_flag=True,
+    section="Actions",
+    help="Propose an assignment of the topics of --topics-to-move-json-file to the brokers of --broker-list.",
+)
+@option("--execute", is_flag=True, section="Actions", help="Begin what --reassignment-json-file says.")
+@option(
+    "--verify",
+    is_flag=True,
+    section="Actions",
+    help="Say how far that is; when nothing moves any more, remove the throttles.",
+)
+@option("--cancel", is_flag=True, section="Actions", help="Give up what is under way of --reassignment-json-file.")
+@option("--list", "list", is_flag=True, section="Actions", help="List all reassignments that are under way.")
+@option(
+    "--reassignment-json-file",
+    metavar="FILE",
+    help='What goes where: {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [1, 2], '
+    '"log_dirs": ["any", "/data/2"]}]}; log_dirs may be left out. - reads standard input.',
+)
+@option(
+    "--topics-to-move-json-file",
+    metavar="FILE",
+    help='With --generate the topics: {"version": 1, "topics": [{"topic": "orders"}]}. - reads standard input.',
+)
+@option("--broker-list", metavar="ID,...", help="With --generate the brokers that get the replicas: 0,1,2.")
+@option("--disable-rack-aware", is_flag=True, help="With --generate: do not spread replicas over racks.")
+@option(
+    "--seed",
+    type=click.IntRange(-(2**63), 2**63 - 1),
+    metavar="NUMBER",
+    help="With --generate: the seed of Kafka's placer (java.util.Random); another one gives another proposal. "
+    "Default 0.",
+)
+@option(
+    "--throttle",
+    type=click.IntRange(-1, LARGEST_RATE),
+    metavar="BYTES",
+    help="With --execute: limit moves between brokers to so many bytes a second at each, from 1000 on; -1: no limit.",
+)
+@option(
+    "--replica-alter-log-dirs-throttle",
+    type=click.IntRange(-1, LARGEST_RATE),
+    metavar="BYTES",
+    help="With --execute: limit moves between the log directories of each broker to so many bytes a second.",
+)
+@option(
+    "--additional",
+    is_flag=True,
+    help="With --execute: beside reassignments that are under way; also to change their throttle.",
+)
+@option(
+    "--disallow-replication-factor-change",
+    is_flag=True,
+    help="With --execute: refuse partitions that would get more or fewer replicas than they have (Kafka 4.1).",
+)
+@option("--preserve-throttles", is_flag=True, help="With --verify and --cancel: leave all throttles as they are.")
+@connection_options(controllers=True)
+@output_options(
+    {
+        "generate": "proposed-reassignments",
+        "execute": "changed-reassignments",
+        "verify": "reassignment-states",
+        "cancel": "changed-reassignments",
+        "list": "reassignments",
+    }
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    generate: bool,
+    execute: bool,
+    verify: bool,
+    cancel: bool,
+    list: bool,
+    reassignment_json_file: str | None,
+    topics_to_move_json_file: str | None,
+    broker_list: str | None,
+    disable_rack_aware: bool,
+    seed: int | None,
+    throttle: int | None,
+    replica_alter_log_dirs_throttle: int | None,
+    additional: bool,
+    disallow_replication_factor_change: bool,
+    preserve_throttles: bool,
+    connection: ConnectionOptions,
+    output_format: str | None,
+) -> int:
+    """Move partitions between brokers and log directories."""
+    action = _checked_action(context, connection)
+    from kafka_tools.commands.options.values import read_text
+
+    say = output_format is None
+    if action == "list":
+        from kafka_tools.commands.partitions.reassignment.progress import list_running
+
+        with connection.admin() as admin:
+            return running.finish(list_running(admin, say=say), output_format)
+    if action == "generate":
+        from kafka_tools.commands.partitions.reassignment.generate import generate as propose
+
+        assert topics_to_move_json_file is not None and broker_list is not None
+        text = read_text(topics_to_move_json_file, "topics file")
+        with connection.admin() as admin:
+            proposed = propose(
+                admin, text, topics_to_move_json_file, broker_list,
+                rack_aware=not disable_rack_aware, seed=seed or 0, say=say,
+            )  # fmt: skip
+        return running.finish(proposed, output_format)
+    assert reassignment_json_file is not None
+    text = read_text(reassignment_json_file, "reassignment file")
+    if action == "verify":
+        from kafka_tools.commands.partitions.reassignment.progress import verify as verified
+
+        with connection.admin() as admin:
+            states = verified(admin, text, reassignment_json_file, preserve_throttles=preserve_throttles, say=say)
+        return running.finish(states, output_format, "could not verify")
+    from kafka_tools.commands.partitions.reassignment import changes
+    from kafka_tools.commands.partitions.reassignment.throttles import NO_THROTTLE, Throttle
+
+    is_given = context.get_parameter_source("timeout") is click.core.ParameterSource.COMMANDLINE
+    asked = changes.ChangeOrder(text, reassignment_json_file, connection.timeout_s if is_given else MOVE_TIMEOUT_S, say)
+    result: Rows
+    with connection.admin() as admin:
+        if action == "cancel":
+            result = changes.cancel(admin, asked, preserve_throttles=preserve_throttles)
+            return running.finish(result, output_format, "Error cancelling partition reassignment for:")
+        limits = Throttle(
+            NO_THROTTLE.inter_broker if throttle is None else throttle,
+            NO_THROTTLE.log_dirs if replica_alter_log_dirs_throttle is None else replica_alter_log_dirs_throttle,
+        )
+        result = changes.execute(
+            admin, asked, limits,
+            additional=additional, allow_replication_factor_change=not disallow_replication_factor_change,
+        )  # fmt: skip
+        return running.finish(result, output_format, "Error reassigning partition(s):")
+
+
+def _checked_action(context: click.Context, connection: ConnectionOptions) -> str:
+    """The action; UsageError in the words and the order of Kafka's tool for a command line that is not right."""
+    given = [name for name in ACTIONS if context.params[name]]
+    if len(given) != 1:
+        listed = ", ".join(f"--{name}" for name in ACTIONS)
+        raise UsageError(f"Command must include exactly one action: {listed}")
+    (action,) = given
+    if connection.bootstrap_server and connection.bootstrap_controller:
+        raise UsageError("Please don't specify both --bootstrap-server and --bootstrap-controller")
+    if not connection.is_given:
+        raise UsageError("Please specify either --bootstrap-server or --bootstrap-controller")
+    for name in _REQUIRED[action]:
+        if context.params[name] is None:
+            raise UsageError(f'Missing required argument "[{_spelled(name)}]"')
+    values = {**context.params, "bootstrap_controller": connection.bootstrap_controller}
+    allowed = (*_REQUIRED[action], *_PERMITTED[action])
+    words = [word.partition("=")[0] for word in context.meta[ARGUMENTS]]
+    wrong = [name for name in _OWN if values[name] not in (None, False) and name not in allowed]
+    if wrong:
+        first = min(wrong, key=lambda name: words.index(f"--{_spelled(name)}") if f"--{_spelled(name)}" in words else 0)
+        raise UsageError(f'Option "[{_spelled(first)}]" can\'t be used with action "[{action}]"')
+    return action
+
+
+def _spelled(name: str) -> str:
+    return name.replace("_", "-")

@@ -1,0 +1,163 @@
+"""``--execute`` and ``--cancel``: begin reassignments, and give them up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafka_tools.commands import running
+from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, throttles
+from kafka_tools.commands.partitions.reassignment.documents import (
+    ANY_LOG_DIR,
+    check_executable,
+    read_reassignment,
+    reassignment_text,
+)
+from kafka_tools.commands.partitions.reassignment.ledger import Ledger
+from kafka_tools.commands.partitions.reassignment.throttles import Throttle
+from kafka_tools.errors import InputError, KafkaToolsError
+from kafka_tools.output.kafka import reassignment_text as kafka_text
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.log_dirs import ReplicaPlace
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.output.cells import Row
+    from kafka_tools.output.rows import Rows
+    from kafka_tools.values import TopicPartition
+
+
+class ChangeOrder(NamedTuple):
+    """What one call is about. ``place`` names the file whose text it is; ``move_timeout_s``: the longest wait for
+    moves between log directories to begin; ``say``: print Kafka's text."""
+
+    text: str
+    place: str
+    move_timeout_s: float
+    say: bool
+
+
+def execute(
+    admin: AdminClient,
+    asked: ChangeOrder,
+    throttle: Throttle,
+    *,
+    additional: bool,
+    allow_replication_factor_change: bool,
+) -> Rows:
+    """Begin what a reassignment file says, all its partitions in one request; nothing is begun if it is not valid."""
+    from kafka_tools.admin.calls.log_dirs import ReplicaPlace
+
+    document = read_reassignment(asked.text, asked.place)
+    wanted = check_executable(document, asked.place)
+    running_now = admin.list_partition_reassignments()
+    if running_now and not additional:
+        raise KafkaToolsError(kafka_text.CANNOT_EXECUTE)
+    alive = {node.id for node in admin.nodes()}
+    unknown = sorted({id for replicas in wanted.values() for id in replicas} - alive)
+    if unknown:
+        raise InputError(f"Unknown broker id {unknown[0]}", hint="it does not exist, or it is not alive")
+    now = current.replicas_of(admin, wanted)
+    log_dirs = current.log_dirs_of(admin, now)
+    _say(asked, kafka_text.current_assignment(reassignment_text(now, log_dirs)))
+    if throttle.inter_broker >= 0 or throttle.log_dirs >= 0:
+        _say(asked, kafka_text.MUST_VERIFY)
+        ledger = Ledger(admin, admin.describe_cluster().cluster_id)
+        if throttle.inter_broker >= 0:
+            moves = throttles.moves_of(running_now, wanted, now)
+            _say(asked, throttles.limit_moves(admin, moves, throttle.inter_broker, ledger))
+        if throttle.log_dirs >= 0:
+            movers = {place.broker_id for place in document.log_dirs}
+            _say(asked, throttles.limit_log_dirs(admin, movers, throttle.log_dirs, ledger))
+    outcomes = admin.alter_partition_reassignments(
+        wanted, allow_replication_factor_change=allow_replication_factor_change
+    )
+    begun = sorted(outcomes.succeeded())
+    if begun:
+        _say(asked, kafka_text.started([str(partition) for partition in begun]))
+    rows = [
+        _row(
+            partition,
+            "started",
+            replicas=list(wanted[partition]),
+            previous_replicas=list(now[partition]),
+            previous_log_dirs=[log_dirs.get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in now[partition]],
+        )
+        for partition in begun
+    ]
+    failed: dict[Any, KafkaToolsError] = dict(sorted(outcomes.failures().items()))
+    movable = {place: path for place, path in document.log_dirs.items() if place.topic_partition not in failed}
+    failed |= _start_moves(admin, asked, movable, rows)
+    return _changed(rows, failed)
+
+
+def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) -> Rows:
+    """Give up those reassignments of a file that are under way, and its moves between log directories."""
+    document = read_reassignment(asked.text, asked.place)
+    partitions = sorted({partition for partition, _ in document.partitions})
+    listed = admin.list_partition_reassignments(partitions)
+    active = sorted(partition for partition, each in listed.items() if each.adding or each.removing)
+    outcomes = admin.alter_partition_reassignments(dict.fromkeys(active)) if active else None
+    done = sorted(outcomes.succeeded()) if outcomes is not None else []
+    if done or outcomes is None:
+        _say(asked, kafka_text.cancelled([str(partition) for partition in done]))
+    rows = [_row(partition, "cancelled") for partition in done]
+    failed: dict[Any, KafkaToolsError] = dict(sorted(outcomes.failures().items())) if outcomes is not None else {}
+    states, errors = log_dir_moves.move_states(admin, document.log_dirs)
+    failed |= errors
+    back = {place: str(each.current) for place, each in states.items() if each.future is not None}
+    if not back:
+        _say(asked, kafka_text.NO_MOVES)
+    failed |= _start_moves(admin, asked, back, rows)
+    if not preserve_throttles and not failed:
+        ledger = Ledger(admin, admin.describe_cluster().cluster_id)
+        broker_ids = {id for _, replicas in document.partitions for id in replicas}
+        topics = [partition.topic for partition, _ in document.partitions]
+        throttles.clear(admin, broker_ids, topics, ledger, say=asked.say)
+    return _changed(rows, failed)
+
+
+def _start_moves(
+    admin: AdminClient, asked: ChangeOrder, wanted: Mapping[ReplicaPlace, str], rows: list[Row]
+) -> dict[ReplicaPlace, KafkaToolsError]:
+    """Begin moves between log directories, adding a row for each; the errors of those that could not."""
+
+    def started(begun: Mapping[ReplicaPlace, str]) -> None:
+        for place, path in begun.items():
+            _say(asked, kafka_text.move_started(*place, path))
+            rows.append(_row(place.topic_partition, "started", broker=place.broker_id, log_dir=path))
+
+    return log_dir_moves.start_moves(admin, wanted, admin.deadline(asked.move_timeout_s), started)
+
+
+def _row(partition: TopicPartition, result: str, **more: Any) -> Row:
+    return {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "broker": None,
+        "replicas": None,
+        "log_dir": None,
+        "previous_replicas": None,
+        "previous_log_dirs": None,
+        **more,
+        "result": result,
+    }
+
+
+def _changed(rows: list[Row], failed: Mapping[Any, KafkaToolsError]) -> Rows:
+    from kafka_tools.admin.calls.log_dirs import ReplicaPlace
+    from kafka_tools.output.rows import ItemError, Rows
+
+    errors = [
+        ItemError.of(log_dir_moves.replica_text(key) if isinstance(key, ReplicaPlace) else key, error)
+        for key, error in failed.items()
+    ]
+    return Rows("changed-reassignments", rows, errors)
+
+
+def _say(asked: ChangeOrder, text: str) -> None:
+    """Print Kafka's text at once: what follows may take long, and what stands here may be needed after a kill."""
+    import sys
+
+    if asked.say:
+        running.emit(text)
+        sys.stdout.flush()

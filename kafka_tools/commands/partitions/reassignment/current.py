@@ -1,0 +1,79 @@
+"""Where replicas are now: of topics, of partitions, and in which log directories of their brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from kafka_tools.admin.calls.log_dirs import ReplicaPlace
+from kafka_tools.commands import running
+from kafka_tools.commands.partitions.reassignment.documents import Replicas
+from kafka_tools.errors import InputError
+from kafka_tools.protocol import error_codes
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.errors import KafkaToolsError
+
+Assignment = dict[TopicPartition, Replicas]
+"""Partition -> ids of its brokers, the preferred leader first."""
+
+
+def is_unknown_topic(error: KafkaToolsError) -> bool:
+    """Whether a broker said that the topic does not exist."""
+    return getattr(getattr(error, "code", None), "code", None) == error_codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def replicas_of_topics(admin: AdminClient, topics: Iterable[str]) -> Assignment:
+    """The replicas of every partition, by topic and number; InputError for a topic that does not exist."""
+    found = {}
+    for name, outcome in admin.describe_topics(sorted(set(topics))).items():
+        if outcome.error is not None and is_unknown_topic(outcome.error):
+            error = InputError(f"Topic {name} not found.", hint="nothing was changed")
+            error.item = str(name)
+            raise error
+        for partition in outcome.get().partitions:
+            found[TopicPartition(str(name), partition.partition)] = partition.replicas
+    return found
+
+
+def replicas_of(admin: AdminClient, partitions: Collection[TopicPartition]) -> Assignment:
+    """The replicas of these partitions, in their order; InputError if one does not exist."""
+    described = replicas_of_topics(admin, (partition.topic for partition in partitions))
+    missing = [str(partition) for partition in partitions if partition not in described]
+    if missing:
+        raise InputError(f"Unable to find partition: {', '.join(missing)}", hint="nothing was changed")
+    return {partition: described[partition] for partition in partitions}
+
+
+def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas]) -> dict[ReplicaPlace, str]:
+    """Replica -> the log directory that it is in.
+
+    A replica on a broker or a directory that is away has none; brokers that do not answer are named on stderr.
+    """
+    alive = {node.id for node in admin.nodes()}
+    places = [
+        ReplicaPlace(*partition, id) for partition, replicas in assignment.items() for id in replicas if id in alive
+    ]
+    found = {}
+    silent: dict[int, KafkaToolsError] = {}
+    # A broker that is known and does not answer must not use up the time of the whole command.
+    for place, outcome in admin.describe_replica_log_dirs(places, timeout_s=_share_s(admin)).items():
+        if outcome.error is not None:
+            if not is_offline(outcome.error):
+                silent.setdefault(place.broker_id, outcome.error)
+        elif outcome.get().current is not None:
+            found[place] = str(outcome.get().current)
+    for broker_id, error in silent.items():
+        running.note(f"warning: the log directories of broker {broker_id} are not known, any stands for them: {error}")
+    return found
+
+
+def is_offline(error: KafkaToolsError) -> bool:
+    """Whether a replica may be in a log directory that its broker has lost."""
+    return getattr(getattr(error, "code", None), "code", None) == error_codes.KAFKA_STORAGE_ERROR
+
+
+def _share_s(admin: AdminClient) -> float:
+    return admin.deadline().left_s() / 3

@@ -1,0 +1,138 @@
+"""The JSON documents of ``kafka-reassign-partitions``: what to move where, and which topics to place anew.
+
+Checked in the order of Kafka 4.3.1's ReassignPartitionsCommand: JSON, version, then the entries one after the other.
+A list that is missing is an empty one. What is valid is said by ``schemas/reassignment.v1.schema.json`` and
+``topics-to-move.v1.schema.json``; that two lists are equally long, which no schema can say, is checked here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kafka_tools.admin.calls.log_dirs import ReplicaPlace
+from kafka_tools.commands.documents import check, check_all, schema, versioned
+from kafka_tools.errors import ContradictoryInput, InputError
+from kafka_tools.values import TopicPartition
+
+ANY_LOG_DIR = "any"
+"""In the place of a log directory: wherever the broker likes."""
+
+Replicas = tuple[int, ...]
+
+
+class ReassignmentDocument(NamedTuple):
+    """What a reassignment file says. ``partitions``: in the order of the file, with those that appear twice.
+
+    ``log_dirs``: replica -> absolute path, for those replicas that have one; of several paths the last.
+    """
+
+    partitions: list[tuple[TopicPartition, Replicas]]
+    log_dirs: dict[ReplicaPlace, str]
+
+
+def read_reassignment(text: str, place: str) -> ReassignmentDocument:
+    """What a reassignment file says; InputError if it is not valid. ``place`` names the file in messages."""
+    document = versioned(text, place, supported=1)
+    rules = schema("reassignment.v1")
+    entry_rules = rules["properties"]["partitions"]["items"]
+    entries = document.get("partitions", [])
+    partitions = []
+    log_dirs = {}
+    for entry in entries if isinstance(entries, list) else ():
+        if check(entry, entry_rules):
+            break  # check_all tells this mistake, with its place and all further ones
+        partition = TopicPartition(entry["topic"], entry["partition"])
+        replicas = tuple(entry["replicas"])
+        paths = entry.get("log_dirs", [ANY_LOG_DIR] * len(replicas))
+        if len(paths) != len(replicas):
+            raise ContradictoryInput(
+                f"Size of replicas list {_java_list(replicas)} is different from size of log dirs list "
+                f"{_java_list(paths)} for partition {partition}",
+                hint=f"{place}: give a path or {ANY_LOG_DIR} for each replica",
+            )
+        partitions.append((partition, replicas))
+        for broker_id, path in zip(replicas, paths, strict=True):
+            if path != ANY_LOG_DIR:
+                log_dirs[ReplicaPlace(*partition, broker_id)] = path
+    check_all(document, rules, place)
+    return ReassignmentDocument(partitions, log_dirs)
+
+
+def check_executable(document: ReassignmentDocument, place: str) -> dict[TopicPartition, Replicas]:
+    """Partition -> its new replicas; InputError if there are none, or something appears twice."""
+    partitions = document.partitions
+    if not partitions:
+        raise ContradictoryInput("Partition reassignment list cannot be empty", hint=place)
+    empty = [str(partition) for partition, replicas in partitions if not replicas]
+    if empty:
+        raise ContradictoryInput("Partition replica list cannot be empty", hint=f"{place}: {', '.join(empty)}")
+    twice = _duplicates([partition for partition, _ in partitions])
+    if twice:
+        raise ContradictoryInput(
+            f"Partition reassignment contains duplicate topic partitions: {','.join(map(str, twice))}", hint=place
+        )
+    repeated = {partition: _duplicates(replicas) for partition, replicas in partitions}
+    listed = ". ".join(
+        f"{partition} contains multiple entries for {','.join(map(str, found))}"
+        for partition, found in repeated.items()
+        if found
+    )
+    if listed:
+        raise ContradictoryInput(f"Partition replica lists may not contain duplicate entries: {listed}", hint=place)
+    return dict(partitions)
+
+
+def read_topics_to_move(text: str, place: str) -> list[str]:
+    """The topics of a topics-to-move file, in its order; InputError if it is not valid or names one twice."""
+    document = versioned(text, place, supported=1)
+    check_all(document, schema("topics-to-move.v1"), place)
+    topics = [entry["topic"] for entry in document.get("topics", [])]
+    twice = _duplicates(topics)
+    if twice:
+        raise ContradictoryInput(
+            f"List of topics to reassign contains duplicate entries: {','.join(twice)}",
+            hint=f"{place}: name each topic once",
+        )
+    return topics
+
+
+def read_broker_list(text: str) -> list[int]:
+    """The broker ids of ``--broker-list``; InputError if one is not a number or appears twice."""
+    ids = []
+    for word in map(str.strip, text.rstrip(",").split(",")):
+        digits = word.removeprefix("+")
+        if not (digits.isascii() and digits.isdigit() and int(digits) < 2**31):
+            raise InputError(f"--broker-list: '{word}' is not a broker id: numbers are expected, as in 0,1,2")
+        ids.append(int(digits))
+    twice = _duplicates(ids)
+    if twice:
+        raise ContradictoryInput(f"Broker list contains duplicate entries: {_java_list(twice)}")
+    return ids
+
+
+def reassignment_text(
+    partitions: Mapping[TopicPartition, Sequence[int]], log_dirs: Mapping[ReplicaPlace, str] | None = None
+) -> str:
+    """The document, in one line and by partition, as Kafka's tool writes it; ``any`` for a directory not given."""
+    known = log_dirs or {}
+    entries: list[dict[str, Any]] = [
+        {
+            "topic": partition.topic,
+            "partition": partition.partition,
+            "replicas": list(partitions[partition]),
+            "log_dirs": [known.get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in partitions[partition]],
+        }
+        for partition in sorted(partitions)
+    ]
+    return json.dumps({"version": 1, "partitions": entries}, separators=(",", ":"), ensure_ascii=False)
+
+
+def _duplicates(items: Sequence[Any]) -> list[Any]:
+    return [item for item, count in Counter(items).items() if count > 1]
+
+
+def _java_list(items: Sequence[object]) -> str:
+    return f"[{', '.join(map(str, items))}]"

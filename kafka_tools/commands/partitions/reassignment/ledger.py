@@ -1,0 +1,178 @@
+"""The ledger of throttles: what this user's commands have set in a cluster, and what was set there before.
+
+A small file for each cluster below ``$XDG_STATE_HOME/kafka-tools/throttles`` (``~/.local/state`` without it), written
+before anything is set, so that it holds after a kill as well. When all throttles are removed it goes away.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafka_tools.admin.calls.config_changes import ConfigChange
+from kafka_tools.admin.calls.configs import ConfigResource
+from kafka_tools.commands import running
+from kafka_tools.commands.documents import check
+from kafka_tools.protocol.enums import ConfigSource
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+
+LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+
+_VERSION = 1
+_MOST_BYTES = 64 << 20
+_OWN_SOURCES = {
+    ConfigSource.word(ConfigSource.DYNAMIC_TOPIC_CONFIG),
+    ConfigSource.word(ConfigSource.DYNAMIC_BROKER_CONFIG),
+}
+_TEXT = {"type": "string"}
+_RULES: dict[str, Any] = {
+    "type": "object",
+    "required": ["version", "throttles"],
+    "properties": {
+        "version": {"type": "integer", "const": _VERSION},
+        "throttles": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["type", "name", "config", "value"],
+                "properties": {"type": _TEXT, "name": _TEXT, "config": _TEXT, "value": _TEXT, "before": _TEXT},
+            },
+        },
+    },
+}
+
+
+class _Entry(NamedTuple):
+    value: str
+    before: str | None
+
+
+class Ledger:
+    """What was set in one cluster: resource and config -> the value, and the one before it."""
+
+    def __init__(self, admin: AdminClient, cluster_id: str | None) -> None:
+        self._admin = admin
+        name = cluster_id if cluster_id and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", cluster_id) else "unnamed"
+        home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+        self.path = Path(home) / "kafka-tools" / "throttles" / f"{name}.json"
+        self._entries = self._load()
+        self._given: set[tuple[ConfigResource, str]] = set()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is recorded, nor was when it was opened."""
+        return not self._entries and not self._given
+
+    def broker_ids(self) -> set[int]:
+        """Brokers that a throttle was set on."""
+        return {int(key.name) for key, _ in self._entries if key.type == "broker"}
+
+    def topics(self) -> set[str]:
+        """Topics that a throttle was set on."""
+        return {key.name for key, _ in self._entries if key.type == "topic"}
+
+    def recorded(self) -> dict[ConfigResource, list[str]]:
+        """Resource -> configs that were set on it."""
+        found: dict[ConfigResource, list[str]] = {}
+        for resource, config in self._entries:
+            found.setdefault(resource, []).append(config)
+        return found
+
+    def movers(self) -> list[int]:
+        """Brokers whose moves between log directories were limited."""
+        return sorted(int(key.name) for key, config in self._entries if config == LOG_DIRS_RATE)
+
+    def add(self, settings: Mapping[ConfigResource, Mapping[str, str]]) -> None:
+        """Record what is about to be set."""
+        values = self.read_values({key: list(each) for key, each in settings.items()})
+        for resource, each in settings.items():
+            for config, value in each.items():
+                known = self._entries.get((resource, config))
+                found = values.get((resource, config))
+                # A throttle that is raised or lowered by its owner still hides what was there before the first.
+                before = known.before if known is not None and known.value == found else found
+                self._entries[resource, config] = _Entry(value, before)
+        self.save()
+
+    def read_values(self, wanted: Mapping[ConfigResource, Iterable[str]]) -> dict[tuple[ConfigResource, str], str]:
+        """What is set on these topics and brokers themselves now; raises the error of one that cannot tell."""
+        from kafka_tools.commands.partitions.reassignment.current import is_unknown_topic
+
+        found = {}
+        for resource, outcome in self._admin.describe_configs(
+            {key: list(each) for key, each in wanted.items()}
+        ).items():
+            if outcome.error is not None and resource.type == "topic" and is_unknown_topic(outcome.error):
+                continue
+            for entry in outcome.get():
+                if entry.source in _OWN_SOURCES and entry.value is not None:
+                    found[resource, entry.name] = entry.value
+        return found
+
+    def undoing(self, resource: ConfigResource, config: str, value: str | None) -> ConfigChange | None:
+        """What undoes the setting of a config whose value is ``value`` now; None where it is not ours to undo."""
+        entry = self._entries.get((resource, config))
+        if value is None:
+            return None
+        if entry is None or entry.value != value:
+            running.note(f"{config}={value} of {resource} is left: it was not set by --execute")
+            return None
+        if entry.before is None:
+            return ConfigChange(config, "delete")
+        return ConfigChange(config, "set", entry.before)
+
+    def forget(self, resource: ConfigResource) -> None:
+        """Nothing of ours is set on this resource any more."""
+        for key in [key for key in self._entries if key[0] == resource]:
+            self._given.add(key)
+            del self._entries[key]
+
+    def save(self) -> None:
+        """Bring the file up to date; without entries there is none. A note on stderr where that is not possible."""
+        try:
+            if not self._entries:
+                self.path.unlink(missing_ok=True)
+                return
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            rows = [
+                {"type": resource.type, "name": resource.name, "config": config, "value": entry.value}
+                | ({} if entry.before is None else {"before": entry.before})
+                for (resource, config), entry in self._entries.items()
+            ]
+            with tempfile.NamedTemporaryFile("w", dir=self.path.parent, delete=False, encoding="utf-8") as file:
+                json.dump({"version": _VERSION, "throttles": rows}, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(file.name, self.path)
+        except OSError as error:
+            running.note(
+                f"warning: throttles cannot be recorded in {self.path} ({error.strerror or error}): "
+                "--verify will remove all throttles of brokers and topics, whoever set them"
+            )
+
+    def _load(self) -> dict[tuple[ConfigResource, str], _Entry]:
+        from kafka_tools.given_files import read_given
+
+        try:
+            document = json.loads(read_given(str(self.path), _MOST_BYTES))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError) as error:
+            running.note(f"warning: the record of throttles {self.path} cannot be read ({error}): it is passed over")
+            return {}
+        mistakes = check(document, _RULES)
+        if mistakes:
+            running.note(f"warning: the record of throttles {self.path} is passed over: {mistakes[0]}")
+            return {}
+        return {
+            (ConfigResource(row["type"], row["name"]), row["config"]): _Entry(row["value"], row.get("before"))
+            for row in document["throttles"]
+            if row["type"] == "topic" or (row["type"] == "broker" and row["name"].isdecimal())
+        }

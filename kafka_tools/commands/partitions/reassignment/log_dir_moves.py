@@ -1,0 +1,105 @@
+"""Moves of replicas between the log directories of their broker: begin them, and say how far they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.admin.calls.log_dirs import ReplicaPlace
+from kafka_tools.commands.partitions.reassignment.current import is_offline
+from kafka_tools.errors import KafkaToolsError
+from kafka_tools.protocol import error_codes
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.clock import Deadline
+
+COMPLETED = "completed"
+IN_PROGRESS = "in_progress"
+ELSEWHERE = "elsewhere"
+NOT_ACTIVE = "not_active"
+MISSING = "missing"
+"""What a move can be: to another directory than was asked for, given up or never begun, not found on its broker."""
+
+_PAUSE_S = 0.1
+
+
+class MoveState(NamedTuple):
+    """How far a replica's move to ``target`` is. ``current``: where it is; ``future``: where it moves to; or None."""
+
+    state: str
+    target: str
+    current: str | None
+    future: str | None
+
+
+def move_states(
+    admin: AdminClient, targets: Mapping[ReplicaPlace, str]
+) -> tuple[dict[ReplicaPlace, MoveState], dict[ReplicaPlace, KafkaToolsError]]:
+    """Of each replica how far its move is, or why its broker did not tell."""
+    states = {}
+    errors = {}
+    described = admin.describe_replica_log_dirs(targets) if targets else {}
+    for place, outcome in described.items():
+        target = targets[place]
+        if outcome.error is not None and not is_offline(outcome.error):
+            errors[place] = outcome.error
+        elif outcome.error is not None or outcome.get().current is None:
+            states[place] = MoveState(MISSING, target, None, None)
+        else:
+            found = outcome.get()
+            state = COMPLETED if found.current == target else NOT_ACTIVE
+            if found.future is not None:
+                state = IN_PROGRESS if found.future == target else ELSEWHERE
+            states[place] = MoveState(state, target, found.current, found.future)
+    return states, errors
+
+
+def start_moves(
+    admin: AdminClient,
+    wanted: Mapping[ReplicaPlace, str],
+    deadline: Deadline,
+    started: Callable[[dict[ReplicaPlace, str]], None],
+) -> dict[ReplicaPlace, KafkaToolsError]:
+    """Begin moves, and tell ``started`` of those that have begun; the errors of those that could not.
+
+    A broker that does not have a replica yet is asked again until ``deadline``: a reassignment has just begun.
+    """
+    pending = dict(wanted)
+    failed: dict[ReplicaPlace, KafkaToolsError] = {}
+    while pending:
+        outcomes = admin.alter_replica_log_dirs(pending)
+        begun = sorted((place for place in outcomes.succeeded()), key=by_broker)
+        if begun:
+            started({place: pending.pop(place) for place in begun})
+        waiting = {}
+        for place, error in outcomes.failures().items():
+            if _is_not_there_yet(error):
+                waiting[place] = error
+            else:
+                failed[place] = error
+                del pending[place]
+        if waiting and deadline.expired:
+            for place in waiting:
+                failed[place] = KafkaToolsError(
+                    "Timed out before log directory move could be started",
+                    hint="the broker has no such replica yet; --timeout TIME waits longer",
+                )
+            break
+        if waiting:
+            deadline.clock.sleep(min(_PAUSE_S, deadline.left_s()))
+    return failed
+
+
+def by_broker(place: ReplicaPlace) -> tuple[int, str, int]:
+    """Orders replicas as Kafka's tool lists them."""
+    return place.broker_id, place.topic, place.partition
+
+
+def replica_text(place: ReplicaPlace) -> str:
+    """``orders-0-1``, as Kafka writes a replica."""
+    return f"{place.topic}-{place.partition}-{place.broker_id}"
+
+
+def _is_not_there_yet(error: KafkaToolsError) -> bool:
+    return getattr(getattr(error, "code", None), "code", None) == error_codes.REPLICA_NOT_AVAILABLE

@@ -1,0 +1,131 @@
+"""``--verify`` and ``--list``: how far reassignments are; at their end throttles are removed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafka_tools.commands import running
+from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, throttles
+from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument, read_reassignment
+from kafka_tools.commands.partitions.reassignment.ledger import Ledger
+from kafka_tools.output.kafka import reassignment_text as kafka_text
+from kafka_tools.output.rows import ItemError, Rows
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.errors import KafkaToolsError
+    from kafka_tools.output.cells import Row
+
+
+def verify(admin: AdminClient, text: str, place: str, *, preserve_throttles: bool, say: bool) -> Rows:
+    """Say of each partition and move of a reassignment file how far it is; when nothing moves, remove throttles."""
+    document = read_reassignment(text, place)
+    running_now = admin.list_partition_reassignments()
+    rows, failed = _partition_rows(admin, document, set(running_now))
+    if say:
+        running.emit(kafka_text.partition_states(rows))
+    states, move_errors = log_dir_moves.move_states(admin, document.log_dirs)
+    moves = [
+        _row(
+            place.topic_partition,
+            states[place].state,
+            broker=place.broker_id,
+            current_log_dir=states[place].current,
+            target_log_dir=states[place].target,
+            future_log_dir=states[place].future,
+        )
+        for place in sorted(states, key=log_dir_moves.by_broker)
+    ]
+    if say:
+        running.emit(kafka_text.move_states(moves))
+    finished = {log_dir_moves.COMPLETED, log_dir_moves.NOT_ACTIVE}
+    moving = move_errors or any(each.state not in finished for each in states.values())
+    if not (running_now or moving or preserve_throttles):
+        ledger = Ledger(admin, admin.describe_cluster().cluster_id)
+        broker_ids = {id for _, replicas in document.partitions for id in replicas}
+        topics = [partition.topic for partition, _ in document.partitions]
+        throttles.clear(admin, broker_ids, topics, ledger, say=say)
+    errors = [ItemError.of(partition, error) for partition, error in failed.items()]
+    errors += [ItemError.of(log_dir_moves.replica_text(key), error) for key, error in move_errors.items()]
+    return Rows("reassignment-states", [*rows, *moves], errors)
+
+
+def list_running(admin: AdminClient, *, say: bool) -> Rows:
+    """The reassignments that are under way; where there are none, throttles that --execute left are removed."""
+    rows: list[Row] = [
+        {
+            "topic": partition.topic,
+            "partition": partition.partition,
+            "replicas": list(each.replicas),
+            "adding_replicas": list(each.adding),
+            "removing_replicas": list(each.removing),
+        }
+        for partition, each in sorted(admin.list_partition_reassignments().items())
+    ]
+    if say:
+        running.emit(kafka_text.listing(rows))
+    if not rows and not admin.config.is_controllers:
+        _remove_what_was_left(admin)
+    return Rows("reassignments", rows)
+
+
+def _remove_what_was_left(admin: AdminClient) -> None:
+    ledger = Ledger(admin, admin.describe_cluster().cluster_id)
+    if ledger.is_empty:
+        return
+    broker_ids, topics = ledger.broker_ids(), ledger.topics()
+    moving = [
+        broker_id
+        for broker_id, dirs in admin.describe_log_dirs(ledger.movers()).succeeded().items()
+        for outcome in dirs.values()
+        if outcome.value is not None and any(replica.is_future for replica in outcome.value.replicas.values())
+    ]
+    if moving:
+        running.note(f"throttles stay: replicas move between the log directories of broker {moving[0]}")
+        return
+    listed = [f"broker {id}" for id in sorted(broker_ids)] + [f"topic {topic}" for topic in sorted(topics)]
+    running.note(f"no reassignment is active: removing the throttles that --execute set on {', '.join(listed)}")
+    throttles.restore_recorded(admin, ledger)
+
+
+def _partition_rows(
+    admin: AdminClient, document: ReassignmentDocument, running_now: set[TopicPartition]
+) -> tuple[list[Row], dict[TopicPartition, KafkaToolsError]]:
+    # A partition that stands in the file twice is told once, as its last entry has it.
+    targets = dict(document.partitions)
+    topics = sorted({partition.topic for partition in targets if partition not in running_now})
+    described = admin.describe_topics(topics) if topics else {}
+    rows = []
+    failed: dict[TopicPartition, KafkaToolsError] = {}
+    for partition in sorted(targets):
+        target = list(targets[partition])
+        if partition in running_now:
+            rows.append(_row(partition, log_dir_moves.IN_PROGRESS, target_replicas=target))
+            continue
+        outcome = described[partition.topic]
+        if outcome.error is not None and not current.is_unknown_topic(outcome.error):
+            failed[partition] = outcome.error
+            continue
+        known = (
+            {} if outcome.error is not None else {each.partition: each.replicas for each in outcome.get().partitions}
+        )
+        found = list(known.get(partition.partition, ()))
+        state = log_dir_moves.COMPLETED if found == target else log_dir_moves.NOT_ACTIVE
+        rows.append(_row(partition, state, current_replicas=found, target_replicas=target))
+    return rows, failed
+
+
+def _row(partition: TopicPartition, state: str, **more: object) -> Row:
+    return {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "broker": None,
+        "state": state,
+        "current_replicas": None,
+        "target_replicas": None,
+        "current_log_dir": None,
+        "target_log_dir": None,
+        "future_log_dir": None,
+        **more,
+    }

@@ -1,0 +1,176 @@
+"""Throttles of reassignments: which replicas and brokers they are set on, and how they are removed.
+
+The rates are configs of brokers, the replicas that they hold for are configs of topics (KIP-73, KIP-113). What is set
+here is recorded (``ledger.py``), so that the end of a reassignment removes that and leaves what others have set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.admin.calls.config_changes import ConfigChange
+from kafka_tools.admin.calls.configs import ConfigResource
+from kafka_tools.commands import running
+from kafka_tools.commands.partitions.reassignment.current import Assignment, is_unknown_topic
+from kafka_tools.commands.partitions.reassignment.ledger import LOG_DIRS_RATE, Ledger
+from kafka_tools.output.kafka.java_words import hash_order, text_hash
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.reassignments import Reassignment
+    from kafka_tools.admin.client import AdminClient
+
+LEADER_RATE = "leader.replication.throttled.rate"
+FOLLOWER_RATE = "follower.replication.throttled.rate"
+LEADER_REPLICAS = "leader.replication.throttled.replicas"
+FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
+BROKER_THROTTLES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
+TOPIC_THROTTLES = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+
+Settings = dict[ConfigResource, dict[str, str]]
+"""Broker or topic -> config -> value."""
+
+
+class Throttle(NamedTuple):
+    """Bytes a second between brokers, and between the log directories of one; a negative number is no limit."""
+
+    inter_broker: int = -1
+    log_dirs: int = -1
+
+
+NO_THROTTLE = Throttle()
+
+
+class PartitionMove(NamedTuple):
+    """Brokers that a partition is copied from, and those that it is copied to."""
+
+    sources: frozenset[int]
+    destinations: frozenset[int]
+
+
+def moves_of(
+    running_now: Mapping[TopicPartition, Reassignment], wanted: Assignment, current: Assignment
+) -> dict[TopicPartition, PartitionMove]:
+    """The moves that are under way and those that ``wanted`` begins or changes."""
+    moves = {}
+    for partition, reassignment in running_now.items():
+        adding = frozenset(reassignment.adding)
+        moves[partition] = PartitionMove(frozenset(reassignment.replicas) - adding, adding)
+    for partition, replicas in wanted.items():
+        sources = moves[partition].sources if partition in moves else frozenset(current[partition])
+        moves[partition] = PartitionMove(sources, frozenset(replicas) - sources)
+    return moves
+
+
+def inter_broker_settings(moves: Mapping[TopicPartition, PartitionMove], rate: int) -> tuple[Settings, Settings]:
+    """(of topics, of brokers): what limits these moves to ``rate`` bytes a second at each broker."""
+    leaders: dict[str, set[str]] = {}
+    followers: dict[str, set[str]] = {}
+    brokers: set[int] = set()
+    for partition, move in moves.items():
+        number = partition.partition
+        leaders.setdefault(partition.topic, set()).update(f"{number}:{id}" for id in move.sources)
+        followers.setdefault(partition.topic, set()).update(f"{number}:{id}" for id in move.destinations)
+        brokers |= move.sources | move.destinations
+    topics = {
+        ConfigResource("topic", topic): {
+            LEADER_REPLICAS: ",".join(sorted(leaders[topic])),
+            FOLLOWER_REPLICAS: ",".join(sorted(followers[topic])),
+        }
+        for topic in leaders
+    }
+    return topics, {_broker(id): {LEADER_RATE: str(rate), FOLLOWER_RATE: str(rate)} for id in sorted(brokers)}
+
+
+def limit_moves(admin: AdminClient, moves: Mapping[TopicPartition, PartitionMove], rate: int, ledger: Ledger) -> str:
+    """Limit moves between brokers; the line that says so."""
+    topics, brokers = inter_broker_settings(moves, rate)
+    brokers = _only_alive(admin, brokers)
+    ledger.add(topics | brokers)
+    _set(admin, topics)
+    _set(admin, brokers)
+    return f"The inter-broker throttle limit was set to {rate} B/s\n"
+
+
+def limit_log_dirs(admin: AdminClient, broker_ids: Iterable[int], rate: int, ledger: Ledger) -> str:
+    """Limit moves between the log directories of brokers; the line that says so."""
+    settings = {_broker(id): {LOG_DIRS_RATE: str(rate)} for id in sorted(set(broker_ids))}
+    settings = _only_alive(admin, settings)
+    ledger.add(settings)
+    _set(admin, settings)
+    return f"The replica-alter-dir throttle limit was set to {rate} B/s\n"
+
+
+def clear(
+    admin: AdminClient, broker_ids: Collection[int], topics: Collection[str], ledger: Ledger, *, say: bool
+) -> None:
+    """Remove the throttles of all live brokers, of ``broker_ids`` and of ``topics``, as Kafka's tool does.
+
+    What the ledger knows gets back the value it had before; if it knows anything, what it does not know, or what has
+    another value by now, was set by somebody else: it is left, and named on stderr. ``say``: print Kafka's lines.
+    """
+    alive = {node.id for node in admin.nodes()}
+    brokers = sorted({*alive, *broker_ids})
+    if say:
+        plural = "" if len(brokers) == 1 else "s"
+        running.emit(f"Clearing broker-level throttles on broker{plural} {','.join(map(str, brokers))}\n")
+    wanted = {_broker(id): BROKER_THROTTLES for id in {*brokers, *ledger.broker_ids()}}
+    _restore(admin, {key: names for key, names in wanted.items() if int(key.name) in alive}, ledger)
+    named = hash_order(topics, text_hash)
+    if say:
+        running.emit(f"Clearing topic-level throttles on topic{'' if len(named) == 1 else 's'} {','.join(named)}\n")
+    _restore(admin, {ConfigResource("topic", name): TOPIC_THROTTLES for name in {*named, *ledger.topics()}}, ledger)
+    dead = [key.name for key in wanted if int(key.name) not in alive]
+    if dead:
+        running.note(
+            f"warning: broker {', '.join(sorted(dead, key=int))} is away: its throttles are left, "
+            "run --verify again when it is back"
+        )
+    ledger.save()
+
+
+def restore_recorded(admin: AdminClient, ledger: Ledger) -> None:
+    """Remove what the ledger knows, and nothing else."""
+    alive = {str(node.id) for node in admin.nodes()}
+    recorded = ledger.recorded()
+    wanted = {key: each for key, each in recorded.items() if key.type == "topic" or key.name in alive}
+    _restore(admin, wanted, ledger)
+    ledger.save()
+
+
+def _restore(admin: AdminClient, wanted: Mapping[ConfigResource, Iterable[str]], ledger: Ledger) -> None:
+    changes: dict[ConfigResource, list[ConfigChange]] = {}
+    if ledger.is_empty:
+        changes = {key: [ConfigChange(name, "delete") for name in names] for key, names in wanted.items()}
+    else:
+        values = ledger.read_values(wanted)
+        for key, names in wanted.items():
+            for name in names:
+                change = ledger.undoing(key, name, values.get((key, name)))
+                if change is not None:
+                    changes.setdefault(key, []).append(change)
+    for key, outcome in admin.alter_configs_incremental(changes).items():
+        if outcome.error is not None and not (key.type == "topic" and is_unknown_topic(outcome.error)):
+            raise outcome.error
+        ledger.forget(key)
+
+
+def _broker(broker_id: int) -> ConfigResource:
+    return ConfigResource("broker", str(broker_id))
+
+
+def _only_alive(admin: AdminClient, settings: Settings) -> Settings:
+    """The settings of brokers that are there: the others are named, for they take part unthrottled when they return."""
+    alive = {str(node.id) for node in admin.nodes()}
+    dead = [key.name for key in settings if key.name not in alive]
+    if dead:
+        running.note(f"warning: broker {', '.join(dead)} is away: no throttle was set on it")
+    return {key: each for key, each in settings.items() if key.name in alive}
+
+
+def _set(admin: AdminClient, settings: Settings) -> None:
+    changes = {
+        key: [ConfigChange(name, "set", value) for name, value in each.items()] for key, each in settings.items()
+    }
+    admin.alter_configs_incremental(changes).raise_any()

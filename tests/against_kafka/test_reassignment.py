@@ -1,0 +1,211 @@
+"""``kafka-reassign-partitions`` beside Kafka 4.3.1's tool on three brokers with racks and two log directories each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.against_kafka.conftest import unavailable
+from tests.against_kafka.harness import RealKafka, Setup, eventually
+from tests.against_kafka.jars import Unavailable
+from tests.against_kafka.side_by_side import Ended, done, fresh, ours, produce, same, theirs
+
+Runner = Callable[..., Ended]
+REASSIGN = "reassign-partitions"
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
+    """A cluster of this module's own: tests of what lies on disks count on one log directory for each broker."""
+    properties = (("broker.rack", "rack-{node}"), ("log.dirs", "{folder}/data-{node},{folder}/more-{node}"))
+    try:
+        with RealKafka.start(Setup("4.3.1", nodes=3, properties=properties), tmp_path_factory.mktemp("racks")) as found:
+            yield found
+    except Unavailable as reason:
+        unavailable(reason)
+
+
+@pytest.fixture(autouse=True)
+def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where throttles are recorded."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+class Plan:
+    """A topic of two partitions on brokers 1 and 2, and files that say where it goes."""
+
+    def __init__(self, kafka: RealKafka, folder: Path) -> None:
+        self.kafka = kafka
+        self.folder = folder
+        self.topic = fresh("plan")
+        done(ours(kafka, "topics", "--create", "--topic", self.topic, "--replica-assignment", "1:2,2:1"))
+        produce(kafka, self.topic, 200)
+
+    def file(self, *placed: Sequence[int], log_dirs: Sequence[str] | None = None) -> Path:
+        entries = [
+            {"topic": self.topic, "partition": number, "replicas": list(replicas)}
+            | ({} if log_dirs is None else {"log_dirs": list(log_dirs)})
+            for number, replicas in enumerate(placed)
+        ]
+        return self.write({"version": 1, "partitions": entries})
+
+    def write(self, document: object) -> Path:
+        path = self.folder / f"{fresh('document')}.json"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return path
+
+    def replicas(self) -> list[list[int]]:
+        (row,) = json.loads(done(ours(self.kafka, "topics", "--describe", "--topic", self.topic, "-o", "json")))["data"]
+        assert not any(each["adding_replicas"] or each["removing_replicas"] for each in row["partitions"])
+        return [each["replicas"] for each in row["partitions"]]
+
+    def throttles(self) -> str:
+        return "".join(
+            done(ours(self.kafka, "configs", "--describe", *entity))
+            for entity in (("--topic", self.topic), *(("--broker", each) for each in self.kafka.node_ids))
+        )
+
+
+@pytest.fixture
+def plan(kafka: RealKafka, tmp_path: Path) -> Iterator[Plan]:
+    plan = Plan(kafka, tmp_path)
+    yield plan
+    done(ours(kafka, "topics", "--delete", "--topic", plan.topic))
+
+
+def test_each_action_prints_what_kafkas_tool_prints(plan: Plan) -> None:
+    kafka, topic = plan.kafka, plan.topic
+    there, back = plan.file([2, 3], [3, 1]), plan.file([1, 2], [2, 1])
+    printed: dict[str, list[str]] = {}
+    for name, run in (("theirs", theirs), ("ours", ours)):
+        texts = printed.setdefault(name, [])
+        for path, more in ((there, ("--throttle", 5_000_000)), (back, ())):
+            texts.append(done(run(kafka, REASSIGN, "--execute", "--reassignment-json-file", path, *more)))
+
+            def is_over(path: Path = path) -> None:
+                status = done(
+                    ours(kafka, REASSIGN, "--verify", "--reassignment-json-file", path, "--preserve-throttles")
+                )
+                assert status.count("is completed.") == 2, status
+
+            eventually(is_over)
+            texts.append(done(run(kafka, REASSIGN, "--verify", "--reassignment-json-file", path)))
+            assert "throttled" not in plan.throttles()
+        texts.append(done(run(kafka, REASSIGN, "--cancel", "--reassignment-json-file", back)))
+        texts.append(done(run(kafka, REASSIGN, "--list")))
+    for our, their in zip(printed["ours"], printed["theirs"], strict=True):
+        assert our == their
+    assert plan.replicas() == [[1, 2], [2, 1]]
+    first = printed["ours"][0]
+    assert f"Successfully started partition reassignments for {topic}-0,{topic}-1\n" in first
+    assert "The inter-broker throttle limit was set to 5000000 B/s\n" in first
+
+
+def test_a_move_under_way_is_listed_verified_and_cancelled_the_same(plan: Plan) -> None:
+    kafka = plan.kafka
+    produce(kafka, plan.topic, 2000)
+    path = plan.file([3, 1])
+    ours_begun = ("--execute", "--reassignment-json-file", path, "--throttle", 1)
+    for first, second in ((ours, theirs), (theirs, ours)):
+        done(first(kafka, REASSIGN, *ours_begun))
+        listed = same(kafka, REASSIGN, "--list")
+        assert f"{plan.topic}-0: replicas: 3,1,2. adding: 3. removing: 2.\n" in listed
+        assert "is still in progress" in same(kafka, REASSIGN, "--verify", "--reassignment-json-file", path)
+        refused = second(kafka, REASSIGN, *ours_begun)
+        assert refused.returncode == 1
+        assert "Cannot execute because there is an existing partition assignment." in refused.stdout + refused.stderr
+        again = [done(run(kafka, REASSIGN, *ours_begun, "--additional")) for run in (ours, theirs)]
+        assert again[0] == again[1]
+        cancelled = done(second(kafka, REASSIGN, "--cancel", "--reassignment-json-file", path))
+        assert f"Successfully cancelled partition reassignment for: {plan.topic}-0\n" in cancelled
+        assert "throttled" not in plan.throttles()
+    assert plan.replicas()[0] == [1, 2]
+
+
+def test_replicas_move_between_log_directories(plan: Plan) -> None:
+    kafka = plan.kafka
+    here = kafka.folder / "data-1", kafka.folder / "more-1"
+    now = next(path for path in here if (path / f"{plan.topic}-0").is_dir())
+    other = next(path for path in here if path != now)
+    for run, target in ((ours, other), (theirs, now), (ours, other)):
+        path = plan.file([1, 2], log_dirs=[str(target), "any"])
+        text = done(run(kafka, REASSIGN, "--execute", "--reassignment-json-file", path))
+        said = f"Successfully started moving log directory to {target} for replica {plan.topic}-0 with broker 1 \n"
+        assert said in text
+
+        def has_arrived(path: Path = path) -> None:
+            status = done(ours(kafka, REASSIGN, "--verify", "--reassignment-json-file", path))
+            assert f"Reassignment of replica {plan.topic}-0-1 completed successfully.\n" in status
+
+        eventually(has_arrived)
+        same(kafka, REASSIGN, "--verify", "--reassignment-json-file", path)
+        assert (target / f"{plan.topic}-0").is_dir()
+    there = plan.file([1, 2], log_dirs=[str(now), "any"])
+    assert "is not being moved from log dir" in same(kafka, REASSIGN, "--verify", "--reassignment-json-file", there)
+    same(kafka, REASSIGN, "--cancel", "--reassignment-json-file", there)
+
+
+def test_proposals_keep_to_racks_and_brokers(plan: Plan) -> None:
+    kafka = plan.kafka
+    topics = plan.write({"topics": [{"topic": plan.topic}], "version": 1})
+    asked = ("--generate", "--topics-to-move-json-file", topics, "--broker-list", "2,3")
+    our, their = (done(run(kafka, REASSIGN, *asked)) for run in (ours, theirs))
+    assert our.splitlines()[:4] == their.splitlines()[:4], "the current assignment, and both headings"
+    for text in (our, their):
+        proposed = json.loads(text.splitlines()[4])["partitions"]
+        assert [sorted(each["replicas"]) for each in proposed] == [[2, 3], [2, 3]]
+    assert done(ours(kafka, REASSIGN, *asked)) == our, "the same again"
+    seeds = {done(ours(kafka, REASSIGN, *asked, "--seed", seed)) for seed in range(8)}
+    assert len(seeds) > 1
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"version": 2},
+        {},
+        {"partitions": []},
+        {"partitions": [{"topic": "x", "partition": 0, "replicas": []}]},
+        {"partitions": [{"topic": "x", "partition": 0, "replicas": [1, 1]}]},
+        {"partitions": [{"topic": "x", "partition": 0, "replicas": [1]}] * 2},
+        {"partitions": [{"topic": "x", "partition": 0, "replicas": [1, 2], "log_dirs": ["any"]}]},
+        {"partitions": [{"topic": "no-such-topic", "partition": 0, "replicas": [9]}]},
+        {"partitions": [{"topic": "no-such-topic", "partition": 0, "replicas": [1]}]},
+    ],
+)
+def test_both_refuse_the_same_documents_in_the_same_words(kafka: RealKafka, tmp_path: Path, document: object) -> None:
+    path = tmp_path / "document.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    our, their = (run(kafka, REASSIGN, "--execute", "--reassignment-json-file", path) for run in (ours, theirs))
+    assert (our.returncode, their.returncode) == (1, 1)
+    said = our.stderr.splitlines()[0].removeprefix("python -m kafka_tools reassign-partitions: ")
+    assert said.split(": ", 1)[-1] in their.stdout, (our, their)
+
+
+def test_what_others_set_stays(plan: Plan, state_folder: Path) -> None:
+    """A throttle that somebody else set is left, and comes back where --execute had replaced it."""
+    kafka = plan.kafka
+    rate = "leader.replication.throttled.rate"
+    change = ("--alter", "--entity-type", "brokers", "--entity-name")
+    done(ours(kafka, "configs", *change, 1, "--add-config", f"{rate}=7000000"))
+    path = plan.file([2, 1], [1, 2])
+    try:
+        done(ours(kafka, REASSIGN, "--execute", "--reassignment-json-file", path, "--throttle", 5_000_000))
+        assert len(list(state_folder.rglob("*.json"))) == 1
+        done(ours(kafka, "configs", *change, 3, "--add-config", f"{rate}=8000000"))
+        ended = ours(kafka, REASSIGN, "--list")
+        assert "No partition reassignments found." in done(ended)
+        assert "removing the throttles that --execute set" in ended.stderr
+        left = plan.throttles()
+        assert f"{rate}=7000000" in left
+        assert f"{rate}=8000000" in left
+        assert "5000000" not in left
+        assert "throttled.replicas" not in left
+        assert list(state_folder.rglob("*.json")) == []
+    finally:
+        for node in (1, 3):
+            done(ours(kafka, "configs", *change, node, "--delete-config", rate))
