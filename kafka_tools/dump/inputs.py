@@ -23,13 +23,17 @@ def files_of(arguments: list[str]) -> list[str]:
     A name that exists is never taken for a pattern. Raises InputError, OSError.
     """
     found: list[str] = []
-    for argument in arguments:
-        for path in _matches(argument):
-            if os.path.isdir(path):
-                found += files_below(path)
-            else:
-                found.append(path)
+    for path in matches_of(arguments):
+        if os.path.isdir(path):
+            found += files_below(path)
+        else:
+            found.append(path)
     return found
+
+
+def matches_of(arguments: list[str]) -> list[str]:
+    """The files and directories that are meant: of a pattern those that it matches. Raises InputError."""
+    return [path for argument in arguments for path in _matches(argument)]
 
 
 def _matches(argument: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.dump.files import ALL_BYTES, MAX_MESSAGE_BYTES, DumpOptions
-from kafka_tools.dump.inputs import begin_at, files_of, java_split, whole_partition
+from kafka_tools.dump.inputs import begin_at, files_of, java_split, matches_of, whole_partition
 from kafka_tools.dump.run import DumpRun, Reading
 from kafka_tools.errors import UsageError
 
@@ -24,6 +24,8 @@ STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 class DumpRequest(NamedTuple):
     """The options of kafka-dump-log under their own names; ``form`` None is Kafka's text."""
 
+    paths: tuple[str, ...] = ()
+    """Files and directories, a word each; ``files`` is the same with commas, as Kafka's tool has it."""
     files: str | None = None
     partition_dir: str | None = None
     offsets: str | None = None
@@ -81,12 +83,17 @@ class DumpRequest(NamedTuple):
         """Whether damage ends the dump, as it ends Kafka's tool."""
         return not (self.form or self.summary or self.keep_going or self.partition_dir or self.follow)
 
+    @property
+    def _arguments(self) -> list[str]:
+        return [*self.paths] if self.paths else java_split(self.files or "")
+
+    def named(self) -> list[str]:
+        """The files and directories that were named, patterns resolved. Raises InputError."""
+        return [self.partition_dir] if self.partition_dir is not None else matches_of(self._arguments)
+
     def readings(self) -> list[Reading]:
         """The files to read, each with the byte to begin at. Raises InputError, UsageError, OSError."""
-        if self.partition_dir is not None:
-            paths = whole_partition(self.partition_dir)
-        else:
-            paths = files_of(java_split(self.files or ""))
+        paths = whole_partition(self.partition_dir) if self.partition_dir is not None else files_of(self._arguments)
         readings = [Reading(path) for path in paths]
         if self.from_position is not None:
             from kafka_tools.dump.ranges import position

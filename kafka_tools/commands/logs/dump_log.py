@@ -38,13 +38,14 @@ _MIB = 1 << 20
 
 
 @click.command(name=PROGRAM, cls=Command)
+@click.argument("paths", metavar="[FILE|DIR]...", nargs=-1, type=click.Path())
 @option(
     "--files",
     metavar="FILE[,FILE...]",
     section=WHAT,
-    help="The files, in this order: .log, .index, .timeindex, .txnindex, .snapshot (producers), .checkpoint (KRaft "
-    "snapshots); patterns with * ? [...], and directories of partitions. Example: --files "
-    "data/orders-0/00000000000000000000.log",
+    help="The files, with commas; they may also be words of their own. In this order: .log, .index, .timeindex, "
+    ".txnindex, .snapshot (producers), .checkpoint (KRaft snapshots); patterns with * ? [...], and directories of "
+    "partitions. Example: --files data/orders-0/00000000000000000000.log",
 )
 @option(
     "--partition-dir",
@@ -85,6 +86,14 @@ _MIB = 1 << 20
     section=WHAT,
     help="Go on when the log grows, with --partition-dir into the segments that follow, until Ctrl-C. Only logs are "
     "read.",
+)
+@option(
+    "--check",
+    "check_only",
+    is_flag=True,
+    section=WHAT,
+    help="Print nothing but damage, a line each, and end with status 1 if there is any: of files, of partitions and of "
+    "whole log directories, whose files are compared with each other. With --deep-iteration every record is read.",
 )
 @option("--print-data-log", is_flag=True, section=CONTENT, help="Print keys and values; every decoder implies it.")
 @option("--deep-iteration", is_flag=True, section=CONTENT, help="A line per record; --print-data-log implies it.")
@@ -188,8 +197,14 @@ _MIB = 1 << 20
     help="Read so many files at once, each in a process of its own; the output is the same.",
 )
 @option("--debug", is_flag=True, hidden=True)
-def command(jobs: int, show_position: bool, debug: bool, **options: Any) -> int:
-    """Print the batches, records and index entries in a log directory's files."""
+def command(jobs: int, show_position: bool, debug: bool, check_only: bool, **options: Any) -> int:
+    """Print the batches, records and index entries in a log directory's files.
+
+    \b
+    Examples:
+      kafka-dump-log --print-data-log orders-0/*.log
+      kafka-dump-log --check /var/lib/kafka
+    """
     # numpy starts a thread per core for algebra, which nothing here does: half of the time that its import takes.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from kafka_tools.commands.logs.output import open_output
@@ -198,6 +213,8 @@ def command(jobs: int, show_position: bool, debug: bool, **options: Any) -> int:
 
     request = DumpRequest(**options)
     _check(request, jobs)
+    if check_only:
+        return _check_only(request, jobs)
     run = request.run()
     readings = request.readings()
     output = open_output(request.form, SCHEMA)
@@ -221,9 +238,9 @@ def command(jobs: int, show_position: bool, debug: bool, **options: Any) -> int:
 
 def _check(request: DumpRequest, jobs: int) -> None:
     """Options that exclude each other."""
-    if (request.files is None) == (request.partition_dir is None):
-        both = request.files is not None
-        raise click.UsageError("Give --files or --partition-dir" + (", not both." if both else "."))
+    named = [name for name in ("paths", "files", "partition_dir") if getattr(request, name)]
+    if len(named) != 1:
+        raise click.UsageError("Give files, --files or --partition-dir" + (", one of them." if named else "."))
     if request.bytes_as is not None and (request.form is None or request.summary):
         raise click.UsageError("--bytes only goes with -o json and -o jsonl.")
     if request.follow:
@@ -234,6 +251,22 @@ def _check(request: DumpRequest, jobs: int) -> None:
             raise click.UsageError("-o json is one document, which --follow never ends: use -o jsonl.")
         if jobs > 1:
             raise click.UsageError("--jobs does not go with --follow: segments are followed one after the other.")
+
+
+_NOT_CHECKED = ("offsets", "times", "key", "from_position", "follow", "summary", "verify_index_only")
+"""Options that ask for a part of the files, or for something else of them."""
+
+
+def _check_only(request: DumpRequest, jobs: int) -> int:
+    """What --check does instead of a dump."""
+    from kafka_tools.commands.logs.checking import print_damage
+    from kafka_tools.commands.logs.output import open_output
+
+    if jobs > 1 or any(getattr(request, name) for name in _NOT_CHECKED):
+        raise click.UsageError("--check reads whole files, one after the other: it goes with what names them, "
+                               "--deep-iteration and -o.")  # fmt: skip
+    output = open_output(request.form, SCHEMA)
+    return print_damage(request.named(), request.run(), output, form=request.form, records=request.deep)
 
 
 def _outcomes(

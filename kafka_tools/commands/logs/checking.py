@@ -1,0 +1,52 @@
+"""``kafka-dump-log --check``: damage and nothing else, for files, partitions and whole log directories.
+
+What is judged and how is ``storage/check.py``; gaps between offsets and what is only worth knowing are left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.commands import running
+from kafka_tools.errors import InputError
+from kafka_tools.storage.check import check_file, check_log_dir, check_partition
+from kafka_tools.storage.layout import partition_files
+from kafka_tools.storage.names import parse_partition_dir
+
+if TYPE_CHECKING:
+    from kafka_tools.commands.logs.output import Output
+    from kafka_tools.dump.run import DumpRun
+    from kafka_tools.storage.findings import Finding
+
+
+def print_damage(paths: Sequence[str], run: DumpRun, output: Output, *, form: str | None, records: bool) -> int:
+    """A line on stdout for each damage; the exit status. ``records``: also decompress and parse every record."""
+    ending = run.make_ending(output)
+    damaged = False
+    for path in paths:
+        for finding in _findings(path, records):
+            # A file that was named is to be one of Kafka's; in a directory anything may lie about.
+            if finding.is_damage or finding.path == path:
+                damaged = True
+                line = f"{finding}\n" if form is None else ending.finding_line(finding)
+                if line:
+                    ending.line(line)
+                    output.flush()
+    output.close()
+    return running.FAILED if damaged else 0
+
+
+def _findings(path: str, records: bool) -> Iterator[Finding]:
+    if not os.path.isdir(path):
+        return check_file(path, records=records)
+    if parse_partition_dir(os.path.basename(os.path.abspath(path))) is not None or partition_files(path).segments:
+        return check_partition(path, records=records)
+    with os.scandir(path) as entries:
+        if not any(entry.is_dir() and parse_partition_dir(entry.name) is not None for entry in entries):
+            raise InputError(
+                f"there are no log files in the directory {path}",
+                hint="give a partition's directory (orders-0), the log directory above it, or files",
+            )
+    return check_log_dir(path, records=records)
