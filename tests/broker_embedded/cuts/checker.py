@@ -20,6 +20,7 @@ from tests.broker_embedded.cuts.clients import Turns
 from tests.broker_embedded.cuts.images import CutDisk
 from tests.broker_embedded.cuts.load import COMPACTED, GROUP, IDEMPOTENT, NEW, OLD, PARTITIONS, PLAIN, TOPICS, History
 from tests.broker_embedded.cuts.recording import Recorder
+from tests.broker_embedded.cuts.refusals import RefusingDisk
 from tests.broker_embedded.disk_broker import DiskBroker
 from tests.broker_embedded.transactional_client import read_from
 from tests.storage.dirty_logs import clean_once
@@ -36,7 +37,11 @@ KEPT = (0.0, 1.0, 0.5, 0.1, 0.9)
 class Load:
     """A broker under the load, recorded. Its fsyncs happen when the dice say so, and others come meanwhile."""
 
-    def __init__(self, folder: Path, seed: int, *, fsync: str = "always") -> None:
+    def __init__(self, folder: Path, seed: int, *, fsync: str = "always", disk: RefusingDisk | None = None) -> None:
+        """``disk``: one that refuses something once the topics are made."""
+        self._disk = disk
+        self.unforced_at: int | None = None
+        """The point of the trace at which an fsync failed."""
         self._dice = random.Random(seed)
         self._rounds: list[tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]]] = []
         folder.mkdir(parents=True)
@@ -59,10 +64,11 @@ class Load:
                 core.group_commit.offload = lambda function, done: self._rounds.append((function, done))
             clients = self._clients(broker)
             try:
-                for _ in range(steps):
-                    self._step(broker, clients)
-                    while any(client.take() for client in clients):
-                        pass
+                with self._disk.refusing() if self._disk is not None else contextlib.nullcontext():
+                    for _ in range(steps):
+                        self._step(broker, clients)
+                        while any(client.take() for client in clients):
+                            pass
             finally:
                 for client in clients:
                     client.stop()
@@ -84,7 +90,11 @@ class Load:
             load.transactional(history, NEW, bumps=True), load.committer(history), load.reader(history),
             load.changes(history),
         ]  # fmt: skip
-        return [Turns(broker, f"{self._seed} client {number}", work) for number, work in enumerate(works)]
+        refused = self._disk is not None
+        return [
+            Turns(broker, f"{self._seed} client {number}", work, may_be_refused=refused)
+            for number, work in enumerate(works)
+        ]
 
     def _step(self, broker: DiskBroker, clients: list[Turns]) -> None:
         what = self._dice.random()
@@ -95,10 +105,16 @@ class Load:
         elif what < 0.95:
             if self._rounds:
                 function, done = self._rounds.pop(0)
-                function()
-                done(None, None)
+                try:
+                    function()
+                except OSError as error:
+                    self.unforced_at = len(self.recorder.events)
+                    done(None, error)
+                else:
+                    done(None, None)
         else:
-            self._upkeep(broker.core)
+            with contextlib.suppress(OSError) if self._disk is not None else contextlib.nullcontext():
+                self._upkeep(broker.core)
         broker.advance(0.05)
 
     def _upkeep(self, core: Core) -> None:
@@ -324,6 +340,17 @@ class Found:
         if max(offsets, default=0) != last:
             found.append(f"{topic}: the group's offset is {offsets}, and {last} is the last committed transaction")
         return found
+
+
+def refused(folder: Path, seed: int, kind: str, number: int, steps: int) -> list[str]:
+    """What is wrong after a disk has refused its ``number``-th call of a kind, and then lost power."""
+    disk = RefusingDisk(kind, number)
+    made = recorded(folder / "load", seed, steps, disk=disk)
+    found = []
+    if made.unforced_at is not None and any(fact.at > made.unforced_at for fact in made.history.facts):
+        found.append("something was acknowledged after an fsync had failed")
+    found += Cuts(made, folder / "images", seed).check([len(made.recorder.events)], len(KEPT))
+    return [f"seed {seed}, call {number} {kind}: {each}" for each in found]
 
 
 def recorded(folder: Path, seed: int, steps: int, **options: Any) -> Load:

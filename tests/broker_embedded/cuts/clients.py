@@ -18,7 +18,11 @@ class Stopped(BaseException):
 class Turns:
     """One client of a broker without listeners. ``work`` is what it does, over ``call``, until it is stopped."""
 
-    def __init__(self, broker: DiskBroker, seed: str, work: Callable[[Turns], None]) -> None:
+    def __init__(
+        self, broker: DiskBroker, seed: str, work: Callable[[Turns], None], *, may_be_refused: bool = False
+    ) -> None:
+        """``may_be_refused``: the disk may refuse, and the client then ends."""
+        self.may_be_refused = may_be_refused
         self._broker = broker
         self.dice = random.Random(seed)
         self._wanted: tuple[Request, int] | None = None

@@ -1,4 +1,4 @@
-"""A few cuts of the checker; ``python -m tests.broker_embedded.cuts`` cuts power everywhere."""
+"""A few cuts and refusals of the checker; ``python -m tests.broker_embedded.cuts`` cuts power everywhere."""
 
 from __future__ import annotations
 
@@ -7,20 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker_embedded.cuts.checker import Cuts, recorded
+from tests.broker_embedded.cuts.checker import Cuts, recorded, refused
+from tests.broker_embedded.cuts.refusals import KINDS
 
-KINDS = {"record", "key", "committed", "ended", "made", "set", "producer id", "transactional id", "sending"}
+FACTS = {"record", "key", "committed", "ended", "made", "set", "producer id", "transactional id", "sending"}
 
 
 @pytest.mark.parametrize("seed", [1])
 def test_after_a_loss_of_power_everything_that_was_acknowledged_or_shown_is_there(tmp_path: Path, seed: int) -> None:
     made = recorded(tmp_path / "load", seed, 400)
-    assert {fact.kind for fact in made.history.facts} >= KINDS
+    assert {fact.kind for fact in made.history.facts} >= FACTS
     events = len(made.recorder.events)
     cuts = random.Random(seed).sample(range(events + 1), 40)
     looked = Cuts(made, tmp_path / "images", seed)
     assert looked.check(cuts, 1) == []
     assert looked.images == 40
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_disk_that_refuses_loses_nothing_that_was_acknowledged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    for number in random.Random(kind).sample(range(1, 120), 2):
+        caplog.clear()
+        assert refused(tmp_path / str(number), 1, kind, number, 200) == []
+        if kind.startswith("unforced"):
+            assert [record for record in caplog.records if "Nothing is acknowledged any more" in record.getMessage()]
 
 
 def test_without_fsyncs_the_checker_finds_what_is_lost(tmp_path: Path) -> None:
