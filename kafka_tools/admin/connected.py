@@ -1,4 +1,4 @@
-"""What all operations of the admin client stand on: settings, connections made on first use, deadlines."""
+"""The base of all operations of the admin client: settings, connections made on first use, deadlines."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Runs a call over its keys: look up nodes, group, build, send to all nodes at once, interpret, try again.
 
-A ``AdminCall`` knows one operation and no network; the driver knows the network and no operation. Everything ends at
+An ``AdminCall`` knows one operation and no network; the driver knows the network and no operation. Everything ends at
 one Deadline. What is tried again: keys whose error says so, keys of a node that could not be reached, keys whose
 leader, controller or coordinator has moved. A topic that nobody knows gets a short grace, because a broker may not
 have heard of it yet. Source of the scheme: Kafka's ``AdminApiDriver``; the rules of single errors are the calls'.
@@ -59,7 +59,7 @@ class KeysRefused(KafkaToolsError):
 
 
 class Progress(Generic[K, V]):
-    """What one response says about the keys of its request."""
+    """The result of one response: for each key of its request an outcome, or a reason to try again."""
 
     def __init__(self) -> None:
         self.completed: dict[K, V] = {}

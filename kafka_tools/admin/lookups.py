@@ -38,7 +38,7 @@ OFFLINE_GRACE_S = 3.0
 
 
 class ClusterAccess(NamedTuple):
-    """What a lookup works with."""
+    """The connections and the metadata that a lookup works with."""
 
     exchange: Exchange
     metadata: ClusterMetadata
@@ -291,5 +291,5 @@ def _named(code: int, key: TopicPartition) -> KafkaToolsError:
 
 
 def versions_of(cluster: ClusterAccess, deadline: Deadline) -> NodeVersions:
-    """What the node at hand speaks, for calls that choose between APIs."""
+    """The API versions of the node at hand, for calls that choose between APIs."""
     return cluster.exchange.node_versions(cluster.metadata.any_node(deadline), deadline)

@@ -1,4 +1,4 @@
-"""What became of each key of a call: a value or an error, in the order of the keys.
+"""The outcome of each key of a call: a value or an error, in the order of the keys.
 
 Failure of one key is a value here, not an exception: a call that half worked shows the half. Whoever needs all
 of it asks ``raise_any``.

@@ -245,7 +245,7 @@ class Accumulator:
             callback(batch, index)
 
     def expired(self, now_s: float) -> list[ProducerBatch]:
-        """Remove and return waiting batches older than the delivery timeout; call ``finish`` for each."""
+        """Remove and return waiting batches older than the delivery timeout; the caller calls ``finish`` for each."""
         limit_s = now_s - self._settings.delivery_timeout_ms / 1000
         gone = []
         for queue in self._queues.values():
@@ -254,7 +254,7 @@ class Accumulator:
         return gone
 
     def drop_all(self) -> list[ProducerBatch]:
-        """Remove and return every waiting batch (close without waiting); call ``finish`` for each."""
+        """Remove and return every waiting batch (close without waiting); the caller calls ``finish`` for each."""
         gone = [batch for queue in self._queues.values() for batch in queue.batches]
         for queue in self._queues.values():
             queue.batches.clear()
@@ -329,7 +329,7 @@ class Accumulator:
 
 
 def record_size_bytes(record: PendingRecord) -> int:
-    """What a record is counted with: its bytes and a usual overhead."""
+    """The estimated size of a record: its bytes and a usual overhead."""
     _, key, value, headers = record
     size_bytes = _USUAL_OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
     for name, content in headers:

@@ -1,4 +1,4 @@
-"""Committing positions by themselves, at an interval (``enable.auto.commit``).
+"""Automatic commits of positions, at an interval (``enable.auto.commit``).
 
 Commits what was handed out before the poll that is going on, so records are handed out at least once. Follows
 ``ConsumerCoordinator.maybeAutoCommitOffsetsAsync`` of Kafka's Java client.
@@ -36,7 +36,7 @@ class AutoCommit:
         self._due_at_s = self._clock.monotonic_s() + self._settings.auto_commit_interval_ms / 1000
 
     def consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Every known position, as a commit says it."""
+        """Every known position, as the offsets of a commit."""
         return {
             topic_partition: OffsetAndMetadata(offset, epoch)
             for topic_partition, (offset, epoch) in self._positions.consumed().items()

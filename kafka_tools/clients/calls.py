@@ -32,7 +32,7 @@ class Calls:
         return key in self._open
 
     def under_way(self) -> list[Hashable]:
-        """The keys of what is under way."""
+        """The keys of the requests that are under way."""
         return list(self._open)
 
     def start(

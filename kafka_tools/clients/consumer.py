@@ -90,7 +90,7 @@ class Consumer:
         )
         self._wakeup = False
         self._held_back: KafkaToolsError | None = None
-        """What went wrong while records were returned."""
+        """The error that occurred while records were returned; the next ``poll`` raises it."""
         self._closed = False
 
     # What to read

@@ -1,4 +1,4 @@
-"""What a fetch brought of one partition: batches cut into records, without those of aborted transactions."""
+"""The data that a fetch returned for one partition: batches cut into records, without those of aborted transactions."""
 
 from __future__ import annotations
 

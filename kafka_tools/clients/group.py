@@ -144,7 +144,7 @@ class GroupClient:
         self.failure = error or self.failure
 
     def _note_failure(self, error: KafkaToolsError) -> None:
-        """Keep what a retry may mend; raise the rest."""
+        """Remember an error that a retry may mend; raise any other."""
         if not isinstance(error, NetworkError):
             raise error
         self.failure = error

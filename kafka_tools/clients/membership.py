@@ -168,7 +168,7 @@ class ConsumerMembership:
         self._back_off(now_s)
 
     def fence(self, code: int) -> None:
-        """A commit was refused because the group moved on: what the code says about the membership is taken over."""
+        """A commit was refused because the group moved on: the membership follows the error code."""
         if error_codes.error(code).member_unknown:
             self._forget_generation(keep_member_id=code == error_codes.ILLEGAL_GENERATION)
         elif code == error_codes.REBALANCE_IN_PROGRESS:

@@ -223,7 +223,7 @@ class Sender:
         return batch.encoded
 
     def _collect(self, deadline: Deadline) -> None:
-        """Wait until a request is answered or has failed, and deal with the produce requests that are."""
+        """Wait until a request is answered or has failed, and handle every produce request that is."""
         waiting = [sent.pending for sent in self._in_flight]
         self._exchange.poll([*waiting, self._asking] if self._asking is not None else waiting, deadline)
         done = [sent for sent in self._in_flight if sent.pending.done]

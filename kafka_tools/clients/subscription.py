@@ -112,7 +112,7 @@ class Subscription:
                 self._on_assigned(assigned)
 
     def _match_topics(self) -> None:
-        """Follow the topics that match the pattern."""
+        """Bring the subscription up to date with the topics that match the pattern."""
         if self._pattern is not None:
             self.topics = tuple(
                 sorted(

@@ -44,7 +44,7 @@ NUMBERS: dict[str, Number] = {
 
 
 class Fraction(NamedTuple):
-    """A part of a whole with its default and bounds."""
+    """A fraction of 1 with its default and bounds."""
 
     default: float
     low: float
@@ -102,11 +102,11 @@ JAVA_CLASSES = (
 """Settings that name Java code: nothing here can run it, so a connection that would need it is refused."""
 
 KAFKA_S_OWN = "org.apache.kafka.common.security."
-"""Where Kafka keeps the classes that those settings may name, since what they do is done here too."""
+"""The package of Kafka's own classes, which those settings may name all the same: their work is done here too."""
 
 RETRIEVER = "sasl.oauthbearer.jwt.retriever.class"
 RETRIEVERS = ("DefaultJwtRetriever", "ClientCredentialsJwtRetriever", "FileJwtRetriever")
-"""Kafka's ways to a token that are here: all that the URL decides."""
+"""Kafka's classes for getting a token whose work is done here: the URL decides which of them is meant."""
 
 KNOWN_ELSEWHERE: frozenset[str] = frozenset(
     # Java clients' own: metrics, providers of the JVM, its ticket renewal, and what of OAUTHBEARER only they do.

@@ -1,4 +1,4 @@
-"""Whose client quotas there are: users, clients, both together, IP addresses; and which of them applies.
+"""The entities of client quotas: users, clients, both together, IP addresses; and the precedence among them.
 
 For the admin client, the commands and the bundled broker alike. The eight levels of precedence are those of
 ``ClientQuotaManager.DefaultQuotaCallback`` (KIP-55, KIP-257).

@@ -1,4 +1,4 @@
-"""The lines of many batches at once: what ``text`` says of their headers one by one, from columns.
+"""The lines of many batches at once, from columns of their headers; ``text`` makes the same lines one by one.
 
 Where batches are small (a broker of before 4.0 writes one for each commit), their lines cost more than their records.
 """

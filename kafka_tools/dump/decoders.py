@@ -1,4 +1,4 @@
-"""What keys and values mean: the decoders of kafka-dump-log for topics of users.
+"""The decoders of keys and values that kafka-dump-log has for topics of users.
 
 A decoder takes (offset, key, value) and gives the texts that stand behind ``key:`` and ``payload:``, None where
 there is nothing to print. Source: the message parsers of Kafka's ``DumpLogSegments``.

@@ -1,4 +1,4 @@
-"""How a dump is shown: what an ending has to do, and the one that writes Kafka's text.
+"""The output of a dump: the interface of every form (an ending), and the one that writes Kafka's text.
 
 An ending is told what was found, in order, and writes it; ``files`` and ``walk`` find it. ``strict`` says
 what damage does: Kafka's tool stops at it, everything else goes on behind it.
@@ -33,7 +33,7 @@ class Sink(Protocol):
 
 
 class DumpedFile(NamedTuple):
-    """A file that is dumped: its path as it is shown, what it is, and what its name says."""
+    """A file that is dumped: its path as it is shown, its kind, and the fields of its name."""
 
     path: str
     kind: str
@@ -42,7 +42,7 @@ class DumpedFile(NamedTuple):
 
 
 class Ending(Protocol):
-    """What a form of output does with what is found."""
+    """A form of output: called with everything that a dump finds, in order."""
 
     strict: bool
     """Whether damage ends the dump, as it ends Kafka's tool."""
@@ -52,16 +52,16 @@ class Ending(Protocol):
     """Whether ``window`` may be tried; ``batch`` and ``finding_line`` are then called before it is known to work."""
 
     def dumping(self, path: str) -> None:
-        """The next file, before anything is known of it."""
+        """The next file, before it is opened."""
 
     def file(self, file: DumpedFile, size_bytes: Callable[[], int]) -> None:
-        """What is known of the file from its name and size."""
+        """The facts about the file that its name and size give."""
 
     def batch(self, view: BatchView, crc_ok: bool) -> str:
         """The line of a batch, for ``line`` or ``window``."""
 
     def broken_batch(self, view: BatchView) -> str:
-        """What is shown of a batch whose header makes no sense."""
+        """The text for a batch whose header is impossible."""
 
     def finding_line(self, finding: Finding) -> str:
         """The line of a finding, empty where findings have no place in the output."""

@@ -1,4 +1,4 @@
-"""Dumping the files of a partition: what each is, what is in it, what is wrong with it, and where it ends.
+"""Dumping the files of a partition: the kind, the contents, the damage and the end of each.
 
 With a strict ending (Kafka's text) everything is as in Kafka 4.3.1's tool: what that ends on with an exception ends
 here with a LogError, after the same text. With any other ending the dump goes on behind damage. What is only remarked
@@ -60,7 +60,7 @@ class Dump:
         self.notes = notes if notes is not None else FileNotes()
         self.walk: LogWalk | None = None
         self._problem: Finding | None = None
-        """What is wrong with a file's name, to be told behind the file itself."""
+        """The finding about a file's name, to be shown after the file itself."""
 
     def file(self, argument: str, start: int = 0) -> bool:
         """Dump one file; False for a name that Kafka's tool ignores. Raises LogError, OSError.
@@ -335,7 +335,7 @@ def check_start(segment: Segment, start: int) -> None:
 
 
 def start_of(segment: Segment, offset: int) -> int:
-    """Where to begin looking for ``offset``, by the offset index beside the log if there is one and it is right."""
+    """The position to search ``offset`` from: by the offset index beside the log, if there is a sound one."""
     try:
         position = index_remarks.OffsetIndexSearch(
             index_remarks.sibling(segment.path, names.INDEX), segment.base_offset

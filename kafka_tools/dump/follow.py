@@ -1,7 +1,7 @@
 """``kafka-dump-log --follow``: a log that grows, shown as it grows, and the segments that follow it.
 
-A batch is shown once all of it is there. What makes no sense yet is looked at again; it is damage once a whole batch,
-or the next segment, follows it.
+A batch is shown once it is complete. Bytes that are not a batch yet are read again later; they are damage once a whole
+batch, or the next segment, follows them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Follower:
             reading = Reading(following)
 
     def stop(self) -> None:
-        """Come to an end behind the batch that is being shown."""
+        """Stop after the batch that is being shown."""
         self._stopped = True
         if self._dump.walk is not None:
             self._dump.walk.ended = True

@@ -1,4 +1,4 @@
-"""What Kafka's dump tool remarks on an index beside its log, entry by entry in its order and with its searches.
+"""The remarks of Kafka's dump tool on an index beside its log, entry by entry, in its order and with its searches.
 
 The checks that Kafka runs when it loads a log (``sanityCheck``) raise; the other remarks become findings, with what is
 harmless told from damage. Whether an index is sound is the question of ``storage/index_follow.py``. Sources:

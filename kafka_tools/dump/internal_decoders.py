@@ -1,4 +1,4 @@
-"""What stands in the records of Kafka's own topics, and in control records, as Kafka's tool writes it."""
+"""The contents of control records and of records in Kafka's own topics, in the text of Kafka's tool."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ _TOO_LONG = re.compile(r"claims (\d+) (bytes|items)\D+(\d+)")
 
 
 def _why(error: WireError) -> str:
-    """What Kafka's generated classes say of such bytes; where they say something else, our own words.
+    """The message of Kafka's generated classes for bytes that they cannot read, where it is known; else our own.
 
     A number that is cut off is a BufferUnderflowException, which has no message ("null").
     """

@@ -1,4 +1,4 @@
-"""What the batches of a log add up to: counts, sizes, codecs, times, producers and transactions.
+"""Totals over the batches of a log: counts, sizes, codecs, times, producers and transactions.
 
 Made from batch headers and decompressed sizes. Sums of logs that follow each other add up (``LogSum.add``).
 """
@@ -18,7 +18,7 @@ from kafka_tools.records.control import control_type
 from kafka_tools.records.record import Record
 
 MOST_PRODUCERS = 10_000
-"""So many producers are told apart; the batches of others count, but for no producer."""
+"""The most producers with numbers of their own; batches of further ones count in the totals only."""
 
 
 class CodecSum:
@@ -38,7 +38,7 @@ class CodecSum:
 
 
 class ProducerSum:
-    """What one producer id wrote."""
+    """The totals of one producer id."""
 
     def __init__(self, view: BatchView) -> None:
         self.epoch = view.producer_epoch

@@ -1,4 +1,4 @@
-"""What was noted of files while they were dumped: findings and gaps."""
+"""Notes about files, taken while they are dumped: findings and gaps."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FileNotes:
             yield Finding(path, "offset-gap", f"offset {previous} is followed by {offset}", None, offset)
 
     def add(self, other: FileNotes) -> None:
-        """Take over what another dump noticed."""
+        """Add the notes of another dump."""
         for finding in other.findings:
             self.note(finding)
         for path, pairs in other.gaps.items():

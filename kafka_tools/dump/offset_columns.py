@@ -1,4 +1,4 @@
-"""Commits of ``__consumer_offsets`` as columns: what ``decoders.Offsets`` says of plain ones, many at once.
+"""Offset commits of ``__consumer_offsets`` as columns: many plain ones at once, as ``decoders.Offsets`` shows them.
 
 Plain is a commit under group and topic names that JSON shows as they are, without metadata, with a value as brokers
 write it since 2.1: its numbers are then at fixed places. Source: ``OffsetCommitKey``, ``OffsetCommitValue``.

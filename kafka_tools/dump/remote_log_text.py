@@ -52,7 +52,7 @@ def remote_log_text(message: Stored) -> str:
 
 
 def _check(name: str, fields: Any) -> None:
-    """What the constructors of Kafka's classes refuse, in the order in which they look."""
+    """CorruptBatch for values that the constructors of Kafka's classes refuse, checked in their order."""
     if name == "RemoteLogSegmentMetadataSnapshotRecord":
         _state(_SEGMENT_STATES, fields.remote_log_segment_state)
     if name == "RemoteLogSegmentMetadataRecord":

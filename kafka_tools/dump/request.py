@@ -1,4 +1,4 @@
-"""What a dump is asked for: which files, from where, what of them, and how it is shown.
+"""The request for a dump: which files, from which position, which of their contents, in which form.
 
 Made once, from the options of the command line (``commands/logs/dump_log.py``); all else of a dump is made from it.
 """
@@ -140,7 +140,7 @@ class DumpRequest(NamedTuple):
         return JsonEnding(sink, contents, bytes_as, deep=self.deep, skip_metadata=skip_metadata)
 
     def _decoder(self) -> Decoder:
-        """Of an internal topic; else of keys and values."""
+        """The decoder of the internal topic; else that of keys and values."""
         from kafka_tools.dump import decoders, internal_decoders
 
         if self.internal:
@@ -163,7 +163,7 @@ class DumpRequest(NamedTuple):
         return json_contents.plain(decoders.field_decoder(key), decoders.field_decoder(value), field)
 
     def _selection(self, decoder: Decoder | None) -> DumpSelection | None:
-        """What --offsets, --time and --key ask for. ``decoder`` None: keys are compared as text."""
+        """The selection of --offsets, --time and --key. ``decoder`` None: keys are compared as text."""
         if self.offsets is None and self.times is None and self.key is None:
             return None
         from kafka_tools.clock import SystemClock

@@ -26,11 +26,11 @@ class Reading(NamedTuple):
 
 
 class FileOutcome(NamedTuple):
-    """What became of one file."""
+    """The outcome of one file."""
 
     path: str
     unknown: bool = False
-    """Whether its name says nothing to Kafka."""
+    """Whether Kafka's tool ignores a file of this name."""
     failure: str | None = None
     """Why it could not be read (any further), in one line."""
     hint: str | None = None
@@ -41,7 +41,7 @@ class FileOutcome(NamedTuple):
 
 
 class DumpRun:
-    """What is the same for every file: how things are shown, what is read. ``walk_position`` is for a progress bar."""
+    """One run: form of output and selection, the same for every file. ``walk_position`` is for a progress bar."""
 
     def __init__(self, options: DumpOptions, make_ending: Callable[[Sink], Ending], *, strict: bool) -> None:
         self.options = options
@@ -90,14 +90,14 @@ class DumpRun:
 
 
 def _line(error: KafkaToolsError) -> str:
-    """What is said of an error that ends a file; Kafka does not say where in the file it is."""
+    """The message for an error that ends a file; Kafka's text does not give its position in the file."""
     if not isinstance(error, CorruptBatch) or error.position is None or str(error).startswith(f"{error.path} at "):
         return str(error)
     return f"{error.path} at {error.position}: {str(error).removesuffix(f' in file {error.path}.')}"
 
 
 class _Nowhere:
-    """A sink of nothing."""
+    """A sink that drops everything."""
 
     def write(self, text: str) -> None:
         pass

@@ -20,7 +20,7 @@ from kafka_tools.records.text import java_text
 KeyText = Callable[[Record], str | None]
 
 OUT, PART, IN, BEYOND = range(4)
-"""No record of a batch is wanted; it has to be opened to know; all are; none, and none can be in what follows."""
+"""Of a batch: no record is wanted; it has to be opened to know; all are wanted; none is wanted in it or after it."""
 
 
 class DumpSelection(NamedTuple):

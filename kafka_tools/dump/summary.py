@@ -1,4 +1,4 @@
-"""What a dump adds up to: the sums of logs (``dump_log_sum``), and how many entries the other files have.
+"""The totals of a dump: the sums of logs (``log_sum``), and the number of entries of the other files.
 
 An ending like those of text and JSON, except that nothing is written: ``take`` gives a file's numbers. Records are
 only looked at with ``--deep-iteration``.

@@ -1,6 +1,6 @@
-"""The lines of many batches at once: what ``text`` says of them one by one, from columns.
+"""The lines of many batches at once, from columns; ``text`` makes the same lines one by one.
 
-Says no (None) to whatever is not plain, and leaves it to the scalar way. Bytes stay bytes: what is not UTF-8 in keys
+Returns None for whatever is not plain, and leaves it to the scalar way. Bytes stay bytes: what is not UTF-8 in keys
 and values is replaced at the end, which gives the same as replacing it in each, since the text between them is ASCII.
 """
 
@@ -213,7 +213,7 @@ def _plain_contents(rows: ByteRows, part: RecordColumns, where: Mask | None, *, 
 def _decoded_contents(
     decoder: Decoder, rows: ByteRows, part: RecordColumns, where: Mask | None, *, prefix: str
 ) -> None:
-    """What a decoder says, record by record."""
+    """The text that a decoder gives, record by record."""
     rows.texts([
         "" if record is None else text.contents(*decoder(record.offset, record.key, record.value), prefix)
         for record in records(part, where)

@@ -27,7 +27,7 @@ _BEYOND_FOR_SURE = 2
 
 
 class Notes(Protocol):
-    """Where findings are gathered."""
+    """The collector of findings."""
 
     def note(self, finding: Finding) -> None: ...
 
@@ -46,7 +46,7 @@ class LogWalk:
         self.position = start
         self.next_offset: int | None = None
         self.ended = False
-        """Whether nothing that follows is wanted."""
+        """Whether nothing after this position is wanted."""
         self._name = name
         self._ending = ending
         self._notes = notes
@@ -83,7 +83,7 @@ class LogWalk:
         self.position = following
 
     def finish(self) -> None:
-        """Nothing more is read: say how far that was."""
+        """The end of the reading: tell the ending how far it came."""
         gaps = self._notes.gap_findings(self.segment.path)
         self._ending.end(gaps, self.position, self.next_offset)
 
@@ -230,7 +230,7 @@ class HeaderProblem(CorruptBatch):
 
 
 def header_problem(path: str, view: BatchView) -> HeaderProblem | None:
-    """What is impossible in a header, None if nothing is."""
+    """The fault of a header that is impossible, None for a possible one."""
     if view.magic < 0:
         return HeaderProblem(path, view, "unknown-magic", f"the batch has the magic {view.magic}")
     if view.codec >= len(CODECS):
@@ -239,7 +239,7 @@ def header_problem(path: str, view: BatchView) -> HeaderProblem | None:
 
 
 def header_findings(path: str, view: BatchView, crc_ok: bool) -> list[Finding]:
-    """What is wrong with a header that can be shown."""
+    """The findings about a header that can be shown."""
     found = []
     if not crc_ok:
         words = "the CRC of the batch does not match its contents"

@@ -110,7 +110,7 @@ class ClientConfig:
         return self._numbers[key]
 
     def fraction(self, key: str) -> float:
-        """A setting that is a part of a whole."""
+        """A setting that is a fraction from 0 to 1."""
         return self._fractions[key]
 
     @property

@@ -25,7 +25,7 @@ Provider = Callable[[str, "set[str]"], "ConfigData"]
 
 
 class ConfigData(NamedTuple):
-    """What a provider answers. ``ttl_ms``: how long the values hold; None: for ever."""
+    """The values that a provider returns. ``ttl_ms``: how long they are valid; None: for ever."""
 
     values: Mapping[str, str]
     ttl_ms: int | None = None

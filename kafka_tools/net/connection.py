@@ -127,7 +127,7 @@ class NodeConnection:
         self.quiet_until_s = 0.0
         self.last_used_s = clock.monotonic_s()
         self.expires_s: float | None = None
-        """From when on the login is too old for another request: it is renewed first, or the connection replaced."""
+        """The time (s) from which the login is too old for a request: it is renewed, or the connection replaced."""
         self.can_renew = False
         """Whether the login can be renewed on this connection."""
         self._was_ready = False
@@ -140,7 +140,7 @@ class NodeConnection:
         self._addresses: deque[tuple[Any, ...]] = deque()
         self._failures: list[str] = []
         self.failure: KafkaToolsError | None = None
-        """Why the connection ended."""
+        """The error that ended the connection; None while it is open."""
 
     # what the driver asks
 
@@ -166,7 +166,7 @@ class NodeConnection:
         return bool(self.session.outgoing())
 
     def next_event_s(self) -> float | None:
-        """When something is due without any byte moving: set-up timeout, end of throttling, a request's expiry."""
+        """The next time at which something is due without I/O: set-up timeout, end of throttling, request expiry."""
         times = [pending.expires_s for pending in self.waiting() if pending.expires_s is not None]
         if not self.ready:
             times.append(self._setup_ends_s)
@@ -175,7 +175,7 @@ class NodeConnection:
         return min(times, default=None)
 
     def waiting(self) -> list[Pending]:
-        """Requests without an answer: sent first, oldest first, then queued ones."""
+        """Requests without an answer: those in flight first, oldest first, then the queued ones."""
         sent = [item.context for item in self.session.in_flight if item.context is not None]
         return [*sent, *self.queue]
 
@@ -403,5 +403,5 @@ class NodeConnection:
 
 
 def _host(name: str) -> str | bytes:
-    """A name as the resolver takes it. Of a str Python makes international names, for which it loads large tables."""
+    """A name as the resolver takes it: bytes for ASCII names, since for a str Python loads the large tables of IDNA."""
     return name.encode() if name.isascii() and "\0" not in name else name

@@ -12,7 +12,7 @@ NEVER = float("-inf")
 
 
 class Freshness:
-    """``wanted``: what is known is known to be missing, incomplete or wrong."""
+    """``wanted``: the metadata is known to be missing, incomplete or wrong."""
 
     def __init__(self, clock: Clock, *, max_age_ms: int, backoff_ms: int) -> None:
         self._clock = clock
@@ -23,7 +23,7 @@ class Freshness:
         self.wanted = True
 
     def attempted(self) -> None:
-        """Somebody asks now; whether an answer comes is not known."""
+        """A request for metadata is sent now; the backoff counts from here."""
         self._attempted_s = self._clock.monotonic_s()
 
     def updated(self) -> None:
@@ -33,7 +33,7 @@ class Freshness:
 
     @property
     def is_stale(self) -> bool:
-        """Whether what is known should not be relied on."""
+        """Whether the metadata is stale: wanted anew, or older than its maximum age."""
         return self.wanted or self._clock.monotonic_s() - self._updated_s >= self._max_age_s
 
     @property

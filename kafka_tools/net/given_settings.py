@@ -17,7 +17,7 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.texts.near_names import did_you_mean
 
 Given = ClientConfig | Mapping[str, Any] | str | None
-"""What a client may be made of, beside keywords."""
+"""The forms in which a client's settings may be given, beside keywords."""
 _FORMS = (
     '"HOST:PORT,...", a dict of Kafka\'s client settings ({"bootstrap.servers": "HOST:PORT"}), a ClientConfig, '
     'or keywords (bootstrap_servers="HOST:PORT")'

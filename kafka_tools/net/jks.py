@@ -31,7 +31,7 @@ class KeyEntry(NamedTuple):
 
 
 class JksStore(NamedTuple):
-    """What a store holds. ``keys`` are opened; ``certificates`` are the trusted ones, in DER."""
+    """The contents of a store. ``keys`` are decrypted; ``certificates`` are the trusted ones, in DER."""
 
     keys: tuple[KeyEntry, ...]
     certificates: tuple[bytes, ...]

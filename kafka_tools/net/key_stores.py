@@ -105,7 +105,7 @@ def pem_certificates(text: str, source: str) -> str:
 
 
 def _read(path: str, store: str, kind: str) -> tuple[bytes, str]:
-    """What a store holds, and how an error about it begins; ``kind`` is what the settings say it is."""
+    """A store's contents, and the first words of errors about it; ``kind`` is the store type of the settings."""
 
     def source(kind: str) -> str:
         return f"ssl.{store}.location: Failed to load SSL {store} {path} of type {kind}"

@@ -1,12 +1,12 @@
-"""What a client knows of the cluster: nodes, controller, topics of interest with their leaders, and when to ask again.
+"""A client's metadata of the cluster: nodes, controller, topics of interest with their leaders, and when to refresh.
 
 One class for the admin client, producers and consumers. The admin client names no topics (its lookups find leaders
 and coordinators themselves) and asks where it needs to, blocking; producers and consumers send ``request`` when
-``update_due`` says so and give the answer to ``take``. Asked again is when somebody found it wrong
-(``request_update``), when it is older than ``metadata.max.age.ms``, and never twice within ``retry.backoff.ms``. When
-no known node answers it starts again from the bootstrap servers (KIP-899).
-Follows ``org.apache.kafka.clients.Metadata`` and ``AdminMetadataManager``: a leader of an older epoch never replaces
-a newer one (KIP-320), topic ids are kept where brokers have them (KIP-516).
+``update_due`` says so and give the answer to ``take``. It is refreshed when a request found it wrong
+(``request_update``) and when it is older than ``metadata.max.age.ms``, and never twice within ``retry.backoff.ms``.
+When no known node answers it starts again from the bootstrap servers (KIP-899). Follows
+``org.apache.kafka.clients.Metadata`` and ``AdminMetadataManager``: a leader of an older epoch never replaces a newer
+one (KIP-320), topic ids are kept where brokers have them (KIP-516).
 """
 
 from __future__ import annotations
@@ -110,12 +110,12 @@ class ClusterMetadata:
     # Asking the cluster
 
     def request_update(self) -> None:
-        """What is known proved wrong: refresh at the next chance."""
+        """The metadata proved wrong: refresh it at the next chance."""
         self._freshness.wanted = True
 
     @property
     def update_wanted(self) -> bool:
-        """Whether what is known is known to be incomplete or wrong."""
+        """Whether the metadata is known to be incomplete or wrong."""
         return self._freshness.wanted
 
     @property
@@ -149,7 +149,7 @@ class ClusterMetadata:
         self.topics = topics
 
     def take_nodes(self, response: MetadataResponse) -> None:
-        """What any Metadata response says of nodes and controller, whatever topics it was asked for."""
+        """Take nodes and controller of any Metadata response, whatever topics it was asked for."""
         nodes = [Node(row.node_id, row.host, row.port, row.rack) for row in response.brokers]
         self._replace(nodes, response.controller_id)
 
@@ -306,7 +306,7 @@ class ClusterMetadata:
     # Inside
 
     def _replace(self, nodes: list[Node], controller_id: int) -> None:
-        """Take nodes and controller; an answer without any node changes neither, but is an answer."""
+        """Take nodes and controller; a response without any node changes neither, but counts as a response."""
         self._freshness.updated()
         self.is_known = True
         if nodes:

@@ -364,7 +364,7 @@ def _key(node: Node, channel: str = "") -> Key:
 
 
 def _cancelled(error: KafkaToolsError, correlation_id: int, pending: Pending) -> KafkaToolsError:
-    """What a request in flight gets when its connection ends."""
+    """The error of a request in flight whose connection ended."""
     if not isinstance(error, Disconnected):
         return error
     if isinstance(error, LoginWanted):

@@ -1,4 +1,4 @@
-"""What an operator is told of a request that cannot be written: which value, why, and which Kafka release can take it.
+"""Errors of requests that cannot be encoded, for operators: which value, why, and which Kafka release can take it.
 
 The codec speaks of structs and fields (``EncodeError``); this module puts that into words about the broker and the
 call. It knows which release brought which version (``protocol.releases``), and nothing of connections.

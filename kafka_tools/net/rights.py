@@ -1,4 +1,4 @@
-"""What a principal has to be allowed for each request, so that a refusal names what is missing.
+"""The operations that a principal must be allowed for each request, so that a refusal names the missing one.
 
 Operations and resources as in Kafka's documentation, "Operations and Resources on Protocols". A refusal's error code
 tells which kind of resource was in the way.
@@ -79,7 +79,7 @@ NEEDED: dict[str, dict[str, str]] = {
 
 
 def needed(api: str, code: int) -> str | None:
-    """What a request that ended with ``code`` takes: ``Delete on the topic``; None where no right is missing."""
+    """The right that was missing for a request with error ``code``: ``Delete on the topic``; None where none was."""
     kind = _KINDS.get(code)
     found = NEEDED.get(api, {}).get(kind or "")
     if found is None:

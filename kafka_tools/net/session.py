@@ -1,4 +1,4 @@
-"""What happens on one connection, without the connection: bytes in, answers out, and the reverse.
+"""The protocol of one connection, without its socket: bytes in, responses out; requests in, bytes out.
 
 ``ClientSession`` negotiates versions (KIP-35, KIP-511), authenticates (KIP-43, KIP-152), renews a login on its
 connection (KIP-368), numbers requests and matches responses to them in order. It knows neither sockets nor time;
@@ -146,7 +146,7 @@ class ClientSession:
                 answer = self._answer(payload)
                 if answer is not None:
                     deliver(answer)
-            data = b""  # a length that cannot be shows only once what came before it was taken
+            data = b""  # an impossible length is raised only after the responses before it were taken
 
     def _payloads(self, data: bytes) -> list[bytes]:
         try:

@@ -28,7 +28,7 @@ _END = "-----END CERTIFICATE-----"
 _TLS_1_2, _TLS_1_3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 _PROTOCOLS = {"TLSv1.2": _TLS_1_2, "TLSv1.3": _TLS_1_3}
 _OLD_PROTOCOLS = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
-"""May stand in a setting that an older client shares; they are not spoken here."""
+"""Protocol versions that a setting shared with older clients may name; this client does not use them."""
 _TLS_1_3_SUITES = frozenset(
     ["TLS_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_CCM_SHA256"]
 )

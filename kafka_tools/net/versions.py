@@ -1,4 +1,4 @@
-"""What a node speaks, and which version of a request goes to it."""
+"""The API versions that a node supports, and the choice of a request's version."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pick_version(request: type[Request], versions: dict[int, VersionRange], peer
 
 
 class NodeVersions:
-    """What one node speaks."""
+    """The API versions of one node."""
 
     def __init__(self, ranges: dict[int, VersionRange], peer: str) -> None:
         self.ranges = ranges

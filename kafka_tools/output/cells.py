@@ -1,4 +1,4 @@
-"""What every form of rows stands on: a row, its cells as a table shows them, and its values as JSON has them."""
+"""The values of rows in every form: cells as a table shows them, and values as JSON has them."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def source_text(source: str) -> str:
 
 
 def quota_source(entity: dict[str, str | None]) -> str:
-    """Which level an entity's quota is of, in KIP-248's words."""
+    """The level of an entity's quota, in KIP-248's words."""
     if len(entity) == 2:
         user = None if entity["user"] is None else "user"
         client = None if entity["client-id"] is None else "client-id"
@@ -51,7 +51,7 @@ def quota_source(entity: dict[str, str | None]) -> str:
 
 
 class _Line(NamedTuple):
-    """One line of a table, and what is below it."""
+    """One line of a table, and the documentation below it."""
 
     cells: tuple[str, ...]
     below: str | None = None

@@ -1,4 +1,4 @@
-"""What the Python source of encoders and decoders (``encoder_source``, ``decoder_source``) is made of.
+"""The parts that the Python source of encoders and decoders (``encoder_source``, ``decoder_source``) is made of.
 
 Only text is made here; ``codec`` compiles it. Each line carries the path of the field it reads or
 writes, so that a fault in a line can be reported by field. Runs of fixed-size fields become a single

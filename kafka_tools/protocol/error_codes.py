@@ -19,7 +19,7 @@ class ErrorCode(NamedTuple):
     refresh_metadata: bool
     text: str
     families: frozenset[str] = frozenset()
-    """What the code has in common with others beyond Kafka's own flags: the properties below."""
+    """The families of the code, beyond Kafka's own flags; the properties below name them."""
 
     @property
     def topic_not_found(self) -> bool:
@@ -33,7 +33,7 @@ class ErrorCode(NamedTuple):
 
     @property
     def node_is_stale(self) -> bool:
-        """What is known of the node that answers for the key is old: it is looked up again."""
+        """The client's metadata is stale (leader, controller or coordinator of the key): it looks the node up again."""
         return self.refresh_metadata or self.coordinator_moved or _STALE in self.families
 
     @property

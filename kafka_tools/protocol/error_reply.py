@@ -15,7 +15,7 @@ from kafka_tools.protocol.schema import Field, Request, Response, Struct
 _CODES = ("error_code",)
 _TEXTS = ("error_message",)
 _ACHIEVED = ("num_partitions", "replication_factor")
-"""Fields of an answer that say what was made, though the request has fields of the same name."""
+"""Fields of a response that describe what was created, though the request has fields of the same name."""
 
 
 def error_reply(request: Request, version: int, code: int, message: str | None = None) -> Response:
@@ -76,7 +76,7 @@ def _fill(
 
 
 def _tells_twice(request: Struct) -> bool:
-    """Whether the request is one whose entries are told the error too: ElectLeaders, AlterPartitionReassignments."""
+    """Whether the error of the whole request also stands in each entry: ElectLeaders, AlterPartitionReassignments."""
     return isinstance(request, Request) and request.API_KEY in (43, 45)
 
 
@@ -314,4 +314,4 @@ _SPECIAL = {
 }
 
 _ENTRIES = {1: _fetch_entries, 9: _offset_fetch_entries}
-"""Where the answer for all of a request has another shape than the one for some of it."""
+"""APIs whose response has another shape for errors of single entries than for an error of the whole request."""

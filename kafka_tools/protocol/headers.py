@@ -1,4 +1,4 @@
-"""Which header stands before a request or response, and both together as a frame's payload.
+"""The headers of requests and responses, and header and body together as a frame's payload.
 
 The exceptions to the rule "flexible message, flexible header" live here and nowhere else:
 ControlledShutdown v0 has no client id, and a response of ApiVersions always has header v0, so that a

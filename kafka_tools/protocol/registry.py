@@ -15,7 +15,7 @@ from kafka_tools.protocol.schema import Request, Response
 
 
 class Row(NamedTuple):
-    """What the index knows of an API; ``flexible_from`` is None where no version is flexible."""
+    """The row of an API in the index; ``flexible_from`` is None where no version is flexible."""
 
     key: int
     stem: str

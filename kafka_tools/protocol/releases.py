@@ -89,7 +89,7 @@ _OLDEST_SINCE_4 = {
 
 
 _ONLY_IN_KRAFT = {"3.3": "55:1 64:0", "3.7": "74:0", "3.8": "75:0", "3.9": "55:2 80:0 81:0"}
-"""What brokers in KRaft mode had before 4.0, where those beside ZooKeeper did not."""
+"""APIs and versions that brokers in KRaft mode had before 4.0 and those in ZooKeeper mode did not."""
 _LATER_IN_KRAFT = dict.fromkeys((50, 51), "3.5") | dict.fromkeys((38, 39, 40, 41), "3.6")
 """APIs that brokers beside ZooKeeper had before those in KRaft mode: key -> the first release that has them there."""
 _KRAFT = "3.3"

@@ -1,1 +1,1 @@
-"""Texts that people give and are shown: what a misspelt name may have meant, regular expressions of RE2."""
+"""Texts of users: suggestions for misspelt names, and regular expressions in RE2's syntax."""

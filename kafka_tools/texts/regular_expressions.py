@@ -44,11 +44,11 @@ _KAFKAS_WORDS = {
     b"invalid perl operator": "invalid or unsupported Perl syntax",
     b"invalid named capture group": "invalid named capture",
 }
-"""What RE2 says of a pattern -> what RE2/J says, which is what Kafka's clients are told."""
+"""RE2's message for a pattern -> RE2/J's message, which Kafka's clients are told."""
 
 
 class InvalidPattern(InputError):
-    """It is not a regular expression of RE2, or too large; the text is the reason in RE2/J's words."""
+    """A pattern that is not a regular expression of RE2, or is too large; the text is the reason in RE2/J's words."""
 
 
 class Pattern:

@@ -1,4 +1,4 @@
-"""Reaching a ZooKeeper server: what is known at once, that nobody can be reached, is said at once.
+"""Connecting to a ZooKeeper server: when no server can be reached, the error comes at once.
 
 kazoo tries for ever, and keeps the reasons to itself; Kafka's tools wait thirty seconds too.
 """

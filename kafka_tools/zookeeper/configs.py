@@ -32,7 +32,7 @@ _ATTEMPTS = 20
 
 
 class ConfigNode(NamedTuple):
-    """What a node holds, and the version that a conditional write names."""
+    """A node's data, and the version that a conditional write names."""
 
     data: bytes
     version: int
@@ -43,11 +43,11 @@ class SessionLost(StoreError):
 
 
 class Changed(Exception):
-    """What a transaction counted on is no longer so: somebody else wrote meanwhile."""
+    """The condition of a transaction does not hold any more: another client wrote the node meanwhile."""
 
 
 class Store(Protocol):
-    """What is needed of ZooKeeper; ``store.ZooKeeperStore`` has it, and a dict in tests. All raise StoreError."""
+    """The operations needed of ZooKeeper: ``store.ZooKeeperStore`` has them, a dict in tests. All raise StoreError."""
 
     def get(self, path: str) -> ConfigNode | None:
         """A node, None if there is none."""
@@ -143,6 +143,6 @@ class ZooKeeperConfigs:
         return self._store.children(BROKER_IDS)
 
     def registrations(self) -> list[Registration]:
-        """What the brokers that run say of themselves."""
+        """The registrations of the brokers that run."""
         nodes = ((broker, self._store.get(f"{BROKER_IDS}/{broker}")) for broker in self.running_brokers())
         return [decode_registration(broker, node.data) for broker, node in nodes if node is not None]

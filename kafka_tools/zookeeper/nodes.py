@@ -48,7 +48,7 @@ def desanitize(text: str) -> str:
 
 
 def entity_path(entity: Entity) -> str:
-    """What follows /config/ in the node's name and stands in notifications: ``users/alice/clients/app%201``."""
+    """The node's path below /config/, as notifications name it: ``users/alice/clients/app%201``."""
     return "/".join(f"{kind}/{_node_name(kind, name)}" for kind, name in entity)
 
 
@@ -98,7 +98,7 @@ class BrokerEndpoint(NamedTuple):
 
 
 class Registration(NamedTuple):
-    """What a running broker says of itself.
+    """The registration of a running broker.
 
     ``version`` is that of the form: 5 from 2.7 on (KIP-584), while ``inter.broker.protocol.version`` is 2.7 or later; 4
     before that. 0 is a form that cannot be read.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class AclBinding(NamedTuple):
-    """One entry: who (principal, host) may or may not do what (operation) to which resource pattern."""
+    """One entry: allows or denies an operation on a resource pattern to a principal from a host."""
 
     resource_type: str
     resource_name: str

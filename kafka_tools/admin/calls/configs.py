@@ -2,7 +2,7 @@
 
 Changes are incremental (KIP-339). Brokers before 2.3 only take whole configurations: there ``merge_changes`` makes
 one out of what is set now and the changes, and refuses when that would drop a sensitive value, since brokers do not
-return those. What belongs to a broker goes to that broker, the rest to any node.
+return those. Requests about a broker's configuration go to that broker, others to any node.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DEFAULT_CONFIG = ConfigSource.word(ConfigSource.DEFAULT_CONFIG)
 
 
 class ConfigResource(NamedTuple):
-    """Whose configuration: ``type`` is a key of TYPE_IDS; the empty name of a broker means all brokers' default."""
+    """A resource with a configuration: ``type`` is a key of TYPE_IDS; a broker named "" is the default of all."""
 
     type: str
     name: str

@@ -40,7 +40,7 @@ class FeatureUpdate(NamedTuple):
 
 
 class DescribeFeatures(AdminCall[str, Features, ApiVersionsResponse]):
-    """What one node tells (ApiVersions v3, Kafka 2.4); of a given node or of any."""
+    """The features that one node reports (ApiVersions v3, Kafka 2.4): a given node, or any."""
 
     name = "describe features"
 

@@ -1,4 +1,4 @@
-"""Log directories of brokers (KIP-113): what is where, and moves between the directories of one broker."""
+"""Log directories of brokers (KIP-113): the replicas in each, and moves between the directories of one broker."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What a whole configuration, or a list in it, is after changes: for brokers that only replace (before 2.3), or that
-append what is there already (before 3.3)."""
+"""Configurations and lists after changes, for brokers that only replace (before 2.3) or append items twice (before
+3.3).
+"""
 
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ def own_source(resource: ConfigResource) -> str:
 
 
 def _list_now(entry: ConfigEntry | None, own: str) -> str | None:
-    """What brokers append to and subtract from: the value that is set, else Kafka's default."""
+    """The value that brokers append to and subtract from: the one that is set, else Kafka's default."""
     if entry is None:
         return None
     if entry.source == own:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LATEST, EARLIEST, MAX_TIMESTAMP = OffsetSpec.LATEST, OffsetSpec.EARLIEST, OffsetSpec.MAX_TIMESTAMP
 EARLIEST_LOCAL, LATEST_TIERED = OffsetSpec.EARLIEST_LOCAL, OffsetSpec.LATEST_TIERED
 EARLIEST_PENDING_UPLOAD = OffsetSpec.EARLIEST_PENDING_UPLOAD
-"""What may stand in place of a timestamp (ms since the epoch) in ``list_offsets``."""
+"""The special values of ``list_offsets`` in place of a timestamp (ms since the epoch)."""
 _NEEDS = {
     MAX_TIMESTAMP: (7, "the offset of the largest timestamp"),
     EARLIEST_LOCAL: (8, "the earliest offset on local disk"),

@@ -1,4 +1,4 @@
-"""The bit field in which brokers tell what a principal may do (KIP-430)."""
+"""The bit field of authorized operations in brokers' responses (KIP-430)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT = -1
-"""Partitions or replication factor as the cluster's own setting says."""
+"""The number that stands for the cluster's default, of partitions or of the replication factor."""
 
 
 class NewTopic(NamedTuple):

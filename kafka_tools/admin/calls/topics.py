@@ -187,7 +187,7 @@ def take_topic(
 
 
 def not_found(key: TopicKey) -> str:
-    """What is said of a topic that does not exist."""
+    """The error for a topic that does not exist."""
     return f"Topic {key} not found." if isinstance(key, str) else f"No topic has the id {uuid_text(key)}."
 
 

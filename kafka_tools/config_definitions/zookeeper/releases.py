@@ -3,7 +3,7 @@
 The checks are those that ``AdminZkClient`` and ``ConfigCommand --zookeeper`` of each release make (``LogConfig``,
 ``DynamicConfig``, ``DynamicBrokerConfig.validateConfigs``), and stricter only where a release stores what its brokers
 cannot load: ``message.format.version`` before 2.1, ``message.timestamp.type`` before 2.0, lists of throttled replicas
-with gaps or huge numbers, brokers' defaults of topic configs, classes, and what ``zookeeper_loads`` says.
+with gaps or huge numbers, brokers' defaults of topic configs, classes, and the values of ``loads``.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def _check_replica_numbers(name: str, replicas: Sequence[str]) -> None:
 
 @cache
 def names_in(table: str, release: str) -> frozenset[str]:
-    """What a set of ``tables``, given by its name, holds in one release."""
+    """The members of a set of ``tables``, given by its name, in one release."""
     found: set[str] = set()
     changes: tables.Names = getattr(tables, table)
     for since, words in changes.items():

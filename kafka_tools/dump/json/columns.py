@@ -1,4 +1,4 @@
-"""JSON lines of many records at once: what ``lines`` says of them one by one, from columns."""
+"""JSON lines of many records at once, from columns; ``lines`` makes the same lines one by one."""
 
 from __future__ import annotations
 

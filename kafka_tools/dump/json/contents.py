@@ -1,4 +1,4 @@
-"""What the decoders of kafka-dump-log make of keys and values as JSON, and control records as JSON.
+"""Keys and values as JSON, by the decoders of kafka-dump-log, and control records as JSON.
 
 Built on the decoders of the text, so that both show the same. Where a decoder cannot read a record, its key and value
 are shown as they are, beside a ``decode_error``. Secrets in the cluster's metadata are masked, unlike in Kafka's text.

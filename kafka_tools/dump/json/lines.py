@@ -142,7 +142,7 @@ def control_line(record: Record, kind: str, version: int, data: str) -> str:
 
 
 def control_member(kind: str, version: int, data: str) -> str:
-    """What a control record says."""
+    """The ``data`` of a control record."""
     return f'"control":{{"type":"{kind}","version":{version},"data":{data}}}'
 
 
@@ -184,7 +184,7 @@ def leader_epoch_line(entry: LeaderEpoch) -> str:
 
 
 def topic_id_line(topic_id: str) -> str:
-    """What ``partition.metadata`` holds."""
+    """The contents of ``partition.metadata``."""
     return f'{{"type":"partition_metadata","topic_id":{quoted(topic_id)}}}\n'
 
 

@@ -42,7 +42,7 @@ class KerberosLogin(NamedTuple):
 
 
 def kerberos_login(config: ClientConfig) -> KerberosLogin:
-    """What settings and JAAS line say; without such a line, the ticket cache. Raises ConfigError."""
+    """The tickets that settings and JAAS line describe; without such a line, the ticket cache. Raises ConfigError."""
     options = _module_options(config)
     in_config, in_jaas = config[SERVICE_KEY].strip(), options.get("serviceName", "").strip()
     if in_config and in_jaas and in_config != in_jaas:
@@ -228,7 +228,7 @@ def _credentials(api: Any, login: KerberosLogin) -> Any:
 
 
 def _text(error: Any) -> str:
-    """What Kerberos says of it: the mechanism's own words if there are some, else the general ones."""
+    """The text of a Kerberos error: the mechanism's own message if it has one, else the general one."""
     for code, is_major in ((error.min_code, False), (error.maj_code, True)):
         said = "; ".join(error.get_all_statuses(code, is_major)) if code else ""
         if said and said != "Success":

@@ -1,6 +1,6 @@
 """SASL OAUTHBEARER (RFC 7628, KIP-255): both halves, bytes in and bytes out.
 
-Knows neither where tokens come from (``oauth_tokens``) nor what makes one right (``unsecured_jws``). Sources beside the
+Knows neither the sources of tokens (``oauth.tokens``) nor their checks (``unsecured_jws``). Sources beside the
 RFC: Kafka's ``OAuthBearerSaslClient``, ``OAuthBearerSaslServer`` and ``OAuthBearerClientInitialResponse``.
 """
 

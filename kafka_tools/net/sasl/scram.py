@@ -18,7 +18,7 @@ from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.scram_math import ScramCredential, ScramMechanism
 
 MAX_ITERATIONS_ACCEPTED = 1_000_000
-"""What a client computes at most: a hostile server could name any number (about a second of work)."""
+"""The most iterations that a client computes (about a second): a hostile server could ask for any number."""
 MAX_MESSAGE_BYTES = 16 * 1024
 
 _SERVER_FIRST = re.compile(r"(?:m=[^,]*,)?r=([\x21-\x2b\x2d-\x7e]+),s=([A-Za-z0-9+/]+={0,2}),i=([0-9]{1,9})(?:,.*)?")
@@ -127,7 +127,7 @@ class ScramClient:
 
 
 class ScramLogin(NamedTuple):
-    """What a server's lookup is asked for. ``token_auth``: ``username`` is the id of a delegation token."""
+    """The key of a server's lookup. ``token_auth``: ``username`` is the id of a delegation token."""
 
     username: str
     token_auth: bool

@@ -1,4 +1,4 @@
-"""What Kafka's tools print because they are Java programs: the order of hash tables, and the names of exceptions.
+"""Java's part in the output of Kafka's tools: the order of hash tables, and the names of exceptions.
 
 Tools print some collections in the order in which a ``java.util.HashMap`` walks them. It follows from the keys: a
 table has a power of two of places, twice as many as soon as it is three quarters full, and a key's place is its hash,
@@ -14,7 +14,7 @@ from kafka_tools.values import TopicPartition
 
 K = TypeVar("K")
 USUAL_PLACES = 16
-"""How many places a table has that was made without a number."""
+"""The number of places of a table that was made without a size."""
 
 _IRREGULAR = {
     "CORRUPT_MESSAGE": "CorruptRecordException",
@@ -41,7 +41,7 @@ def partition_hash(partition: TopicPartition) -> int:
 
 
 def places(wanted: int) -> int:
-    """How many places a table has that is made for ``wanted`` (``HashMap.tableSizeFor``)."""
+    """The number of places of a table made for ``wanted`` keys (``HashMap.tableSizeFor``)."""
     return 1 << max(wanted - 1, 0).bit_length()
 
 

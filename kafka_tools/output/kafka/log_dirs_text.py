@@ -22,7 +22,7 @@ def received(broker_ids: Sequence[int]) -> str:
 
 
 def unknown_brokers(unknown: Sequence[int], known: Sequence[int]) -> str:
-    """What is said of brokers that do not exist."""
+    """The line about brokers that do not exist."""
     return (
         "ERROR: The given brokers do not exist from --broker-list: "
         f"{','.join(map(str, _set_order(unknown)))}. Current existent brokers: "

@@ -64,7 +64,7 @@ def config_line(config: Row) -> str:
 
 
 def config_updated(entity_type: str, entity_name: str) -> str:
-    """What ``kafka-configs --alter`` says when it is done (ConfigCommand.alterConfig). ``entity_type`` is plural."""
+    """The last line of ``kafka-configs --alter`` (ConfigCommand.alterConfig). ``entity_type`` is plural."""
     if entity_name:
         return f"Completed updating config for {entity_type[:-1]} {entity_name}.\n"
     return f"Completed updating default config for {entity_type} in the cluster.\n"

@@ -12,7 +12,7 @@ from kafka_tools.protocol.enums import TransactionState
 _KNOWN_STATES = {
     value for name, value in vars(TransactionState).items() if name.isupper() and value != TransactionState.DEAD
 }
-"""What Kafka's admin client knows; any other state is Unknown to it."""
+"""The states that Kafka's admin client knows; it shows any other one as Unknown."""
 
 
 def listing(rows: Sequence[Row]) -> str:

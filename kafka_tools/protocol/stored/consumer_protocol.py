@@ -1,4 +1,4 @@
-"""What members of a classic consumer group tell each other through the coordinator.
+"""The messages that members of a classic consumer group exchange through the coordinator.
 
 Each is stored with its version as int16 before it. A reader takes a newer version than it knows as
 the newest it knows (KIP-429, KIP-792).

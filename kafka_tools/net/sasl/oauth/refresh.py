@@ -1,4 +1,4 @@
-"""When a token is renewed: the sum of Kafka's ``ExpiringCredentialRefreshingLogin``, without its thread.
+"""The time at which a token is renewed, as in Kafka's ``ExpiringCredentialRefreshingLogin``, without its thread.
 
 Knows neither tokens nor where they come from. A client that logs in after ``refresh_at_ms`` gets a new token first.
 """

@@ -2,7 +2,7 @@
 
 ``sasl.oauthbearer.token.endpoint.url`` names provider or file, as for Kafka's ``JwtRetriever``s (KIP-768); a file is
 read anew for each login, so that whoever renews it needs not tell us. ``sasl.oauthbearer.token.command`` is ours.
-Tokens of providers and commands are kept and renewed in time (``oauth_refresh``). No message here repeats a token.
+Tokens of providers and commands are kept and renewed in time (``refresh``). No message here repeats a token.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ URL_KEY = "sasl.oauthbearer.token.endpoint.url"
 COMMAND_KEY = "sasl.oauthbearer.token.command"
 MAX_TOKEN_BYTES = 256 * 1024
 PROVIDER_LIFETIME_S = 300.0
-"""Of a provider's token when nothing says how long it is good."""
+"""The lifetime assumed for a provider's token that states none."""
 _RETRY_MS = 10_000
 """A token that could not be renewed is used on; its source is left alone for so long (as in Kafka)."""
 
@@ -68,7 +68,7 @@ class Tokens:
         return _from_file(unquote(parts.path))
 
     def extensions(self) -> dict[str, str]:
-        """What the login module's options send beside the token (KIP-342)."""
+        """The SASL extensions that the login module's options declare (KIP-342)."""
         prefixes = ("extension_", "unsecuredLoginExtension_")
         return {
             name.removeprefix(prefix): value
