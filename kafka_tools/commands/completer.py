@@ -1,4 +1,4 @@
-"""Answers to TAB: what the scripts in completions/ ask for.
+"""Completion of command lines, which the scripts in completions/ ask for when TAB is typed.
 
 The scripts hold no names of commands or options; they call ``kafka-tools`` with the line so far in the environment
 and print what comes back, so they never go stale. All ``kafka-*`` names (with or without ``.sh``) are answered here.

@@ -113,7 +113,7 @@ def check_all(document: Any, schema: Schema, place: str) -> None:
 
 
 def check(value: Any, schema: Schema, path: str = "") -> list[str]:
-    """What is wrong with ``value``, each as ``path: reason``, by the keywords that our schemas use."""
+    """The mistakes in ``value``, each as ``path: reason``, by the keywords that our schemas use."""
     name = path or "the document"
     wanted = schema.get("type")
     if wanted is not None and not _is(value, wanted):

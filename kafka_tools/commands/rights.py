@@ -1,4 +1,4 @@
-"""An empty list that may be empty for want of rights says so: brokers leave out what the principal may not see."""
+"""A remark beside an empty list for a principal with limited rights: brokers leave out what it may not see."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
 
 _FOR_ALL = {"DESCRIBE", "ALTER", "CREATE"}
-"""What who is not limited may do with the cluster; brokers without an authorizer say that everybody may."""
+"""The operations on the cluster of an unlimited principal; brokers without an authorizer report them for everybody."""
 
 
 def note_if_limited(admin: AdminClient, what: str, right: str) -> None:

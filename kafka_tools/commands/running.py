@@ -48,7 +48,7 @@ COMPLETE_VARIABLE = "_KAFKA_TOOLS_COMPLETE"
 
 
 def version_line() -> str:
-    """What ``--version`` prints."""
+    """The text of ``--version``."""
     return VERSION_LINE
 
 
@@ -129,7 +129,7 @@ def emit(text: str) -> None:
 
 
 def shown(said: _Said) -> _Said:
-    """What brokers said, for Kafka's text: on a terminal every text in it is one line.
+    """Values from brokers, for Kafka's text: on a terminal every text in them is one line.
 
     A group id with a line end in it cannot make up further lines there. On a pipe Kafka's text is as Kafka has it.
     """

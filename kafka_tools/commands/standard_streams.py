@@ -60,7 +60,7 @@ def say(line: str) -> None:
 
 
 def give_up() -> None:
-    """The last act of a process: what a stream has not taken by now is dropped, before Python tries it once more.
+    """The last act of a process: output that a stream has not taken is dropped, before Python tries it once more.
 
     Python would add a complaint of its own to stderr and change the exit status to 120.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 RESOURCE_TYPE = "client-metrics"
 SETTINGS = {"interval": "interval.ms", "match": "match", "metrics": "metrics"}
-"""Option -> config of the resource."""
+"""Option -> the subscription's config that it sets."""
 
 
 @click.command(name="kafka-client-metrics", cls=Command)

@@ -1,4 +1,4 @@
-"""Feature levels as Kafka 4.3 defines them: metadata versions by name, and what goes with each of them.
+"""Feature levels as Kafka 4.3 defines them: metadata versions by name, and the levels that go with each of them.
 
 Source: ``MetadataVersion`` and ``Feature`` of Kafka 4.3.1; a test compares the table with those classes.
 """
@@ -67,7 +67,9 @@ def of_release(level: int) -> dict[str, int]:
 
 
 def dependencies(feature: str, level: int) -> dict[str, int]:
-    """What a level of a feature needs. Raises InputError for a feature or level that Kafka does not have."""
+    """The levels of other features that a level needs. Raises InputError for a feature or level that Kafka does not
+    have.
+    """
     if feature == METADATA_VERSION:
         if level not in METADATA_VERSIONS:
             raise InputError(f"Unknown metadata.version {level}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient, ProducerState
 
 PARTITIONS_AT_ONCE = 500
-"""As Kafka's tool asks: the answer for each names all of its producers."""
+"""Partitions per request, as in Kafka's tool: the response lists all producers of each."""
 
 _Open = list[tuple[TopicPartition, "ProducerState"]]
 

@@ -229,7 +229,7 @@ def abort(
 
 
 def _open_at(admin: AdminClient, key: TopicPartition, start_offset: int, producer_id: int | None) -> AbortSpec:
-    """What ends the transaction that starts there, as the partition's leader knows it."""
+    """The abort of the transaction that starts there; the partition's leader tells producer id and epochs."""
     from kafka_tools.admin.client import AbortSpec
     from kafka_tools.errors import InputError
 

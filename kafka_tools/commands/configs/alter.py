@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
 
 Ended = dict[Target, KafkaToolsError | None]
-"""Target -> what kept it from being changed, None for one that was."""
+"""Target -> the error that kept it from being changed, None for a changed one."""
 
 
 def check(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> None:

@@ -1,4 +1,4 @@
-"""What ``kafka-configs --alter`` changes: the values of ``--add-config``, ``--delete-config`` and their like.
+"""The changes of ``kafka-configs --alter``: values of ``--add-config``, ``--delete-config`` and similar options.
 
 ``k1=v1,k2=[v1,v2],k3=v3``: commas separate pairs except inside square brackets; a pair is split at its first ``=``; one
 pair of brackets around the whole value is dropped. (Kafka drops brackets anywhere and refuses a second ``=``.)

@@ -160,7 +160,7 @@ def _check_actions(context: click.Context, given: dict[str, Any]) -> None:
 
 
 def _changes(given: dict[str, Any]) -> list[ConfigChange]:
-    """What to set, remove, append and subtract; UsageError for what does not fit together."""
+    """The configs to set, remove, append and subtract; UsageError for options that do not fit together."""
     if not given["alter"]:
         return []
     from kafka_tools.admin.calls.config_changes import ConfigChange
@@ -203,7 +203,7 @@ def _changes(given: dict[str, Any]) -> list[ConfigChange]:
 def _place(
     connection: ConnectionOptions, chosen: list[Target], changes: list[ConfigChange], given: dict[str, Any]
 ) -> Iterator[Place]:
-    """Where the configs are, for the ``with`` block."""
+    """The place of the configs (a broker or ZooKeeper), for the ``with`` block."""
     from kafka_tools.commands.configs.places import BrokerPlace, ZooKeeperPlace
 
     if not given["zookeeper"]:

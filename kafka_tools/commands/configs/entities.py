@@ -1,4 +1,4 @@
-"""Whose configuration ``kafka-configs`` is about: entity types and names, from long and short options.
+"""The entities of ``kafka-configs``: types and names, from long and short options.
 
 Follows ConfigCommand.ConfigCommandOptions of Kafka 4.3.1: several types only for a user and a client together, names
 paired with types in the order they were given, an empty name standing for the default entity. Beyond it names repeat:
@@ -49,7 +49,7 @@ class Entity(NamedTuple):
 
 
 Target = tuple[Entity, ...]
-"""What one change or description is about: one entity, or a user and a client together."""
+"""The target of one change or description: one entity, or a user and a client together."""
 
 
 def target_text(target: Target) -> str:
@@ -58,7 +58,7 @@ def target_text(target: Target) -> str:
 
 
 def targets(given: Mapping[str, Any], arguments: Sequence[str], alter: bool) -> list[Target]:
-    """What the options name, all of the same type or types, each once. UsageError if they do not fit together."""
+    """The targets that the options name, of the same type or types, each once. UsageError where options clash."""
     short = _short_forms(given)
     types = list(given["entity_type"])
     names = names_in_order(arguments)

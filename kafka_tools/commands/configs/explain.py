@@ -17,7 +17,7 @@ from kafka_tools.output.kafka.text import java_double
 
 KIND = "effective-quotas"
 QuotasOf = Callable[[QuotaEntity], dict[str, float]]
-"""What is set for exactly one entity."""
+"""The quotas that are set for exactly one entity."""
 
 
 def check(targets: list[Target]) -> None:
@@ -95,7 +95,7 @@ def as_text(rows: list[Row]) -> str:
 
 
 def _who(entity: dict[str, str | None]) -> str:
-    """Whose quotas: ``user 'alice' with any client id that has no quota of its own``."""
+    """The heading of a target: ``user 'alice' with any client id that has no quota of its own``."""
     if "ip" in entity:
         return "any IP address without a quota of its own" if entity["ip"] is None else f"ip '{entity['ip']}'"
     parts = []

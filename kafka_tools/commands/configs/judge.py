@@ -1,9 +1,8 @@
-"""Who says whether a cluster takes what ``--zookeeper`` is to store: one of its brokers, and the tables of its release.
-
-Nobody else does: a config in ZooKeeper that brokers cannot read keeps them from starting. A broker that runs is asked
-for its release (ApiVersions) and to judge configs of topics (AlterConfigs, validate only: with what it was started with
-and with its policy); where none answers the registrations tell what releases are possible, and where none is
-registered only what every release with ZooKeeper takes is stored.
+"""The check whether a cluster takes the configs that ``--zookeeper`` is to store: by one of its brokers, and by the
+tables of its release. ZooKeeper checks nothing: a config in ZooKeeper that brokers cannot read keeps them from
+starting. A broker that runs is asked for its release (ApiVersions) and to judge configs of topics (AlterConfigs,
+validate only: with what it was started with and with its policy); where none answers the registrations tell what
+releases are possible, and where none is registered only what every release with ZooKeeper takes is stored.
 """
 
 from __future__ import annotations

@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 class Place(Protocol):
-    """What ``BrokerPlace`` and ``ZooKeeperPlace`` do, each in its way."""
+    """The operations that ``BrokerPlace`` and ``ZooKeeperPlace`` implement."""
 
     def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
         """Make the changes, or with ``validate_only`` have them judged."""
 
     def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
-        """What is set, as rows."""
+        """The configuration of the targets, as rows."""
 
     def credentials(self, users: Sequence[Target]) -> Rows:
-        """The SCRAM credentials of these users, of everybody's if none are named."""
+        """The SCRAM credentials of these users, or of all users if none are named."""
 
     def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
-        """What the changes would do to one target. Raises an error of ``OF_ONE_TARGET``."""
+        """The effect of the changes on one target, as rows. Raises an error of ``OF_ONE_TARGET``."""
 
     def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
         """The quotas of exactly one entity."""

@@ -1,4 +1,4 @@
-"""What ``kafka-configs --alter --dry-run`` shows: each key of each target, before and after.
+"""The rows of ``kafka-configs --alter --dry-run``: each key of each target, before and after.
 
 A setting is what holds, not only what is set: deleting one brings back what is beneath it (the cluster's default,
 server.properties, Kafka's default), and the row says so. The value of a secret is nowhere in a row.
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange
 
 HIDDEN = "[hidden]"
-"""What Kafka prints in place of a password."""
+"""The text that Kafka prints in place of a password."""
 COLUMNS = ("entity", "name", "operation", "old", "new", "new_source")
 
 
 class Held(NamedTuple):
-    """What holds for a key: ``value`` None where there is none, or it is hidden; ``beneath`` holds once it is deleted.
+    """The effective value of a key: None where there is none, or it is hidden; ``beneath`` is that after its deletion.
 
     ``list_base`` is what APPEND and SUBTRACT start from: brokers take Kafka's default where nothing is set.
     """

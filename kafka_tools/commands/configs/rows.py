@@ -59,7 +59,7 @@ def describe(admin: AdminClient, targets: Sequence[Target], show_all: bool, docu
 
 
 def credentials(admin: AdminClient, users: Sequence[str]) -> Rows:
-    """The SCRAM credentials of these users, of everybody's if none are named."""
+    """The SCRAM credentials of these users, or of all users if none are named."""
     return Rows(KIND, *_scram(admin, users))
 
 
@@ -77,7 +77,7 @@ def quotas_of(admin: AdminClient, target: Target) -> dict[QuotaEntity, dict[str,
 
 
 def plan(admin: AdminClient, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
-    """What each change would do to the target, as rows of ``plan``. Raises InputError, BrokerError."""
+    """The effect of each change on the target, as rows of ``plan``. Raises InputError, BrokerError."""
     from kafka_tools.commands.configs import plan as config_plan
 
     if is_resource(target):
@@ -104,7 +104,7 @@ def plan(admin: AdminClient, target: Target, changes: Sequence[ConfigChange]) ->
 
 
 def as_kafka_text(result: Rows, show_all: bool) -> str:
-    """What Kafka's tool prints."""
+    """The text that Kafka's tool prints."""
     text = ""
     for row in running.shown(result.rows):
         if row["kind"] == "resource":

@@ -1,4 +1,4 @@
-"""What the targets of ``kafka-configs`` are to brokers: resources, or entities of quotas; and whose a setting is."""
+"""The targets of ``kafka-configs`` in the protocol: resources or quota entities, and the source of their settings."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _apply_to(
 
 
 def plan(configs: ZooKeeperConfigs, judge: Judge | None, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
-    """What each change would do to the target, as rows of ``plan``. Raises InputError, StoreError."""
+    """The effect of each change on the target, as rows of ``plan``. Raises InputError, StoreError."""
     from kafka_tools.commands.configs import plan as config_plan
 
     values = configs.read(_node_entity(target))
@@ -105,7 +105,7 @@ def plan(configs: ZooKeeperConfigs, judge: Judge | None, target: Target, changes
 
 
 def quotas_of(configs: ZooKeeperConfigs, entity: QuotaEntity) -> dict[str, float]:
-    """What is set for exactly one entity of quotas."""
+    """The quotas that are set for exactly one entity."""
     kinds = {name: kind for kind, name in QUOTA_TYPES.items()}
     node = tuple((kinds[kind], name) for kind, name in entity)
     return _numbers({key: text for key, text in configs.read(node).items() if key not in SCRAM_MECHANISMS}, node)
@@ -114,7 +114,7 @@ def quotas_of(configs: ZooKeeperConfigs, entity: QuotaEntity) -> dict[str, float
 def _editor(
     configs: ZooKeeperConfigs, judge: Judge | None, target: Target, changes: Sequence[ConfigChange]
 ) -> Callable[[dict[str, str]], dict[str, str]]:
-    """What makes the target's new node of its old one; raises InputError, BrokerError for what brokers would refuse.
+    """The edit of the target's node, from old to new; raises InputError, BrokerError for values that brokers refuse.
 
     A credential is made here, once: making one takes thousands of hashes.
     """
@@ -182,7 +182,7 @@ def _new_text(judge: Judge, target: Target, change: ConfigChange, now: str | Non
 
 
 def _row(target: Target, name: str, release: str) -> ConfigRow | None:
-    """What a release's tables say of a config."""
+    """The row of a config in a release's tables."""
     from kafka_tools.commands.configs.judge import kind_of
     from kafka_tools.config_definitions.zookeeper.releases import row_of
 

@@ -1,4 +1,4 @@
-"""What the console producer and the console consumer share: settings from options, connections, being stopped."""
+"""Shared parts of the console producer and the console consumer: settings from options, connections, signals."""
 
 from __future__ import annotations
 

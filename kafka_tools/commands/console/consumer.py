@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 READING = "What to read"
 TEXT = "Text"
 FIRST_LOOK_S = 2.0
-"""When no record came for so long at the start, it is said which topics are not there."""
+"""The time without a record, at the start, after which missing topics are named on stderr."""
 
 
 @click.command("kafka-console-consumer", cls=Command)

@@ -1,4 +1,4 @@
-"""Lines of standard input as records: what ``kafka-console-producer --reader-property`` sets up.
+"""Lines of standard input as records: the reader that ``kafka-console-producer --reader-property`` configures.
 
 Works on bytes: a value that is not UTF-8 arrives as it was typed (Kafka's tool replaces what it cannot decode). Lines
 end as for Java's ``readLine``: LF, CR LF or CR. Knows no producer. Properties, defaults and texts follow
@@ -27,7 +27,7 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class LineRecord(NamedTuple):
-    """What one line says; headers in the order of the line."""
+    """The record of one line; headers in the order of the line."""
 
     value: bytes | None
     key: bytes | None

@@ -1,4 +1,4 @@
-"""Records as text: what ``kafka-console-consumer --formatter`` and ``--formatter-property`` choose.
+"""Records as text: the formatters of ``kafka-console-consumer --formatter`` and ``--formatter-property``.
 
 A formatter is a function from a record to bytes (empty: nothing to print). Properties, defaults and layout follow
 ``DefaultMessageFormatter`` of Kafka 4.3.1; the JSON of the internal topics is ``internal_text``'s. Two departures:
@@ -118,7 +118,7 @@ def _deserializer(properties: Mapping[str, str], name: str) -> Deserializer:
 
 
 def _encoding(properties: Mapping[str, str], name: str) -> str | None:
-    """What a StringDeserializer is configured with (``StringDeserializer.configure``): of its role, or of both."""
+    """The encoding of a StringDeserializer (``StringDeserializer.configure``): that of its role, or that of both."""
     role = "key" if name.startswith("key") else "value"
     places = f"{name}.{role}.deserializer.encoding", f"{name}.deserializer.encoding"
     place = next((place for place in places if properties.get(place)), None)

@@ -196,7 +196,7 @@ def named_partitions(admin: AdminClient, topics: Topics) -> list[TopicPartition]
 def partitions_of(
     admin: AdminClient, topics: Mapping[str, list[int] | None]
 ) -> tuple[list[TopicPartition], list[tuple[str, KafkaToolsError]]]:
-    """The partitions that ``--topic`` names, asking the cluster where all of a topic are meant; and unknown topics."""
+    """The partitions that ``--topic`` names, all of a topic looked up in the cluster; and the unknown topics."""
     whole = [topic for topic, numbers in topics.items() if numbers is None]
     outcomes = admin.describe_topics(whole)
     keys = [TopicPartition(topic, number) for topic, numbers in topics.items() for number in numbers or ()]

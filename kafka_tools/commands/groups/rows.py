@@ -84,7 +84,7 @@ def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[GroupDescr
 
 
 def warn_of_state(group: GroupDescription) -> None:
-    """What Kafka's tool says on stderr about a group that is not stable."""
+    """The line of Kafka's tool on stderr about a group that is not stable."""
     if group.state == GroupState.EMPTY:
         running.note(f"\nConsumer group '{group.group_id}' has no active members.")
     elif group.state in _REBALANCING:

@@ -272,7 +272,7 @@ def _check_only(request: DumpRequest, jobs: int) -> int:
 def _outcomes(
     run: DumpRun, readings: list[Reading], jobs: int, output: Output
 ) -> Iterator[tuple[FileOutcome, FileNotes]]:
-    """Dump the files in their order; what became of each."""
+    """Dump the files in their order; the outcome of each."""
     if jobs > 1 and len(readings) > 1:
         from kafka_tools.commands.logs.jobs import in_processes
 

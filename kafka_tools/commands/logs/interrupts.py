@@ -1,4 +1,4 @@
-"""Ctrl-C while something goes on until it is told to stop."""
+"""Ctrl-C during work that runs until it is told to stop."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ class _Worker:
 def in_processes(
     run: DumpRun, readings: list[Reading], jobs: int, output: Output
 ) -> Iterator[tuple[FileOutcome, FileNotes]]:
-    """What became of each file, in order, when its output is out.
+    """The outcome of each file, in order, once its output is written.
 
     Raises LogError if a worker dies, UsageError without fork, OutputError, BrokenPipeError.
     """
@@ -198,7 +198,7 @@ def _start(run: DumpRun, reading: Reading, direct: bool, others: list[_Worker]) 
     wait, turn = os.pipe()
     pid = os.fork()
     if not pid:
-        # What other workers wait for must end with the parent.
+        # The pipes of other workers must close when the parent ends: this child keeps no copy of them.
         for descriptor in (answer, turn, *(each for other in others if not other.done for each in other.descriptors)):
             os.close(descriptor)
         _work(run, reading, _InTurn(wait) if spool is None else _Spool(spool), say)

@@ -1,4 +1,4 @@
-"""What kafka-dump-log says beside its output: damage, gaps and positions on stderr, and the exit status."""
+"""The messages of kafka-dump-log beside its output: damage, gaps and positions on stderr, and the exit status."""
 
 from __future__ import annotations
 

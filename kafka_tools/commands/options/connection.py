@@ -109,7 +109,7 @@ class ConnectionOptions:
 
 
 def tracer(wanted: bool) -> Trace | None:
-    """What writes requests and responses to stderr for ``--trace``; None where it was not given."""
+    """The function that writes requests and responses to stderr for ``--trace``; None without that option."""
     if not wanted:
         return None
     from kafka_tools.clock import SystemClock

@@ -11,7 +11,7 @@ import re
 from kafka_tools.errors import InputError
 
 FORMS = "2026-11-22, 2026-11-22T10:30:00 (UTC unless a zone such as Z or +02:00 follows), or '2 hours ago'"
-"""What may be typed, for hints."""
+"""The forms of a moment, for hints."""
 
 LONGEST_TEXT = 100
 """Longer than any value in range can be; thousands of digits would not even convert."""

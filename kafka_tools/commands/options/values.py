@@ -1,4 +1,4 @@
-"""What is read from an option's value: time spans, ``key=value``, addresses, the text of a file."""
+"""Parsers of options' values: time spans, ``key=value``, addresses, the text of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands need to reach ZooKeeper: options, the TLS file of Kafka's own tools, the session.
+"""Connecting to ZooKeeper: options, the TLS file of Kafka's own tools, the session.
 
 ``--zk-tls-config-file`` takes the properties that Kafka 2.5 to 3.9 take (``zookeeper.ssl.*``, KIP-515), key stores of
 every type included.

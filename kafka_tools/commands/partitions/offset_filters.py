@@ -1,4 +1,4 @@
-"""Which partitions ``kafka-get-offsets`` asks about, and for which offset (GetOffsetShell, ``org...tools.filter``).
+"""The partitions and the kind of offset that ``kafka-get-offsets`` asks for (GetOffsetShell, ``org...tools.filter``).
 
 A rule is a pattern over topic names and a choice of partitions. Texts of mistakes are Kafka's.
 """
@@ -42,7 +42,7 @@ class OffsetRule(NamedTuple):
 
 
 class OffsetFilter:
-    """What any of some rules allows."""
+    """The union of some rules."""
 
     def __init__(self, rules: Iterable[OffsetRule]) -> None:
         self._rules = tuple(rules)

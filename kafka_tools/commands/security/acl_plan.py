@@ -1,4 +1,4 @@
-"""What the options of ``kafka-acls`` mean: resource patterns, and the entries for each (Kafka's AclCommand).
+"""The plan of a ``kafka-acls`` command line: resource patterns, and the entries for each (Kafka's AclCommand).
 
 Knows no cluster. The rules of ``--producer`` and ``--consumer``, and which operations a resource has, are those of
 ``AclCommand`` and ``AclEntry`` of Kafka 4.3.1.
@@ -35,7 +35,7 @@ class ResourcePattern(NamedTuple):
 
 
 class AccessControlEntry(NamedTuple):
-    """Who may or may not do what."""
+    """The right half of an ACL entry: principal, host, operation, allow or deny."""
 
     principal: str
     host: str

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kafka_tools.output.rows import ItemError, Rows
 
 _WITHOUT_PASSWORD = re.compile(r"(?:iterations=-?[0-9]+,?)?")
-"""What may stand in the brackets of --add when the password is asked for, or read from a file."""
+"""The form of --add's brackets when the password is asked for, or read from a file."""
 
 
 @click.command(name="kafka-scram", cls=Command)
@@ -84,7 +84,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
 
 
 def _changes(action: str, given: dict[str, Any]) -> list[ConfigChange]:
-    """What to store or remove; none for --describe."""
+    """The credentials to store or remove; none for --describe."""
     from kafka_tools.admin.calls.config_changes import ConfigChange
     from kafka_tools.commands.configs.changes import parse_scram
 
@@ -98,7 +98,7 @@ def _changes(action: str, given: dict[str, Any]) -> list[ConfigChange]:
 
 @contextmanager
 def _place(connection: ConnectionOptions, given: dict[str, Any]) -> Iterator[Place]:
-    """Where the credentials are, for the ``with`` block."""
+    """The place of the credentials (a broker or ZooKeeper), for the ``with`` block."""
     from kafka_tools.commands.configs.places import BrokerPlace, ZooKeeperPlace
 
     if given["zookeeper"]:

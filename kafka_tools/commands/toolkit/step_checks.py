@@ -1,4 +1,4 @@
-"""What a step's answer is checked with: texts, lines and tables in the output, and how a check fails."""
+"""Checks of a step's output: texts, lines and tables in it, and the error of a check that fails."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class StepFailed(KafkaToolsError):
 
 
 class CommandResult(NamedTuple):
-    """What a command did: its exit status, and the text on stdout and on stderr."""
+    """The result of a command: its exit status, and the text on stdout and on stderr."""
 
     status: int
     output: str
@@ -75,7 +75,7 @@ def table(output: str, first_column: str) -> list[dict[str, str]]:
 
 
 def _difference(left: Iterable[str], right: Iterable[str]) -> list[str]:
-    """What is in ``left`` and, counted, not in ``right``."""
+    """The items of ``left`` that ``right`` lacks; duplicates count."""
     from collections import Counter
 
     return sorted((Counter(left) - Counter(right)).elements())

@@ -1,4 +1,4 @@
-"""What the tour shows: its commands, in order, and what each of them must have done.
+"""The steps of the tour: its commands, in order, and the checks of their output.
 
 A step is a command line as an operator types it and a check of its real output. Checks look at what matters (the
 partitions that were asked for, every record back, no lag), so that a step that prints the wrong thing ends the tour.
@@ -40,7 +40,7 @@ class Step(NamedTuple):
 
 
 class TourPlace(NamedTuple):
-    """Where the tour happens: its folder, the broker's data directory, address and cluster id."""
+    """The surroundings of the tour: its folder, the broker's data directory, address and cluster id."""
 
     folder: Path
     data_dir: Path

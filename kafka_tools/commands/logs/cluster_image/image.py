@@ -28,7 +28,7 @@ _KRAFT_VERSION = "kraft.version"
 
 
 class Provenance(NamedTuple):
-    """Up to where an image goes: offset and epoch of its last record, and its batch's time in milliseconds."""
+    """The end of an image: offset and epoch of its last record, and its batch's time in milliseconds."""
 
     offset: int = -1
     epoch: int = -1
@@ -45,7 +45,7 @@ class TopicState:
 
 
 class ClusterImage:
-    """Everything that the records of a metadata log say, by what they are about."""
+    """The state that the records of a metadata log make, by subject."""
 
     def __init__(self) -> None:
         self.provenance = Provenance()

@@ -32,9 +32,8 @@ METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 
 
 class Loaded(NamedTuple):
-    """An image, and what of the files is not in it: a line each, for the operator.
-
-    ``remarks``: what is as it should be while a broker writes; ``refused``: records that cannot be, None without any.
+    """An image, and a line for the operator about everything in the files that is not in it. ``remarks``: normal while
+    a broker writes; ``refused``: records that contradict the image, None without any.
     """
 
     image: ClusterImage
@@ -69,7 +68,7 @@ class _Loader:
         self._records = 0
 
     def loaded(self, path: str) -> Loaded:
-        """What has been read. Raises LogError if there was no record."""
+        """The image as read so far. Raises LogError if there was no record."""
         if not self._records:
             raise LogError(
                 f"{path} has no metadata records",

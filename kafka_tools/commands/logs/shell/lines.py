@@ -1,4 +1,4 @@
-"""What a line of the shell says: its words, its command and the command's arguments, or what is wrong with it.
+"""A line of the shell, parsed: its words, its command and the command's arguments, or the error in it.
 
 Texts and rules are those of Kafka's shell, which takes them from argparse4j 0.7; words are cut as JLine cuts them.
 """
@@ -143,7 +143,7 @@ def split(text: str) -> list[str]:
 
 
 def manual(name: str) -> str:
-    """What ``man`` prints."""
+    """The text of ``man``."""
     verb = VERBS.get(name)
     if verb is None:
         return f"man: unknown command {name}. Type help to get a list of commands.\n"
@@ -156,7 +156,7 @@ def manual(name: str) -> str:
 
 
 def overview() -> str:
-    """What ``help`` prints."""
+    """The text of ``help``."""
     names = ",".join(VERBS)
     rows = [f"    {name:<19}  {verb.summary}" for name, verb in VERBS.items() if name != "tree"]
     # argparse4j wraps at 75 columns and spreads the words of a line that it wraps.

@@ -1,4 +1,4 @@
-"""The commands of the shell, over a tree of nodes: where one is, and what each command prints."""
+"""The commands of the shell, over a tree of nodes: the working directory, and the output of each command."""
 
 from __future__ import annotations
 

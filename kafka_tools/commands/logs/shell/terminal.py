@@ -56,7 +56,7 @@ def talk(root: TreeDirectory) -> None:
 
 
 def candidates(session: ShellSession, before: str, word: str) -> list[str]:
-    """What ``word`` may become, where the line says ``before`` in front of it.
+    """The completions of ``word``, where ``before`` stands in front of it on the line.
 
     A word that is done ends with a blank.
     """
