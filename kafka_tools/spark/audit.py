@@ -1,4 +1,4 @@
-"""The audit job: what log directories hold, what is wrong with them, what is wasted. Computed by Spark.
+"""The audit job: contents of log directories, damage in them, wasted space. Computed by Spark.
 
 Prints nothing and knows no commands. Executors read ranges of segments (``measures.partition``) and directories
 (``findings.files``); Spark adds the measures up per partition directory. What comes back to the driver is bounded: a
@@ -97,7 +97,7 @@ class Audit(NamedTuple):
 
 
 class _Plan:
-    """What there is to read, found on the driver."""
+    """The input of an audit, listed on the driver."""
 
     def __init__(self, log_dirs: Sequence[str], options: AuditOptions, copies: ExitStack, now_ms: int) -> None:
         self.segments: list[Range] = []
@@ -108,7 +108,7 @@ class _Plan:
         self.keys: list[Key] = []
         self.sizes: dict[Key, list[int]] = {}
         self.on_disk: dict[str, str] = {}
-        """Where each log directory's own files can be read: for those of a store, a copy."""
+        """Log directory -> the local directory with its own files: for one in a store, a copy."""
         self.log_dirs: dict[str, LogDir] = {}
         empty: list[str] = []
         for log_dir in log_dirs:
@@ -255,7 +255,7 @@ class _Findings:
             self._list(finding)
 
     def add_counted(self, summary: Summary) -> None:
-        """Those of a summary, which counts more than it lists."""
+        """Add the findings of a summary, which counts more than it lists."""
         self.counts += summary.finding_counts
         for finding in summary.findings:
             self._list(finding)

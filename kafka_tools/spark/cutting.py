@@ -44,7 +44,7 @@ _NO_END = 1 << 62
 _PROBES = 4
 """How many entries of an index may be wrong before the batch headers are followed instead."""
 _FOLLOWED_BYTES = 2 * 1024 * 1024
-"""So far batches have to follow each other: further than one record reaches by Kafka's defaults."""
+"""The bytes over which batches have to follow each other: more than one record takes by Kafka's defaults."""
 _INDEX_ENTRY = np.dtype([("offset", ">i4"), ("position", ">i4")])
 LARGEST_INDEX_BYTES = 256 * 1024 * 1024
 """Kafka's default is 10 MiB; what is larger than this is not read."""

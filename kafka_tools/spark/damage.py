@@ -1,4 +1,4 @@
-"""What is wrong with a batch as far as its header, its CRC and its neighbour show: kinds, severities, sentences.
+"""Damage of a batch that its header, its CRC or its neighbour shows: kinds, severities, sentences.
 
 The kinds are stable words for scripts. Those of ``storage.segment`` (a torn tail, a length that cannot be) come from
 there; here is what the fast path over sound-looking batches finds, and how bad each kind is.

@@ -1,4 +1,4 @@
-"""The work of an audit that is done in many places: what each task does, and Spark as what hands tasks out."""
+"""The distributed work of an audit: the tasks, and Spark as the engine that runs them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FEW = 64
 
 
 class Engine(Protocol):
-    """What the audit needs of whatever does the work in many places."""
+    """An engine that runs the tasks of an audit."""
 
     @property
     def parallelism(self) -> int:

@@ -238,7 +238,7 @@ def list_directory(directory: str) -> tuple[list[ListedFile], list[str]]:
 
 
 def _listed(directory: str, *, recursive: bool) -> Iterator[tuple[ListedFile, bool]]:
-    """(what is there, whether it is a file)."""
+    """(entry, whether it is a file) for everything found in the directory."""
     from pyarrow import fs
 
     system, key = _system_and_key(directory)

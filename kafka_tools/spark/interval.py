@@ -27,7 +27,7 @@ _NONE_YET = 2**63 - 1
 def within(
     parts: Iterable[HeaderRun | list[Row]], range_: Range, interval: tuple[int, int]
 ) -> Iterator[HeaderRun | list[Row]]:
-    """What of the parts of a range is in ``[first, end)`` by offset.
+    """The rows of a range's parts that lie in ``[first, end)`` by offset.
 
     A file that vanished has no rows: retention took what a stream did not read in time. KafkaToolsError for one that
     cannot be read, so that the stream does not go on without it.
@@ -74,7 +74,7 @@ def _pieces(part: HeaderRun | list[Row]) -> Iterator[tuple[HeaderRun | list[Row]
 
 
 def _chosen(piece: HeaderRun | list[Row], first: int, end: int) -> HeaderRun | list[Row] | None:
-    """What of a piece is in the interval; damaged batches go with the next sound one."""
+    """The rows of a piece that are in the interval; damaged batches go with the next sound one."""
     if isinstance(piece, HeaderRun):
         last = np.where(piece.codes == SOUND, _last_offsets(piece), _NONE_YET)
         deciding = np.minimum.accumulate(last[::-1])[::-1]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kafka_tools.spark.options import ReadOptions
 
 OPEN_COST_BYTES = 1024 * 1024
-"""What opening a file is worth: a task gets fewer files than their sizes alone would allow."""
+"""The cost of opening a file, in bytes of reading: a task gets fewer files than their sizes alone would allow."""
 
 
 def plan(options: ReadOptions) -> Iterator[Range]:

@@ -35,7 +35,7 @@ ROWS_PER_PART = 32_768
 
 
 Row = dict[str, Any]
-"""Values by the names of ``rows.BATCH_COLUMNS``; what is absent is null."""
+"""Values by the names of ``tables.BATCH_COLUMNS``; an absent one is null."""
 
 
 class HeaderRun(NamedTuple):
@@ -46,7 +46,7 @@ class HeaderRun(NamedTuple):
 
 
 def scan_range(range_: Range, *, check_crc: bool, count_legacy: bool) -> Iterator[HeaderRun | list[Row]]:
-    """What lies in a range, in order; no run or list is longer than two ROWS_PER_PART.
+    """The parts of a range, in order; no run or list is longer than two ROWS_PER_PART.
 
     ``count_legacy``: open compressed batches of magic 0 and 1 for their count and first offset.
     """
@@ -81,7 +81,7 @@ def scan_file(
     rows_per_part: int = ROWS_PER_PART,
     window_bytes: int = headers.WINDOW_BYTES,
 ) -> Iterator[HeaderRun | list[Row]]:
-    """What lies in a range of an open file, as ``scan_range`` tells it; read ``window_bytes`` at a time."""
+    """The parts of a range of an open file, as ``scan_range`` gives them; read ``window_bytes`` at a time."""
     yield from _Scan(range_, file, check_crc, count_legacy, rows_per_part, window_bytes).parts()
 
 
@@ -104,7 +104,7 @@ def origin(range_: Range) -> Row:
 
 
 def reason(error: OSError) -> str:
-    """What an error of reading says, in one line."""
+    """The sentence about a read error, without the path."""
     return error.strerror or str(error).splitlines()[0]
 
 

@@ -23,7 +23,7 @@ _MOST = 2**63 - 1
 
 
 class Selection(NamedTuple):
-    """What is wanted; None or empty where everything is.
+    """The rows that are wanted; None or empty where all are.
 
     ``topics`` are glob patterns, ``names`` exact ones. Offsets are inclusive; ``since_ms`` is the first time wanted,
     ``until_ms`` the first one no longer wanted, in milliseconds since the epoch.

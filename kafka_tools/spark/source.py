@@ -2,7 +2,7 @@
 
 ``kafka_tools.spark.register(spark)``, then ``spark.read.format("kafka_log_batches").load("/var/kafka-logs")``. No
 broker is asked and no jar is needed. What is damaged is a row with its kind in ``damage``; what vanishes or grows while
-it is read is reported the same way. Options are those of ``options``, columns those of ``rows``. API:
+it is read is reported the same way. Options are those of ``options``, columns those of ``columns.tables``. API:
 ``pyspark.sql.datasource`` (SPARK-44076, SPARK-48493 for Arrow batches, SPARK-51271 for filters).
 """
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SEED = 42
 PADDING_BYTES = 8
-"""What has to lie behind the last span in the buffer, so that reading a word never leaves it."""
+"""The bytes that must follow the last span in the buffer, so that reading a word never leaves it."""
 
 _LONG_BYTES = 1024
 """Longer spans go one by one: there are few of them, and a step over all spans for each stripe would cost more."""

@@ -1,6 +1,6 @@
 """Batch headers as Arrow record batches: one function per column, and only the columns that were asked for.
 
-The Arrow schema is made once per table from ``rows``: Spark compares names, order, types and nullability, and takes
+The Arrow schema is made once per table from ``tables``: Spark compares names, order, types and nullability, and takes
 times in microseconds UTC only.
 """
 

@@ -54,7 +54,7 @@ _NOTHING: Values = {}
 
 
 def decoder(topic: str) -> Decode | None:
-    """What reads the records of an internal topic into values by COLUMNS; None for any other topic."""
+    """The function that reads records of an internal topic into values by COLUMNS; None for any other topic."""
     if topic == CLUSTER_METADATA:
         return _metadata_record
     if topic in INTERNAL_TOPICS:

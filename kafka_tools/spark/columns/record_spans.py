@@ -119,7 +119,7 @@ class RecordSpans:
         return pa.array(sizes.astype(np.int32), mask=sizes < 0)
 
     def headers_bytes(self) -> Any:
-        """What lies between the count of the headers and the end of the record."""
+        """The bytes between the count of the headers and the end of the record."""
         taken = self.spans["end"] - self.spans["headers_at"]
         if self.read_headers is None:
             zigzag = 2 * self.spans["header_count"]
@@ -145,7 +145,7 @@ class RecordSpans:
 
 
 def _headers_size(record: Record) -> int:
-    """What headers take in a record of magic 2, their names as they were if they were UTF-8."""
+    """The size in bytes of headers in a record of magic 2; of names that are not UTF-8, that of their replacement."""
     total = 0
     for name, value in record.headers:
         size = len(name.encode())

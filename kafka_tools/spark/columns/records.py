@@ -208,7 +208,7 @@ class _Reader:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _internal(self, records: RecordSpans) -> list[Row] | None:
-        """What control records and records of internal topics say, None where there are none."""
+        """The values of control records and records of internal topics, None where there are none."""
         control = records.of_batch("is_control")
         if self.decoder is None and not control.any():
             return None

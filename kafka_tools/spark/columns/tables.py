@@ -96,7 +96,7 @@ CONTENT_COLUMNS: tuple[Column, ...] = (
     Column("value", "binary", "the value"),
     Column("headers", "array<struct<name:string,value:binary>>", "the headers in their order"),
 )
-"""What the table of records holds besides when content is asked for."""
+"""The further columns of the table of records when content is asked for."""
 
 FILE_COLUMNS: tuple[Column, ...] = (
     Column("log_dir", "string", "the directory given, in which the file was found"),

@@ -1,1 +1,1 @@
-"""What the measures mean for an operator: pure functions from bounded numbers to findings, one module per family."""
+"""Findings from the measures: pure functions from bounded numbers to findings, one module per family."""

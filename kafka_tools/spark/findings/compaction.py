@@ -22,7 +22,7 @@ _RECLAIMABLE_SHARE = 0.3
 
 
 def compaction_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
-    """What a compacted partition waits for."""
+    """The findings about a compacted partition that waits for compaction."""
     if not around.compacted(facts):
         return
     yield from _lag(facts, around)

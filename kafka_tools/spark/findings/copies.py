@@ -1,4 +1,4 @@
-"""Findings about copies of one partition on several brokers, and about what a disk has not seen yet."""
+"""Findings about copies of one partition on several brokers, and about bytes beyond the recovery point."""
 
 from __future__ import annotations
 

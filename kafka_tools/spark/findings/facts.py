@@ -1,4 +1,4 @@
-"""What the findings are made of: bounded numbers per partition directory, and what is known around them."""
+"""The facts behind the findings: bounded numbers per partition directory, topic configs, checkpoints."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Producers(NamedTuple):
 
 
 class PartitionFacts(NamedTuple):
-    """All that is known of one partition directory; ``records`` without its key structures (they are in ``keys``)."""
+    """The facts of one partition directory; ``records`` without its key structures (they are in ``keys``)."""
 
     summary: Summary
     batches: BatchMeasures
@@ -137,7 +137,7 @@ class LogDir(NamedTuple):
 
 
 class Around(NamedTuple):
-    """What is known beside the partitions: time, topic configs, log directories by path."""
+    """The facts beside the partitions: time of the audit, topic configs, log directories by path."""
 
     now_ms: int
     configs: Configs

@@ -1,8 +1,8 @@
 """Findings about the files beside the logs: ``storage``'s judgement, with a second walk only where one is needed.
 
-Batches, and the offset and time indexes, are compared while they are measured (``summary``, ``index_check``). Producer
-snapshots and transaction indexes need a walk over the log: that is made where there is something in them, and where
-the partition is not too large for one task.
+Batches, and the offset and time indexes, are compared while they are measured (``measures.summary``,
+``measures.indexes``). Producer snapshots and transaction indexes need a walk over the log: that is made where there is
+something in them, and where the partition is not too large for one task.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Directory(NamedTuple):
 
 
 def partition_file_findings(directory: Directory) -> Iterator[Finding]:
-    """What is wrong with the files of a partition's directory besides logs and indexes of offsets and times."""
+    """The findings about the files of a partition's directory besides logs, offset and time indexes."""
     for finding in _of_directory(directory):
         yield finding._replace(topic=directory.topic, partition=directory.partition)
 
@@ -74,7 +74,7 @@ def in_store(finding: Finding, copy: str, directory: str) -> Finding:
 
 
 def log_dir_findings(log_dir: str) -> Iterator[Finding]:
-    """What is wrong with a log directory's own files, and what lies in it that is not a partition in use."""
+    """The findings about a log directory's own files, and about entries in it that are not a partition in use."""
     if is_partition_on_disk(log_dir):
         return
     with os.scandir(log_dir) as found:

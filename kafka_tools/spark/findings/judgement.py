@@ -1,4 +1,4 @@
-"""All families of findings together: what is said of a partition, of all of them, and which copies to look at again."""
+"""All families of findings together: about one partition, about all of them, and the copies to compare again."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_tools.storage.findings import INFO, KINDS, WARNING
 
 SMALL_BYTES = 1024 * 1024
-"""What concerns less than this is worth knowing and no more: three screens of log pin no disk."""
+"""A finding about fewer bytes than this is no more than an info."""
 
 
 def by_stake(kind: str, size_bytes: int) -> str:

@@ -16,7 +16,7 @@ DEFAULT_RETENTION_MS = 7 * DAY_MS
 RETENTION_SLACK_MS = HOUR_MS
 """Kafka looks every five minutes (log.retention.check.interval.ms); an hour is more than enough for a slow disk."""
 CHECK_SLACK_MS = 600_000
-"""What was written within two of these intervals may have made a partition too large since Kafka looked."""
+"""Bytes written within two of these intervals may have made a partition too large since Kafka's last check."""
 
 
 class _Segment(NamedTuple):

@@ -1,1 +1,1 @@
-"""What lies in the ranges of a log, counted: structures of bounded size that add up in any order."""
+"""Measures of the ranges of a log: structures of bounded size that add up in any order."""

@@ -1,4 +1,4 @@
-"""What batch headers show beyond plain counts: sizes, times, gaps, delete horizons, digests for comparing replicas.
+"""Measures of batch headers beyond plain counts: sizes, times, gaps, delete horizons, digests to compare replicas.
 
 A ``BatchMeasures`` covers any number of ranges of one partition directory. Its size grows by a small row per range, and
 by nothing with the number of batches.

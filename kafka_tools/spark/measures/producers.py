@@ -250,7 +250,7 @@ class _Rows:
 
 
 def follows(before: ProducerSpan, after: ProducerSpan) -> Iterable[Anomaly]:
-    """What is wrong where one range ends and the next begins."""
+    """The anomaly between the end of one range and the beginning of the next."""
     if before.last is not None and after.first is not None:
         anomaly = _compare(before.producer_id, before.last, after.first)
         if anomaly:

@@ -1,4 +1,4 @@
-"""What the records of a range hold: sizes, keys, tombstones, headers, how well they compress.
+"""Measures of the records of a range: sizes, keys, tombstones, headers, compression ratios.
 
 Batches are read again in windows (from the page cache, after the header walk), decompressed and parsed into columns by
 ``records.columns``, all those of a codec in a window at once: nothing is done batch by batch that need not be. What
@@ -36,7 +36,7 @@ WINDOW_BYTES = 7 * 1024 * 1024
 """Batches that are decoded together: many enough to go through their records in step, and an arena holds them."""
 
 LIMIT_BYTES = 128 * 1024 * 1024
-"""What a batch that goes record by record may decompress to."""
+"""The most bytes that a batch which is read record by record may decompress to."""
 
 _PADDING = bytes(32)
 _NAMED_RECORDS = 32
@@ -44,7 +44,7 @@ _NAMES_KEPT = 100
 
 
 class RecordFault(NamedTuple):
-    """What only the records of a batch show to be wrong: a finding's kind, its place and what it says."""
+    """A fault that only the records of a batch show: the finding's kind, its place and its sentence."""
 
     kind: str
     file: str

@@ -190,7 +190,7 @@ def indexes_before(range_: Range, summary: Summary) -> Indexes | None:
 
 
 def check_range(range_: Range, indexes: Indexes | None, seen: Seen, summary: Summary) -> None:
-    """What follows when a range was read: its index entries are compared with it, its edges are noted."""
+    """The end of a range: its index entries are compared with it, its edges are noted."""
     if indexes is not None and not seen.lost:
         # A log that is removed meanwhile contradicts nothing.
         with suppress(FileNotFoundError):
@@ -201,7 +201,7 @@ def check_range(range_: Range, indexes: Indexes | None, seen: Seen, summary: Sum
 
 
 LOST = ("vanished", "shrunk", "unreadable")
-"""What is said of a range that could not be read to its end."""
+"""The kinds of a row that ends a range which could not be read to its end."""
 
 
 class Seen:

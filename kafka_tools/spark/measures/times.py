@@ -19,7 +19,7 @@ HOURS_KEPT = 168
 DAYS_KEPT = 400
 
 FUTURE_SLACK_MS = HOUR_MS
-"""What a clock may be ahead: the default of message.timestamp.after.max.ms in Kafka 4."""
+"""The time in ms that a clock may be ahead: the default of message.timestamp.after.max.ms in Kafka 4."""
 
 # Milliseconds of 1973 and of 2286: what is below looks like seconds, what is above like micro- or nanoseconds.
 SMALLEST_MS = 100_000_000_000

@@ -34,7 +34,7 @@ def document(result: Audit) -> Row:
 
 
 def data(result: Audit) -> Row:
-    """What is in the document: the verdict first."""
+    """The members of the document, the verdict first."""
     rows = standing(result)
     whole = Total()
     by_topic: dict[str, Total] = {}
