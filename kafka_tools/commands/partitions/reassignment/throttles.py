@@ -153,6 +153,7 @@ def _restore(admin: AdminClient, wanted: Mapping[ConfigResource, Iterable[str]],
     for key, outcome in admin.alter_configs_incremental(changes).items():
         if outcome.error is not None and not (key.type == "topic" and is_unknown_topic(outcome.error)):
             raise outcome.error
+    for key in wanted:  # also where nothing is to be undone: it was set by others since, or never
         ledger.forget(key)
 
 

@@ -1,0 +1,149 @@
+"""Throttles that --execute sets are recorded, and their end gives back what was there before; on the bundled broker."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from kafka_tools import cli
+from kafka_tools.admin.client import AdminClient
+from kafka_tools.commands import running
+from kafka_tools.errors import KafkaToolsError
+
+LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+EXECUTE = "--execute --reassignment-json-file plan.json --throttle"
+
+
+class Ended(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[str]:
+    from kafka_tools.broker_embedded import EmbeddedBroker
+
+    with EmbeddedBroker() as broker:
+        line = ["--create", "--topic", "orders", "-b", broker.bootstrap_servers]
+        assert running.run(cli.load("topics"), line, "kafka-topics") == 0
+        yield broker.bootstrap_servers
+
+
+@pytest.fixture
+def run(
+    servers: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Run]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    plan = {"partitions": [{"topic": "orders", "partition": 0, "replicas": [1]}]}
+    Path("plan.json").write_text(json.dumps(plan), encoding="utf-8")
+
+    def ended(line: str, command: str = "reassign-partitions") -> Ended:
+        capsys.readouterr()
+        words = [*shlex.split(line), "--bootstrap-server", servers]
+        return Ended(running.run(cli.load(command), words, f"kafka-{command}"), *capsys.readouterr())
+
+    yield ended
+    for name in (LEADER_RATE, FOLLOWER_RATE):
+        ended(f"--alter --broker 1 --delete-config {name}", "configs")
+
+
+def set_rates(run: Run) -> dict[str, str]:
+    (row,) = json.loads(run("--describe --broker 1 -o json", "configs").out)["data"]
+    return {each["name"]: each["value"] for each in row["configs"] if "throttled" in each["name"]}
+
+
+def replicas_are_throttled(run: Run) -> bool:
+    return "throttled.replicas" in run("--describe --topic orders", "configs").out
+
+
+def recorded() -> list[dict[str, str]]:
+    (path,) = Path("kafka-tools", "throttles").glob("*.json")
+    rows: list[dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))["throttles"]
+    return rows
+
+
+@pytest.mark.parametrize("end", ["--verify --reassignment-json-file plan.json", "--list"])
+def test_the_end_gives_back_what_was_there_before(run: Run, end: str) -> None:
+    assert run(f"--alter --broker 1 --add-config {LEADER_RATE}=7000", "configs").status == 0
+    started = run(f"{EXECUTE} 5000")
+    assert "The inter-broker throttle limit was set to 5000 B/s\n" in started.out
+    assert set_rates(run) == {LEADER_RATE: "5000", FOLLOWER_RATE: "5000"}
+    assert replicas_are_throttled(run)
+    assert {row["config"]: row.get("before") for row in recorded() if row["type"] == "broker"} == {
+        LEADER_RATE: "7000", FOLLOWER_RATE: None,
+    }  # fmt: skip
+    assert run(end).status == 0
+    assert set_rates(run) == {LEADER_RATE: "7000"}
+    assert not replicas_are_throttled(run)
+    assert list(Path("kafka-tools", "throttles").iterdir()) == []
+
+
+def test_what_others_changed_meanwhile_is_left_and_named(run: Run) -> None:
+    run(f"{EXECUTE} 5000")
+    run(f"--alter --broker 1 --add-config {FOLLOWER_RATE}=8000", "configs")
+    ended = run("--verify --reassignment-json-file plan.json")
+    assert ended.status == 0
+    assert f"{FOLLOWER_RATE}=8000 of " in ended.err
+    assert "is left: it was not set by --execute" in ended.err
+    assert set_rates(run) == {FOLLOWER_RATE: "8000"}
+
+
+def test_a_second_rate_does_not_hide_what_was_there_before_the_first(run: Run) -> None:
+    run(f"--alter --broker 1 --add-config {LEADER_RATE}=7000", "configs")
+    for rate in (5000, 6000):
+        assert run(f"{EXECUTE} {rate} --additional").status == 0
+    assert set_rates(run)[LEADER_RATE] == "6000"
+    run("--list")
+    assert set_rates(run) == {LEADER_RATE: "7000"}
+
+
+def test_without_a_record_verify_removes_all_as_kafkas_tool_does(run: Run) -> None:
+    run(f"--alter --broker 1 --add-config {LEADER_RATE}=7000", "configs")
+    assert run("--list").err == ""
+    assert set_rates(run) == {LEADER_RATE: "7000"}
+    assert run("--verify --reassignment-json-file plan.json --preserve-throttles").status == 0
+    assert set_rates(run) == {LEADER_RATE: "7000"}
+    run("--verify --reassignment-json-file plan.json")
+    assert set_rates(run) == {}
+
+
+def test_a_throttle_is_recorded_before_it_is_set(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        assert len(recorded()) == 4
+        raise KafkaToolsError("killed here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(AdminClient, "alter_configs_incremental", refused)
+        assert "killed here" in run(f"{EXECUTE} 5000").err
+    assert run("--list").status == 0
+    assert list(Path("kafka-tools", "throttles").iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"version": 9, "throttles": []}', '{"version": 1, "throttles": [{}]}'])
+def test_a_record_that_cannot_be_read_is_passed_over_and_named(run: Run, text: str) -> None:
+    run(f"{EXECUTE} 5000")
+    (path,) = Path("kafka-tools", "throttles").glob("*.json")
+    path.write_text(text, encoding="utf-8")
+    ended = run("--verify --reassignment-json-file plan.json")
+    assert ended.status == 0
+    assert "the record of throttles" in ended.err
+    assert set_rates(run) == {}
+
+
+def test_where_nothing_can_be_recorded_it_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
+    ended = run(f"{EXECUTE} 5000")
+    assert ended.status == 0
+    assert "throttles cannot be recorded in /dev/null" in ended.err
+    run("--verify --reassignment-json-file plan.json")
+    assert set_rates(run) == {}
