@@ -46,6 +46,9 @@ COMMANDS: dict[str, Registered] = {
     "share-groups": Registered(
         "groups.share_groups", "List, describe and delete share groups, and reset their offsets."
     ),
+    "streams-groups": Registered(
+        "groups.streams_groups", "List, describe and delete streams groups, and reset their offsets."
+    ),
     "delete-records": Registered("partitions.delete_records", "Delete the records of partitions below an offset."),
     "get-offsets": Registered(
         "partitions.get_offsets", "Show the offsets of partitions: latest, earliest, or at a moment."

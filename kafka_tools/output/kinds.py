@@ -114,7 +114,7 @@ KINDS: Mapping[str, RowKind] = {
         "token_id owner renewers issued_ms expires_ms", "{token_id}", more="requester max_ms hmac"
     ),
     "changed-delegation-tokens": _kind("result expires_ms", "{expires_ms}"),
-    # kafka-consumer-groups, kafka-groups, kafka-share-groups
+    # kafka-consumer-groups, kafka-groups, kafka-share-groups, kafka-streams-groups
     "groups": _kind("group type state", "{group}"),
     "all-groups": _kind("group type protocol state", "{group}"),
     "group-offsets": _kind(
@@ -131,6 +131,10 @@ KINDS: Mapping[str, RowKind] = {
     "changed-groups": _kind("group result", "{group}"),
     "reset-offsets": _kind("group topic partition new_offset result", _PARTITION),
     "share-group-offsets": _kind("group topic partition start_offset lag", _PARTITION, more="leader_epoch"),
+    "streams-group-members": _kind(
+        "group member_id process_id client_id tasks", "{member_id}",
+        more="host protocol member_epoch topology_epoch target_assignment_epoch target_tasks",
+    ),
     "deleted-share-offsets": _kind("group topic result", "{topic}"),
     "deleted-offsets": _kind("group topic partition result", _PARTITION),
     # kafka-delete-records

@@ -28,6 +28,7 @@ MAIN = {
     "client-metrics": "org.apache.kafka.tools.ClientMetricsCommand",
     "groups": "org.apache.kafka.tools.GroupsCommand",
     "share-groups": "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
+    "streams-groups": "org.apache.kafka.tools.streams.StreamsGroupCommand",
     "transactions": "org.apache.kafka.tools.TransactionsCommand",
 }
 _numbers = itertools.count(1)

@@ -34,6 +34,7 @@ TOOLS = {
     "client-metrics": (f"{OURS}ClientMetricsCommand",),
     "groups": (f"{OURS}GroupsCommand",),
     "share-groups": (f"{OURS}consumer.group.ShareGroupCommand",),
+    "streams-groups": (f"{OURS}streams.StreamsGroupCommand",),
     "transactions": (f"{OURS}TransactionsCommand",),
     "console-producer": (f"{OURS}ConsoleProducer", f"{SCALA_TOOLS}ConsoleProducer"),
     "console-consumer": (f"{OURS}consumer.ConsoleConsumer", f"{SCALA_TOOLS}ConsoleConsumer"),

@@ -44,6 +44,8 @@ COMMANDS = (
     "kafka-consumer-groups --reset-offsets --group g --topic t --to-earliest --execute",
     "kafka-consumer-groups --delete --group g",
     "kafka-groups --list",
+    "kafka-streams-groups --describe --group g",
+    "kafka-streams-groups --reset-offsets --group g --all-input-topics --to-earliest --execute",
     "kafka-share-groups --describe --group g",
     "kafka-share-groups --reset-offsets --group g --topic t --to-earliest --execute",
     "kafka-delete-records --offset-json-file offsets.json",

@@ -16,9 +16,17 @@ import jsonschema
 
 from kafka_tools.admin.calls.features import Features
 from kafka_tools.admin.calls.groups import GroupDescription, GroupListing, MemberDescription
+from kafka_tools.admin.calls.offsets import CommittedOffset
 from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
 from kafka_tools.admin.calls.reassignments import Reassignment
 from kafka_tools.admin.calls.share_groups import ShareOffset
+from kafka_tools.admin.calls.streams_groups import (
+    StreamsAssignment,
+    StreamsGroupDescription,
+    StreamsMember,
+    StreamsTopic,
+    Subtopology,
+)
 from kafka_tools.admin.calls.tokens import DelegationToken, parse_principal
 from kafka_tools.admin.calls.transactions import ProducerState, TransactionDescription, TransactionListing
 from kafka_tools.admin.outcomes import Listing, Outcome, Outcomes
@@ -148,6 +156,26 @@ _MOVING_CALLS = {
     "alter_partition_reassignments": lambda _, wanted, **__: Outcomes((key, Outcome(None)) for key in wanted),
 }
 
+_TASKS = StreamsAssignment({"0": (0,)}, {}, {})
+_STREAMER = StreamsMember(
+    "m-1", None, None, "cli", "/10.0.0.9", 3, 1, "p-1", None, {}, {}, {}, _TASKS, _TASKS, False
+)  # fmt: skip
+_PART = Subtopology("0", ("orders",), (), (StreamsTopic("app-count-changelog", 0, 1, {}),), ())
+_STREAMING = {
+    name: StreamsGroupDescription(name, state, Node(1, "localhost", 9092), 3, 3, 1, (_PART,), members, None)
+    for name, state, members in (("app", "Stable", (_STREAMER,)), ("idle", "Empty", ()))
+}
+_COMMITTED = Outcomes([(_ORDERS_0, Outcome(CommittedOffset(0)))])
+_STREAMS_CALLS = {
+    "list_groups": lambda _, *__, **___: Listing(
+        GroupListing(name, "streams", group.state, "streams") for name, group in _STREAMING.items()
+    ),
+    "describe_streams_groups": lambda _, names, **__: Outcomes((each, Outcome(_STREAMING[each])) for each in names),
+    "list_groups_offsets": lambda _, wanted, **__: Outcomes((each, Outcome(_COMMITTED)) for each in wanted),
+    "delete_groups": lambda _, names, **__: Outcomes((each, Outcome(None)) for each in names),
+    "delete_group_offsets": lambda _, group, keys, **__: Outcomes((each, Outcome(None)) for each in keys),
+}
+
 _ACL = "--allow-principal User:alice --operation Read --topic acl-{n}"
 _MAKE_TOPIC = "topics --create --topic made-{n} --partitions 2"
 _MAKE_GROUP = "consumer-groups --reset-offsets --group group-{n} --topic orders --to-earliest --execute"
@@ -182,6 +210,19 @@ CASES = (
     Case("delegation-tokens", "--expire --hmac aG1hYw== --expiry-time-period -1", "expire", instead=_TOKEN_CALLS),
     Case("consumer-groups", "--list", "list", [_MAKE_GROUP]),
     Case("groups", "--list", "", [_MAKE_GROUP]),
+    Case("streams-groups", "--list", "list", instead=_STREAMS_CALLS),
+    Case("streams-groups", "--describe --group app", "describe", instead=_STREAMS_CALLS),
+    Case("streams-groups", "--describe --group app --members", "describe members", instead=_STREAMS_CALLS),
+    Case("streams-groups", "--describe --group app --state", "describe state", instead=_STREAMS_CALLS),
+    Case("streams-groups", "--delete --group idle", "delete", instead=_STREAMS_CALLS),
+    Case(
+        "streams-groups", "--reset-offsets --group idle --all-input-topics --to-latest --dry-run", "reset_offsets",
+        instead=_STREAMS_CALLS,
+    ),
+    Case(
+        "streams-groups", "--delete-offsets --group idle --all-input-topics", "delete_offsets",
+        instead=_STREAMS_CALLS,
+    ),
     Case("share-groups", "--list", "list", instead=_SHARE_CALLS),
     Case("share-groups", "--describe --group jobs", "describe", instead=_SHARE_CALLS),
     Case("share-groups", "--describe --group jobs --members", "describe members", instead=_SHARE_CALLS),
@@ -279,6 +320,10 @@ FAILING = (
     Case("metadata-quorum describe", "--status", "status", failed=1, rows=False, instead={"describe_quorum": _refused}),
     Case("share-groups", "--delete --group jobs --group idle --group none", "delete", failed=2, instead=_SHARE_CALLS),
     Case("share-groups", "--describe --group jobs", "describe", failed=1, rows=False),
+    Case(
+        "streams-groups", "--delete --group app --group idle --group none", "delete", failed=2, instead=_STREAMS_CALLS
+    ),
+    Case("streams-groups", "--describe --group app", "describe", failed=1, rows=False),
     Case("groups", "--list", failed=1, instead={"list_groups": _listed_by_one}),
     Case("transactions describe", "--transactional-id no-such", failed=1, rows=False),
     Case("transactions describe-producers", "--topic no-such --partition 0 --timeout 1000", failed=1, rows=False),

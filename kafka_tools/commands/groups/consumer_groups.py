@@ -252,28 +252,15 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
 
 
 def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.commands.groups import deleted_offsets
     from kafka_tools.commands.groups.reset_plans import parse_topics
     from kafka_tools.commands.groups.resets import partitions_of
-    from kafka_tools.output.kafka import group_text
-    from kafka_tools.output.rows import ItemError, Rows
 
     (group,) = given["group"]
     partitions, missing = partitions_of(admin, parse_topics(given["topic"]))
     with running.about(group):
         outcomes = admin.delete_group_offsets(group, partitions)
-    shown: list[dict[str, Any]] = [{"topic": topic, "partition": None, "error": str(error)} for topic, error in missing]
-    errors = [ItemError.of(f"topic {topic}", error) for topic, error in missing]
-    rows = []
-    for key, outcome in sorted(outcomes.items()):
-        row = {"topic": key.topic, "partition": key.partition}
-        shown.append(row | {"error": None if outcome.error is None else str(outcome.error)})
-        if outcome.error:
-            errors.append(ItemError.of(key, outcome.error))
-        else:
-            rows.append({"group": group, **row, "result": "deleted"})
-    if output_format is None:
-        running.emit(group_text.deleted_offsets(running.shown(group), running.shown(shown)))
-    return running.finish(Rows("deleted-offsets", rows, errors), output_format, "could not delete the offset of")
+    return deleted_offsets.finish(group, outcomes, missing, output_format)
 
 
 def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

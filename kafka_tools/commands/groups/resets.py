@@ -35,6 +35,10 @@ Topics = Mapping[str, list[int] | None]
 """Topic -> some of its partitions, or None for all of them."""
 
 
+class OutsideGroup(InputError):
+    """What a reset asks of one group is not that group's; others are reset all the same."""
+
+
 class Holder(Protocol):
     """A member of a group, whatever its kind, as the one that holds partitions."""
 
@@ -167,9 +171,12 @@ def prepare(
                 errors.append(ItemError(f"group '{group}'", None, f"No reset plan for group {group} found"))
             plan[group] = _within_log(kind.admin, from_file.get(group, {}))
             continue
-        named = not given["all_topics"]
-        keys = kind.named_partitions(group, topics) if named else kind.all_partitions(group, offsets)
-        plan[group] = _new_offsets(kind.admin, keys, mode, given, offsets, moment_ms)
+        try:
+            named = not given["all_topics"]
+            keys = kind.named_partitions(group, topics) if named else kind.all_partitions(group, offsets)
+            plan[group] = _new_offsets(kind.admin, keys, mode, given, offsets, moment_ms)
+        except OutsideGroup as error:
+            errors.append(ItemError.of(f"group '{group}'", error))
     return plan, errors
 
 
@@ -222,7 +229,9 @@ def _new_offsets(
     if mode == "shift_by":
         for key in keys:
             if key not in committed:
-                raise InputError(f"Cannot shift offset for partition {key} since there is no current committed offset")
+                raise OutsideGroup(
+                    f"Cannot shift offset for partition {key} since there is no current committed offset"
+                )
         return _within_log(admin, {key: committed[key] + given["shift_by"] for key in keys})
     if mode == "to_earliest":
         return _log_offsets(admin, keys, EARLIEST)

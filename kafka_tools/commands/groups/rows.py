@@ -99,7 +99,11 @@ def offsets(admin: AdminClient, groups: Sequence[GroupDescription]) -> dict[str,
     fetched = admin.list_groups_offsets({group.group_id: None for group in groups}) if groups else {}
     committed = {name: outcome.get() for name, outcome in fetched.items() if outcome.error is None}
     assigned = {group.group_id: {key for member in group.members for key in member.assignment} for group in groups}
-    ends, end_errors = _log_ends(admin, {key for each in (*committed.values(), *assigned.values()) for key in each})
+    from kafka_tools.admin.calls.offsets import LATEST
+
+    ends, end_errors = log_offsets(
+        admin, {key for each in (*committed.values(), *assigned.values()) for key in each}, LATEST
+    )
     made: dict[str, Made] = {}
     for group in groups:
         name = group.group_id
@@ -202,15 +206,14 @@ def _by_topic(keys: Iterable[TopicPartition]) -> dict[str, list[int]]:
     return topics
 
 
-def _log_ends(
-    admin: AdminClient, keys: set[TopicPartition]
+def log_offsets(
+    admin: AdminClient, keys: set[TopicPartition], spec: int
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, ItemError]]:
-    """Log end offsets; a partition of a topic that is gone has none, which is shown and no reason to fail the rest."""
+    """Log end offsets, or what else ``spec`` means; a partition of a topic that is gone has none, which is shown and no
+    reason to fail the rest."""
     if not keys:
         return {}, {}
-    from kafka_tools.admin.calls.offsets import LATEST
-
-    outcomes = admin.list_offsets(dict.fromkeys(sorted(keys), LATEST))
+    outcomes = admin.list_offsets(dict.fromkeys(sorted(keys), spec))
     errors = {}
     for key, error in outcomes.failures().items():
         if isinstance(error, NotFound):

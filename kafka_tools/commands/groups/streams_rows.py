@@ -1,0 +1,235 @@
+"""Streams groups as rows, their internal topics, and what a reset asks of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_tools.admin.outcomes import Outcomes
+from kafka_tools.commands import running
+from kafka_tools.commands.groups import rows as group_rows
+from kafka_tools.commands.groups.resets import (
+    RESETTABLE,
+    Offsets,
+    OutsideGroup,
+    Topics,
+    blocked,
+    committed_offsets,
+    named_partitions,
+    not_inactive,
+    not_there_yet,
+)
+from kafka_tools.output.cells import Row
+from kafka_tools.output.rows import ItemError
+from kafka_tools.protocol.enums import CoordinatorGroupType, GroupState, GroupType
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.calls.streams_groups import StreamsAssignment, StreamsMember
+    from kafka_tools.admin.client import AdminClient, GroupListing, StreamsGroupDescription
+
+TYPE = CoordinatorGroupType.STREAMS
+STATES = (
+    GroupState.ASSIGNING,
+    GroupState.DEAD,
+    GroupState.EMPTY,
+    GroupState.NOT_READY,
+    GroupState.RECONCILING,
+    GroupState.STABLE,
+)
+_INTERNAL = re.compile(
+    r".*(?:-changelog|-repartition|-subscription-registration-topic|-subscription-response-topic"
+    r"|.-KTABLE-FK-JOIN-SUBSCRIPTION-(?:REGISTRATION|RESPONSE)-[0-9]+-topic)",
+    re.DOTALL,
+)
+"""Names that Kafka Streams gives to topics of its own (StreamsGroupCommand.matchesInternalTopicFormat)."""
+
+
+def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[StreamsGroupDescription], list[ItemError]]:
+    """The descriptions of groups, in their order, and the groups that could not be described."""
+    outcomes = admin.describe_streams_groups(groups)
+    running.refuse_old_brokers(outcomes)
+    errors = [ItemError.of(f"group '{group}'", error) for group, error in outcomes.failures().items()]
+    return list(outcomes.succeeded().values()), errors
+
+
+def source_topics(group: StreamsGroupDescription) -> set[str]:
+    """What the application reads that it did not write itself."""
+    return {topic for part in group.subtopologies for topic in part.source_topics}
+
+
+def offsets(
+    admin: AdminClient, groups: Sequence[StreamsGroupDescription]
+) -> tuple[dict[str, list[Row]], list[ItemError]]:
+    """Group -> a row per partition that an active task reads, sorted; and what could not be asked.
+
+    The lag of a partition without an offset is the whole of it, as in Kafka's tool.
+    """
+    from kafka_tools.admin.calls.offsets import EARLIEST, LATEST
+
+    readers = {group.group_id: _readers(group) for group in groups}
+    keys = {key for reading in readers.values() for key in reading}
+    committed = admin.list_groups_offsets({group.group_id: None for group in groups}) if groups else Outcomes(())
+    starts, start_errors = group_rows.log_offsets(admin, keys, EARLIEST)
+    ends, end_errors = group_rows.log_offsets(admin, keys, LATEST)
+    errors = list((start_errors | end_errors).values())
+    made: dict[str, list[Row]] = {}
+    for name, outcome in committed.items():
+        if outcome.error is not None:
+            errors.append(ItemError.of(f"the offsets of group '{name}'", outcome.error))
+            continue
+        positions = outcome.get().succeeded()
+        made[name] = []
+        for key, member in sorted(readers[name].items(), key=lambda item: item[0]):
+            if key not in starts or key not in ends:
+                continue
+            found = positions.get(key)
+            position = None if found is None or found.offset < 0 else found.offset
+            made[name].append(
+                {
+                    "group": name,
+                    "topic": key.topic,
+                    "partition": key.partition,
+                    "leader_epoch": None if found is None else found.leader_epoch,
+                    "current_offset": position,
+                    "log_end_offset": ends[key],
+                    "lag": ends[key] - (starts[key] if position is None else position),
+                    "consumer_id": member.member_id,
+                    "host": member.host,
+                    "client_id": member.client_id,
+                }
+            )
+    return made, errors
+
+
+def _readers(group: StreamsGroupDescription) -> dict[TopicPartition, StreamsMember]:
+    read = {
+        part.subtopology_id: [*part.source_topics, *(topic.name for topic in part.repartition_source_topics)]
+        for part in group.subtopologies
+    }
+    return {
+        TopicPartition(topic, number): member
+        for member in group.members
+        for subtopology, numbers in member.assignment.active.items()
+        for topic in read.get(subtopology, ())
+        for number in numbers
+    }
+
+
+def members(group: StreamsGroupDescription) -> list[Row]:
+    """A row per member."""
+    return [
+        {
+            "group": group.group_id,
+            "member_id": member.member_id,
+            "process_id": member.process_id,
+            "host": member.host,
+            "client_id": member.client_id,
+            "protocol": "classic" if member.is_classic else "streams",
+            "member_epoch": member.epoch,
+            "topology_epoch": group.topology_epoch,
+            "target_assignment_epoch": group.assignment_epoch,
+            "tasks": _tasks(member.assignment),
+            "target_tasks": _tasks(member.target_assignment),
+        }
+        for member in group.members
+    ]
+
+
+def _tasks(assignment: StreamsAssignment) -> dict[str, dict[str, list[int]]]:
+    return {
+        kind: {subtopology: list(numbers) for subtopology, numbers in tasks.items()}
+        for kind, tasks in assignment._asdict().items()
+        if tasks
+    }
+
+
+def state(group: StreamsGroupDescription) -> Row:
+    """One row for a group."""
+    return {
+        "group": group.group_id,
+        "type": GroupType.STREAMS,
+        "state": group.state,
+        "assignor": None,
+        "coordinator": {"id": group.coordinator.id, "host": group.coordinator.host, "port": group.coordinator.port},
+        "group_epoch": group.group_epoch,
+        "target_assignment_epoch": group.assignment_epoch,
+        "members": len(group.members),
+    }
+
+
+def internal_topics(group: StreamsGroupDescription) -> list[str]:
+    """The topics that the application made for itself; one whose name does not say so is left alone, and told."""
+    found = []
+    sources = source_topics(group)
+    for part in group.subtopologies:
+        for topic in (*part.repartition_source_topics, *part.state_changelog_topics):
+            if topic.name in sources or topic.name in found:
+                continue
+            if topic.name.startswith(f"{group.group_id}-") and _INTERNAL.fullmatch(topic.name):
+                found.append(topic.name)
+            else:
+                running.note(
+                    f"The internal topic '{topic.name}' is not inferred as internal and thus will not be deleted with "
+                    f"the group '{group.group_id}'."
+                )
+    return found
+
+
+def delete_topics(admin: AdminClient, group: str, topics: Iterable[str]) -> list[ItemError]:
+    """Delete internal topics of a group; those that could not be."""
+    failures = admin.delete_topics(topics).failures()
+    return [ItemError.of(f"internal topic {topic} of group '{group}'", error) for topic, error in failures.items()]
+
+
+def refusals(admin: AdminClient, listed: Sequence[GroupListing], wanted: Sequence[str]) -> dict[str, ItemError]:
+    """The groups of ``wanted`` that must not be deleted, with the reason: DeleteGroups takes groups of any type."""
+    states = {group.group_id: group.state for group in listed}
+    refused = {
+        name: ItemError(f"group '{name}'", None, f"Group '{name}' does not exist or is not a streams group.")
+        for name in wanted
+        if name not in states
+    }
+    busy = [name for name in wanted if name in states and states[name] != GroupState.EMPTY]
+    for name, outcome in admin.describe_streams_groups(busy).items() if busy else ():
+        held = () if outcome.value is None else outcome.value.members
+        refused[name] = blocked(name, f"Streams group '{name}' is not EMPTY.", held)
+    return refused
+
+
+class StreamsGroupResets:
+    """What a reset asks of streams groups; follows ``resets.Resettable``."""
+
+    def __init__(self, admin: AdminClient) -> None:
+        self.admin = admin
+        self.described: dict[str, StreamsGroupDescription] = {}
+
+    def inactive(self, groups: Sequence[str]) -> dict[str, ItemError | None]:
+        outcomes = self.admin.describe_streams_groups(groups)
+        running.refuse_old_brokers(outcomes)
+        self.described = outcomes.succeeded()
+        found: dict[str, ItemError | None] = {}
+        for name, outcome in outcomes.items():
+            if outcome.value is None or outcome.value.state in RESETTABLE:
+                found[name] = not_there_yet(name, outcome.error)
+            else:
+                found[name] = not_inactive(name, outcome.value.state, outcome.value.members)
+        return found
+
+    def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
+        return committed_offsets(self.admin, groups)
+
+    def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
+        sources = source_topics(self.described[group]) if group in self.described else set()
+        return sorted(key for key in committed if key.topic in sources)
+
+    def named_partitions(self, group: str, topics: Topics) -> list[TopicPartition]:
+        keys = named_partitions(self.admin, topics)
+        committed = self.committed([group])[group].get()
+        if not committed.keys() >= set(keys):
+            raise OutsideGroup(f"One or more topics are not part of the group '{group}'.")
+        return keys
+
+    def alter(self, group: str, offsets: Offsets) -> Outcomes[TopicPartition, None]:
+        return self.admin.alter_group_offsets(group, offsets)

@@ -1,0 +1,152 @@
+"""kafka-streams-groups against scripted nodes, and against the bundled broker, which has no streams groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kafka_tools import cli
+from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.commands import running
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
+from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
+from kafka_tools.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
+from kafka_tools.protocol.messages.streams_group_describe import (
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+    TopicInfo,
+)
+from tests.admin.virtual_cluster import VirtualCluster
+from tests.net.virtual import without_chance
+
+Ended = tuple[int, str, str]
+Run = Callable[..., tuple[Ended, VirtualCluster]]
+DESCRIBED = StreamsGroupDescribeResponse.DescribedGroup
+
+
+def told(request: Any, version: int, node: Any) -> Any:
+    """Groups ``idle`` and ``busy``, which read topic t, and no other."""
+    if isinstance(request, ListGroupsRequest):
+        Group = ListGroupsResponse.ListedGroup
+        states = {"idle": "Empty", "busy": "Stable"} if node.id == 1 else {}
+        groups = [
+            Group(group_id=name, protocol_type="streams", group_state=state, group_type="streams")
+            for name, state in states.items()
+        ]
+        return ListGroupsResponse(groups=groups)
+    if isinstance(request, StreamsGroupDescribeRequest):
+        return StreamsGroupDescribeResponse(groups=[_described(name) for name in request.group_ids])
+    return None
+
+
+def _described(name: str) -> Any:
+    if name not in ("idle", "busy"):
+        return DESCRIBED(group_id=name, error_code=error_codes.GROUP_ID_NOT_FOUND)
+    topics = [TopicInfo(name=f"{name}-count-changelog"), TopicInfo(name="somebody-elses")]
+    part = DESCRIBED.Topology.Subtopology(subtopology_id="0", source_topics=["t"], state_changelog_topics=topics)
+    topology = DESCRIBED.Topology(epoch=1, subtopologies=[part])
+    members = [DESCRIBED.Member(member_id="m-1", client_id="app", client_host="/10.0.0.9")] if name == "busy" else []
+    return DESCRIBED(group_id=name, group_state="Stable" if members else "Empty", topology=topology, members=members)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def ended(words: str, release: str | None = None) -> tuple[Ended, VirtualCluster]:
+        cluster = VirtualCluster(release=release)
+        cluster.fault = told
+        with cluster.network.in_use(), without_chance():
+            arguments = [*words.split(), "--bootstrap-server", cluster.bootstrap, "--timeout", "5000"]
+            status = running.run(cli.load("streams-groups"), arguments, "kafka-streams-groups")
+        return (status, *capsys.readouterr()), cluster
+
+    return ended
+
+
+def sent(cluster: VirtualCluster, kind: type) -> list[Any]:
+    return [each[2] for each in cluster.log if isinstance(each[2], kind)]
+
+
+def test_of_three_groups_one_is_not_there_and_the_others_are_described(run: Run) -> None:
+    (status, out, err), _ = run("--describe --group idle --group none --group busy --state -o csv")
+    assert (status, [line.split(",")[0] for line in out.splitlines()[1:]]) == (1, ["idle", "busy"])
+    assert "could not describe group 'none': GROUP_ID_NOT_FOUND: Group none not found." in err
+
+
+def test_a_group_is_deleted_with_its_internal_topics_and_with_nobody_elses(run: Run) -> None:
+    (status, out, err), cluster = run("--delete --group busy --group idle --group none --delete-all-internal-topics")
+    assert status == 1
+    assert out == (
+        "\nThese streams groups were deleted successfully: 'idle'.\n"
+        "Deletion of associated internal topics of the streams groups ('idle') was successful.\n"
+    )
+    assert "Streams group 'busy' is not EMPTY. Members: app at /10.0.0.9" in err
+    assert "Group 'none' does not exist or is not a streams group." in err
+    assert "The internal topic 'somebody-elses' is not inferred as internal" in err
+    (request,) = sent(cluster, DeleteGroupsRequest)
+    assert request.groups_names == ["idle"]
+    (topics,) = sent(cluster, DeleteTopicsRequest)
+    assert [topic.name for topic in topics.topics] == ["idle-count-changelog"]
+
+
+def test_a_reset_leaves_out_what_is_not_the_groups_and_does_the_rest(run: Run) -> None:
+    reset = "--reset-offsets --all-input-topics --to-earliest --execute --delete-all-internal-topics"
+    (status, out, err), cluster = run(f"{reset} --group busy --group idle")
+    assert status == 1
+    assert [line.split() for line in out.splitlines()[2:]] == [["idle", "t", "0", "5"]]
+    assert "is inactive, but the current state is Stable. Members: app at /10.0.0.9" in err
+    assert [request.group_id for request in sent(cluster, OffsetCommitRequest)] == ["idle"]
+    (topics,) = sent(cluster, DeleteTopicsRequest)
+    assert [topic.name for topic in topics.topics] == ["idle-count-changelog"]
+    (status, out, err), cluster = run("--reset-offsets --group idle --input-topic t:0,5 --to-latest --execute")
+    assert (status, sent(cluster, OffsetCommitRequest)) == (1, [])
+    assert "One or more topics are not part of the group 'idle'." in err
+
+
+@pytest.mark.parametrize("release", ["1.1", "3.9", "4.0"])
+@pytest.mark.parametrize(
+    "words", ["--describe --group g", "--reset-offsets --group g --all-input-topics --to-latest --dry-run"]
+)
+def test_releases_without_streams_groups(run: Run, words: str, release: str) -> None:
+    (status, out, err), _ = run(words, release=release)
+    assert (status, out) == (1, "")
+    assert "brokers of Kafka 4.2 and later" in err
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[str]:
+    with EmbeddedBroker() as broker:
+        yield broker.bootstrap_servers
+
+
+def test_the_bundled_broker_has_none_and_one_line_says_so(servers: str, capsys: pytest.CaptureFixture[str]) -> None:
+    describe = ["--describe", "--group", "g", "-b", servers]
+    status = running.run(cli.load("streams-groups"), describe, "kafka-streams-groups")
+    out, err = capsys.readouterr()
+    assert (status, out) == (1, "")
+    assert err.startswith("kafka-streams-groups: describing streams groups needs StreamsGroupDescribe v")
+
+
+def test_command_lines_that_are_wrong(run: Run) -> None:
+    for words, text in (
+        ("", "Give exactly one of --list, --describe, --delete, --reset-offsets, --delete-offsets."),
+        ("--list --state Empty,Lost", "Invalid state list 'Empty,Lost'. Valid states are: Assigning, Dead, Empty"),
+        ("--list --members", "--members only goes with --describe."),
+        ("--reset-offsets --group g --to-latest --execute", "One of the reset scopes should be defined"),
+        ("--reset-offsets --group g --all-input-topics --execute", "requires one of the following scenarios"),
+        (
+            "--reset-offsets --group g --all-input-topics --to-latest --to-current --execute",
+            'Option "[to-latest]" can\'t be used with option "[to-current]"',
+        ),
+        (
+            "--reset-offsets --group g --all-input-topics --to-latest --dry-run --delete-internal-topic x",
+            "Option [delete-internal-topic] takes [reset-offsets] when [execute] is used.",
+        ),
+        ("--delete --group g --input-topic t", "--input-topic only goes with --reset-offsets or --delete-offsets."),
+    ):
+        (status, out, err), _ = run(words)
+        assert (status, out) == (2, ""), words
+        assert text in err
