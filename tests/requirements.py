@@ -21,6 +21,7 @@ DECISIONS = ROOT / "docs" / "decisions.md"
 
 PARTLY: dict[str, str] = {
     "GC-49": "coordinators that load or move need several brokers",
+    "TX-9": "a coordinator that is loading while it is asked needs several brokers",
 }
 """Open although tests name them: what they do not show, and what it needs."""
 

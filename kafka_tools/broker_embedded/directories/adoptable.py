@@ -27,7 +27,7 @@ from kafka_tools.protocol.stored.share_group import ShareGroupMetadataKey
 from kafka_tools.protocol.stored.streams_group import StreamsGroupMetadataKey
 from kafka_tools.records.batches import BatchView
 from kafka_tools.storage import names
-from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties
+from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties, read_quorum_state
 from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.segment import Segment
 from kafka_tools.storage.snapshots import read_partition_metadata
@@ -94,7 +94,7 @@ def examine(path: str, *, node_id: int, cluster_id: str | None) -> Adoptable:
     left_out: list[str] = []
     if torn_bytes:
         left_out.append(f"the last {torn_bytes} bytes of {place}, which a killed broker has not written to their end")
-    _check_alone(path, state, node_id)
+    _check_alone(path, state, _controllers(place, state), node_id)
     _check_features(path, state)
     one_dir = len(state.brokers[node_id]) == 1
     partition_dirs = _partition_dirs(path, state, one_dir, left_out)
@@ -129,7 +129,18 @@ def _meta(path: str) -> MetaProperties:
     return meta
 
 
-def _check_alone(path: str, state: KafkaState, node_id: int) -> None:
+def _controllers(place: str, state: KafkaState) -> set[int]:
+    """The nodes that decide: the voters that were configured, else every controller that has ever registered."""
+    try:
+        voters = read_quorum_state(os.path.join(place, names.QUORUM_STATE)).get("currentVoters")
+    except (FileNotFoundError, CorruptIndex) as error:
+        log.debug("no quorum state: %s", error)
+        return state.controllers
+    found = [voter.get("voterId") for voter in voters or [] if isinstance(voter, dict)]
+    return {id for id in found if isinstance(id, int)} or state.controllers
+
+
+def _check_alone(path: str, state: KafkaState, controllers: set[int], node_id: int) -> None:
     """ConfigError unless the whole cluster was this node, with one log directory."""
     several = "only a cluster of one node, with one log directory, can be adopted"
     if node_id not in state.brokers:
@@ -137,7 +148,7 @@ def _check_alone(path: str, state: KafkaState, node_id: int) -> None:
         raise _refused(path, why)
     if state.migration not in _MIGRATED:
         raise _refused(path, "its cluster is being migrated from ZooKeeper", "finish the migration first")
-    elsewhere = sorted(state.controllers - {node_id})
+    elsewhere = sorted(controllers - {node_id})
     if elsewhere:
         raise _refused(path, f"its cluster has controllers on other nodes ({_listed(elsewhere)})", several)
     for topic_id, name in state.topics.items():

@@ -16,6 +16,7 @@ from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
 from kafka_tools.broker_embedded.coordinators.transactions import coordinator
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kafka_tools.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, Topic
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -98,7 +99,7 @@ def test_ids_and_timeouts_that_are_refused(broker: DiskBroker) -> None:
     assert (plain.error_code, plain.producer_epoch) == (0, 0)
 
 
-@pytest.mark.req("TX-26")
+@pytest.mark.req("TX-9", "TX-26")
 def test_without_its_log_nobody_coordinates(tmp_path: Path) -> None:
     broker = DiskBroker(tmp_path / "data", FEW)
     broker.create("t")
@@ -106,8 +107,13 @@ def test_without_its_log_nobody_coordinates(tmp_path: Path) -> None:
     assert broker.call(request, 4).error_code == codes.NOT_COORDINATOR
     late = InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=900_001)
     assert broker.call(late, 4).error_code == codes.INVALID_TRANSACTION_TIMEOUT, "which is looked at first"
-    assert broker.call(EndTxnRequest(transactional_id="tx"), 3).error_code == codes.NOT_COORDINATOR
-    assert broker.call(EndTxnRequest(transactional_id=""), 3).error_code == codes.INVALID_REQUEST
+    for id, expected in (("", codes.INVALID_REQUEST), ("tx", codes.NOT_COORDINATOR)):
+        assert broker.call(EndTxnRequest(transactional_id=id), 3).error_code == expected
+        assert broker.call(AddOffsetsToTxnRequest(transactional_id=id, group_id="g"), 3).error_code == expected
+        adding = AddPartitionsToTxnRequest(v3_and_below_transactional_id=id)
+        adding.v3_and_below_topics = [Topic(name="t", partitions=[0])]
+        (answer,) = broker.call(adding, 3).results_by_topic_v3_and_below
+        assert [each.partition_error_code for each in answer.results_by_partition] == [expected]
     plain = broker.call(InitProducerIdRequest(transactional_id=None), 4)
     assert (plain.error_code, plain.producer_id, plain.producer_epoch) == (0, 0, 0), "any broker gives out ids"
     client = Client(broker)

@@ -267,6 +267,21 @@ def test_a_cluster_that_one_node_cannot_serve_is_refused(tmp_path: Path, change:
     assert not (tmp_path / "ours").exists()
 
 
+def test_the_voters_that_were_configured_say_who_decides(tmp_path: Path) -> None:
+    """Registrations of controllers are never taken back, and releases before 3.7 have none."""
+    registered = stored.RegisterControllerRecord(controller_id=9)
+    kafka_dir = kafka_directory(tmp_path, with_record(registered))
+    state = {"leaderId": 1, "leaderEpoch": 1, "votedId": -1, "data_version": 0}
+    quorum = kafka_dir / STATE / "quorum-state"
+    for voters, text in (([1, 2, 3], r"\(2, 3\)"), ([], r"\(9\)")):
+        quorum.write_text(json.dumps(state | {"currentVoters": [{"voterId": voter} for voter in voters]}))
+        with pytest.raises(ConfigError, match=f"controllers on other nodes {text}"):
+            begin(kafka_dir, tmp_path / "ours")
+    quorum.write_text(json.dumps(state | {"currentVoters": [{"voterId": 1}]}))
+    begin(kafka_dir, tmp_path / "ours")
+    check(tmp_path / "ours")
+
+
 def test_records_of_a_newer_kafka_are_refused(tmp_path: Path) -> None:
     kafka_dir = kafka_directory(tmp_path)
     log = PartitionLog.open(str(kafka_dir / STATE), LogConfig(), ManualClock(), clean=True)
