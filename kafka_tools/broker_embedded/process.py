@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.broker_embedded.broker import RunningBroker, resolved
 from kafka_tools.broker_embedded.configs.endpoints import endpoints_of
 from kafka_tools.broker_embedded.configs.store import check_properties
+from kafka_tools.broker_embedded.configs.together import check_together
 from kafka_tools.broker_embedded.core import node_id_of
 from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.clock import SystemClock
@@ -86,6 +87,7 @@ def _adopt(kafka_dir: str, properties: Mapping[str, str], data_dirs: Sequence[st
 
     given = resolved(properties)
     check_properties(given)
+    check_together(given)
     endpoints_of(given)
     load_handlers(release)
     cluster_id = given.get("cluster.id") or None

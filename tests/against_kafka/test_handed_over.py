@@ -47,6 +47,8 @@ FEATURES = {
 class Written(NamedTuple):
     """A directory that a stopped, or killed, bundled broker has left, and what clients were told."""
 
+    release: str
+    """Of the broker that gets it: each release and each end once."""
     directory: Path
     metadata: list[Stored]
     records: dict[str, list[Any]]
@@ -122,8 +124,9 @@ def compacted(core: Any) -> bool:
     return len(log.segments) > 1 and sum(segment.size for segment in log.segments[:-1]) < 200_000
 
 
-@pytest.fixture(scope="module", params=["stopped", "killed"])
+@pytest.fixture(scope="module", params=[("stopped", "4.3.1"), ("killed", "3.9.2")], ids=["stopped", "killed"])
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
+    state, release = request.param
     directory = tmp_path_factory.mktemp("bundled") / "data"
     broker = EmbeddedBroker(data_dir=directory, config=CONFIG).start()
     try:
@@ -135,9 +138,9 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         assert broker.call(compacted)
         server = broker.bootstrap_servers
         records = {topic: committed_records(server, topic) for topic in TOPICS}
-        found = Written(directory, metadata_of(broker), records, offsets_of(server))
+        found = Written(release, directory, metadata_of(broker), records, offsets_of(server))
     finally:
-        broker._end(kill=request.param == "killed")
+        broker._end(kill=state == "killed")
     assert len(found.records["table"]) < 3000 and len(found.records["paid"]) == 200 and len(found.offsets) == 2
     return found
 
@@ -190,16 +193,13 @@ class HandedOver(RealKafka):
         write_kraft_snapshot(str(snapshot), [values], epoch=1, last_contained_ms=1, written_ms=1)
 
 
-@pytest.mark.parametrize("release", ["4.3.1", "3.9.2"])
-def test_kafka_serves_the_same_records_from_copies_of_our_partitions(
-    written: Written, release: str, tmp_path: Path
-) -> None:
+def test_kafka_serves_the_same_records_from_copies_of_our_partitions(written: Written, tmp_path: Path) -> None:
     class Given(HandedOver):
         pass
 
     Given.written = written
     try:
-        with Given.start(Setup(release), tmp_path) as kafka:
+        with Given.start(Setup(written.release), tmp_path) as kafka:
             server = kafka.bootstrap_servers
             assert {topic: committed_records(server, topic) for topic in TOPICS} == written.records
             assert offsets_of(server) == written.offsets

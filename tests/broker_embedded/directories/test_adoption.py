@@ -519,6 +519,7 @@ def test_the_command_adopts_and_serves(tmp_path: Path) -> None:
         (["--adopt", "missing", "--data-dir", "a"], 1, "missing cannot be adopted: it is not a log directory of Kafka"),
         (["--adopt", "KAFKA", "--data-dir", "a", "--set", "node.id=7"], 1, "belongs to node 1, not 7"),
         (["--adopt", "KAFKA", "--data-dir", "a", "--set", "num.partitions=x"], 1, "num.partitions"),
+        (["--adopt", "KAFKA", "--data-dir", "a", "--set", "log.roll.ms=0"], 1, "log.roll.ms"),
     ],
 )  # fmt: skip
 def test_command_lines_that_cannot_be(tmp_path: Path, arguments: list[str], status: int, text: str) -> None:
