@@ -42,6 +42,9 @@ class Node(NamedTuple):
         return self.address if self.id < 0 else f"{self.address} (id {self.id})"
 
 
+BROKER_PORT = 9092
+"""Where a broker listens unless it was told otherwise."""
+
 ZERO_UUID = _uuid.UUID(int=0)
 
 
@@ -80,16 +83,16 @@ def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]
         host, _, port_text = rest.rpartition(":") if ":" in rest else (rest, "", "")
         if ":" in host:
             raise InputError(f"'{text}' is not an address: put an IPv6 address in brackets, [{host}]:port")
-    if not port_text and default_port is not None and host:
+    if not port_text and default_port is not None and host and not host.isdigit():
         return host, default_port
     if not host or not (port_text.isascii() and port_text.isdigit()) or int(port_text) > 65535:
         raise InputError(f"'{text}' is not an address: host:port with a port from 0 to 65535 is expected")
     return host, int(port_text)
 
 
-def parse_addresses(text: str) -> list[tuple[str, int]]:
+def parse_addresses(text: str, default_port: int | None = None) -> list[tuple[str, int]]:
     """The addresses of a comma-separated bootstrap list, in order; InputError if there is none."""
-    addresses = [parse_address(part) for part in text.split(",") if part.strip()]
+    addresses = [parse_address(part, default_port) for part in text.split(",") if part.strip()]
     if not addresses:
         raise InputError("the list of servers is empty: host:port[,host:port...] is expected")
     return addresses

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_tools.commands import running
 from kafka_tools.commands.options.command import CONNECTION, OUTPUT, option
-from kafka_tools.commands.options.values import addresses, duration_ms, key_value
+from kafka_tools.commands.options.values import addresses, broker_addresses, duration_ms, key_value
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
@@ -227,9 +227,9 @@ def _bootstrap_server(*more_names: str) -> Decorator:
         *more_names,
         "bootstrap_server",
         metavar="HOST:PORT,...",
-        type=addresses,
+        type=broker_addresses,
         section=CONNECTION,
-        help="Brokers to connect to first, for example localhost:9092.",
+        help="Brokers to connect to first, for example localhost:9092. Without a port 9092 is taken.",
     )
 
 

@@ -35,12 +35,26 @@ def key_value(text: str | tuple[str, str]) -> tuple[str, str]:
     return key.strip(), rest
 
 
-def addresses(text: str) -> str:
+def broker_addresses(text: str) -> str:
+    """``host:port,host:port``; a usage error for anything else. A host without a port is at 9092, and that is said."""
+    from kafka_tools.commands import running
+    from kafka_tools.values import BROKER_PORT, format_address, parse_address
+
+    addresses(text, BROKER_PORT)
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    bare = [part for part in parts if not part.rpartition(":")[2].isdigit()]
+    if not bare:
+        return text
+    running.note(f"{', '.join(bare)}: no port is given, {BROKER_PORT} is taken")
+    return ",".join(format_address(*parse_address(part, BROKER_PORT)) for part in parts)
+
+
+def addresses(text: str, default_port: int | None = None) -> str:
     """``host:port,host:port``, as it is; a usage error for anything else."""
     from kafka_tools.values import parse_addresses
 
     try:
-        parse_addresses(text)
+        parse_addresses(text, default_port)
     except InputError as error:
         raise click.BadParameter(str(error)) from error
     return text

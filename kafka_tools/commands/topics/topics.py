@@ -38,6 +38,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
     "replica_assignment": ("create", "alter"),
     "if_exists": ("alter", "delete", "describe"),
     "if_not_exists": ("create",),
+    "clone_from": ("create",),
     "exclude_internal": ("list", "describe"),
     "topics_with_overrides": ("describe",),
     "partition_size_limit_per_response": ("describe",),
@@ -67,6 +68,13 @@ _ALLOWED: dict[str, Sequence[str]] = {
     shell_complete=topic_setting,
     help="A setting of the topic to create, for example retention.ms=86400000. May be repeated.",
 )
+@option(
+    "--clone-from",
+    metavar="NAME",
+    shell_complete=topic_names,
+    help="With --create: partitions, replication factor and settings of this topic, where no option says otherwise.",
+)
+@option("--literal", is_flag=True, help="--topic is the name of one topic, and no pattern.")
 @option(
     "--partitions", metavar="N", type=click.IntRange(1, 2**31 - 1), help="Number of partitions. Default: the cluster's."
 )
@@ -122,6 +130,8 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
         running.note("--delete-config does nothing since Kafka 4.0: use kafka-configs --alter --delete-config")
     if action in ("create", "alter", "delete") and not given["topic"]:
         raise click.UsageError(f"--{action} needs --topic.", ctx=context)
+    if given["literal"] and not given["topic"]:
+        raise click.UsageError("--literal needs --topic.", ctx=context)
     connection.check()
     run = {"list": _list, "create": _create, "describe": _describe, "alter": _alter, "delete": _delete}[action]
     with connection.admin() as admin:
@@ -164,14 +174,27 @@ def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None
     topic = NewTopic(
         name, given["partitions"] or -1, given["replication_factor"] or -1, assignment, dict(given["config"])
     )
+    if given["clone_from"]:
+        from kafka_tools.commands.topics.cloning import like
+
+        topic = like(admin, given["clone_from"], topic)
     with running.about(name):
         error = admin.create_topics([topic])[name].error
         if error is not None and not (isinstance(error, AlreadyExists) and given["if_not_exists"]):
+            error.hint = error.hint or _nearest(dict(given["config"]))
             raise error
     if error is None and output_format is None:
         print(f"Created topic {name}.")
     result = "created" if error is None else "exists"
     return running.finish(Rows("changed-topics", [{"topic": name, "result": result}]), output_format)
+
+
+def _nearest(configs: dict[str, str]) -> str | None:
+    """Which configs of topics may have been meant by names that Kafka does not have; None where nothing is near."""
+    from kafka_tools.commands.configs.names import unknown_names
+    from kafka_tools.texts.near_names import did_you_mean
+
+    return did_you_mean(*unknown_names("topics", configs))
 
 
 def _alter(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
@@ -254,6 +277,9 @@ def _select(admin: AdminClient, given: dict[str, Any]) -> list[str]:
     from kafka_tools.commands.topics.patterns import TopicPattern
     from kafka_tools.protocol.enums import INTERNAL_TOPICS
 
+    if given["literal"]:
+        known = {listing.name for listing in admin.list_topics(include_internal=not given["exclude_internal"])}
+        return [given["topic"]] if given["topic"] in known else []
     pattern = TopicPattern(given["topic"]) if given["topic"] else None
     names = [listing.name for listing in admin.list_topics(include_internal=not given["exclude_internal"])]
     if given["exclude_internal"]:
@@ -264,6 +290,10 @@ def _select(admin: AdminClient, given: dict[str, Any]) -> list[str]:
 def _select_to_change(admin: AdminClient, given: dict[str, Any], action: str) -> list[str]:
     from kafka_tools.commands.topics.patterns import to_change
 
+    if given["literal"]:
+        names = _select(admin, given)
+        _require(names, given)
+        return names
     try:
         names = to_change(given["topic"], admin.list_topics(), action)
     except UsageError:
