@@ -34,7 +34,7 @@ _RESET = ("reset_offsets",)
 _ALLOWED: dict[str, Sequence[str]] = {
     "group": ("describe", "delete", "reset_offsets", "delete_offsets"),
     "all_groups": ("describe", "delete", "reset_offsets"),
-    "topic": ("reset_offsets", "delete_offsets"),
+    "topic": ("describe", "reset_offsets", "delete_offsets"),
     "all_topics": _RESET,
     "offsets": ("describe",),
     "members": ("describe",),
@@ -72,7 +72,8 @@ _ANY = "*"
     metavar="NAME[:N,...]",
     multiple=True,
     shell_complete=topic_names,
-    help="The topic, or some of its partitions: orders:0,2. May be repeated.",
+    help="The topic, or some of its partitions: orders:0,2. May be repeated. With --describe: who consumes it, of all "
+    "groups unless some are named.",
 )
 @option("--all-topics", is_flag=True, help="Every topic for which the group has committed offsets.")
 @option("--offsets", is_flag=True, section="Views", help="Describe offsets and lag; this is the default.")
@@ -173,7 +174,9 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
         refuse("-o does not go with --validate-regex, which prints one line.")
     if given["group"] and given["all_groups"]:
         refuse("--group and --all-groups exclude each other.")
-    if action in ("describe", "delete", "reset_offsets") and not (given["group"] or given["all_groups"]):
+    all_of_topic = action == "describe" and given["topic"]
+    named = given["group"] or given["all_groups"] or all_of_topic
+    if action in ("describe", "delete", "reset_offsets") and not named:
         refuse(f"--{action.replace('_', '-')} needs --group or --all-groups.")
     if action == "describe":
         if sum(bool(given[view]) for view in ("members", "offsets", "state")) > 1:
@@ -214,7 +217,6 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
     from kafka_tools.output.kafka import group_text
     from kafka_tools.output.rows import Rows
 
-    groups, errors = group_rows.describe(admin, _groups(admin, given))
     verbose = given["verbose"]
     kind = "group-members" if given["members"] else "group-states" if given["state"] else "group-offsets"
     make = {
@@ -227,7 +229,13 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
         "group-states": group_text.states,
         "group-offsets": group_text.offsets,
     }[kind]
-    made = make(admin, groups)
+    if given["topic"]:
+        from kafka_tools.commands.groups.topic_readers import readers
+
+        groups, made, errors = readers(admin, given["group"], given["topic"], make)
+    else:
+        groups, errors = group_rows.describe(admin, _groups(admin, given))
+        made = make(admin, groups)
     errors += [error for _, failed in made.values() for error in failed]
     for group in groups:
         group_rows.warn_of_state(group)

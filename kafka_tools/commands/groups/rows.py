@@ -6,9 +6,10 @@ marks a simple group, which only has offsets); Connect and others are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kafka_tools.admin.outcomes import Outcomes
 from kafka_tools.commands import running
 from kafka_tools.errors import NotFound, UsageError
 from kafka_tools.output.cells import Row
@@ -91,13 +92,20 @@ def warn_of_state(group: GroupDescription) -> None:
         running.note(f"\nWarning: Consumer group '{group.group_id}' is rebalancing.")
 
 
-def offsets(admin: AdminClient, groups: Sequence[GroupDescription]) -> dict[str, Made]:
+def offsets(
+    admin: AdminClient, groups: Sequence[GroupDescription], wanted: Callable[[TopicPartition], bool] | None = None
+) -> dict[str, Made]:
     """A row per assigned partition, the busiest member first, then one per partition that only has an offset.
 
     All groups are asked for together: one request per coordinator and one per partition leader, however many they are.
+    Of offsets only those of ``wanted`` partitions count.
     """
     fetched = admin.list_groups_offsets({group.group_id: None for group in groups}) if groups else {}
-    committed = {name: outcome.get() for name, outcome in fetched.items() if outcome.error is None}
+    committed = {
+        name: Outcomes((key, each) for key, each in outcome.get().items() if wanted is None or wanted(key))
+        for name, outcome in fetched.items()
+        if outcome.error is None
+    }
     assigned = {group.group_id: {key for member in group.members for key in member.assignment} for group in groups}
     from kafka_tools.admin.calls.offsets import LATEST
 
