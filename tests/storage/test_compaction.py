@@ -19,6 +19,7 @@ from kafka_tools.records.control import build_marker
 from kafka_tools.records.record import Record
 from kafka_tools.storage import partition_check
 from kafka_tools.storage.check import check_partition
+from kafka_tools.storage.cleaner import rounds
 from kafka_tools.storage.cleaner.cleanable import cleanable
 from kafka_tools.storage.cleaner.offset_map import OffsetMap
 from kafka_tools.storage.cleaner.rounds import CleaningAborted, MapSize, clean
@@ -390,3 +391,28 @@ def test_a_segment_that_was_away_while_the_others_were_listed_is_no_damage(
     os.remove(directory / f"{away}.log{state}")
     kinds = {each.kind for each in check_partition(directory)}
     assert {"offset-gap", "producer-snapshot-mismatch"} <= kinds
+
+
+def test_a_compacted_segment_is_promised_for_good_before_the_old_ones_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what others are dropped for is on the disk before: else a loss of power takes both."""
+    steps: list[str] = []
+    log = opened(tmp_path / "t-0")
+    for number in range(3):
+        put(log, (b"k", b"%d" % number * 100))
+        log.roll()
+    monkeypatch.setattr(rounds, "sync_directory", lambda path: steps.append("names"))
+    monkeypatch.setattr(log, "sync_sealed", lambda: steps.append("sealed"))
+    real = os.replace
+
+    def renamed(source: str, target: str) -> None:
+        steps.append("." + target.rsplit(".", 1)[1] + (" of " + source.rsplit(".", 1)[1] if "swap" in source else ""))
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", renamed)
+    clean_once(log, None, START_MS, MapSize(1 << 20))
+    first_old = steps.index(".deleted")
+    assert steps[0] == "sealed"
+    assert "names" in steps[steps.index(".swap") : first_old], "the promise is on the disk before an old one goes"
+    assert steps[-1] == "names"

@@ -316,3 +316,13 @@ def test_a_start_that_cannot_force_what_it_finds_is_refused(tmp_path: Path, monk
 def test_there_are_two_levels(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="fsync 'often' is not one of kafka, always"):
         DiskBroker(tmp_path / "data", fsync="often")
+
+
+def test_a_producer_id_whose_block_was_lost_is_not_given_again(tmp_path: Path) -> None:
+    """The state of a transactional id may be on the disk while the record of the ids is not."""
+    broker = DiskBroker(tmp_path / "data")
+    ids = broker.core.producer_ids
+    ids.saw(2500, -1, -1)
+    assert ids.next_id() == 3000
+    ids.saw(10, -1, -1)
+    assert ids.next_id() == 3001
