@@ -89,7 +89,7 @@ def test_root_help_and_completion_import_no_command() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, env={**os.environ, **line}
     )
-    assert ended.stdout.split() == [f"plain,{name}" for name in COMMANDS if name.startswith("t")]
+    assert ended.stdout.split() == [f"plain,{name}" for name in COMMANDS if name.startswith("to")]
     assert commands.isdisjoint(ended.stderr.split())
 
 
