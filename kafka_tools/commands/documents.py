@@ -9,6 +9,7 @@ Schema under ``schemas/``; ``check`` decides by it with the few keywords that th
 from __future__ import annotations
 
 import json
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
@@ -61,7 +62,7 @@ def read_elections(text: str, place: str) -> list[TopicPartition]:
         )
     check_all(document, schema("leader-election.v1"), place)
     partitions = [TopicPartition(entry["topic"], entry["partition"]) for entry in document["partitions"]]
-    duplicates = [each for each in dict.fromkeys(partitions) if partitions.count(each) > 1]
+    duplicates = [each for each, times in Counter(partitions).items() if times > 1]
     if duplicates:
         listed = ", ".join(map(str, hash_order(duplicates, partition_hash)))
         raise ContradictoryInput(
@@ -188,8 +189,7 @@ def _join(path: str, key: str) -> str:
 def _object(pairs: list[tuple[str, Any]], place: str) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise InputError(f"{place}: the key '{twice}' appears twice in one object")
     return result
 

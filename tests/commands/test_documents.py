@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from decimal import Decimal
 from typing import Any
 
@@ -231,3 +232,13 @@ def test_an_election_is_read_if_its_schema_takes_it_and_nothing_is_twice(documen
         assert not valid
     else:
         assert valid
+
+
+def test_what_appears_twice_is_found_in_time_in_a_large_document() -> None:
+    entries = [{"topic": "t", "partition": number} for number in range(30_000)]
+    members = ",".join(f'"k{number}":1' for number in range(60_000))
+    began_s = time.process_time()
+    assert len(election({"partitions": entries})) == 30_000
+    with pytest.raises(InputError, match="'k59999' appears twice"):
+        parse(f'{{{members},"k59999":2}}', "f")
+    assert time.process_time() - began_s < 10
