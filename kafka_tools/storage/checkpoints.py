@@ -8,11 +8,13 @@ reader sees the old one or the new one. Sources: ``CheckpointFile``, ``OffsetChe
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from kafka_tools.errors import CorruptIndex
 from kafka_tools.values import TopicPartition
@@ -35,7 +37,7 @@ def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) 
 
     ``what`` names the file in errors. Raises OSError; CorruptIndex at the first line that a checkpoint cannot have.
     """
-    with open(path, "rb") as file:
+    with _opened(path, what) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most_bytes:
             raise CorruptIndex(f"{path} is not a valid {what}: it has {size} bytes, more than {most_bytes}", path=path)
@@ -197,8 +199,20 @@ def file_mode(directory: str) -> int:
     return os.stat(directory or ".").st_mode & 0o666
 
 
+def _opened(path: str, what: str) -> BinaryIO:
+    """The file, to be read; a FIFO would keep who opens it waiting, a device has no end. OSError or CorruptIndex."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode):
+        return open(fd, "rb")
+    os.close(fd)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    raise CorruptIndex(f"{path} is not a valid {what}: it is not a regular file", path=path)
+
+
 def _small_text(path: str, what: str) -> str:
-    with open(path, "rb") as file:
+    with _opened(path, what) as file:
         size = os.fstat(file.fileno()).st_size
         if size > MAX_SMALL_BYTES:
             raise CorruptIndex(

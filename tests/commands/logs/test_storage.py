@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -307,3 +309,14 @@ def test_the_bundled_broker_refuses_a_directory_of_kafkas_in_one_line(tmp_path: 
         EmbeddedBroker(data_dir=tmp_path / "a").start()
     assert "\n" not in str(caught.value)
     assert (tmp_path / "a" / "meta.properties").read_bytes() == before
+
+
+def test_a_fifo_in_the_place_of_the_identity_keeps_nobody_waiting(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    os.mkfifo(tmp_path / "a" / "meta.properties")
+    settings = config(tmp_path, log_dirs=f"{tmp_path}/a")
+    for words in (["info"], ["format", "-s", "-t", CLUSTER]):
+        command = [sys.executable, "-m", "kafka_tools", "storage", *words, "-c", str(settings)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert ended.returncode == 1
+        assert "meta.properties file: it is not a regular file" in ended.stdout + ended.stderr

@@ -85,7 +85,8 @@ def format_directories(request: FormatRequest, say: Callable[[str], object], now
         say(f"I/O error trying to read log directory {directory}. Ignoring...")
     if not found.empty:
         if found.unreadable and not found.formatted:
-            raise ConfigError("No available log directories to format.")
+            reasons = "\n".join(f"{directory} cannot be read: {reason}" for directory, reason in found.unreadable)
+            raise ConfigError("No available log directories to format.", hint=reasons)
         say("All of the log directories are already formatted.")
         return found.unreadable
     records = bootstrap_records(request)
