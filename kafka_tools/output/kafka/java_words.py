@@ -17,13 +17,33 @@ USUAL_PLACES = 16
 """The number of places of a table that was made without a size."""
 
 _IRREGULAR = {
-    "CORRUPT_MESSAGE": "CorruptRecordException",
-    "REQUEST_TIMED_OUT": "TimeoutException",
-    "STALE_CONTROLLER_EPOCH": "ControllerMovedException",
-    "TOPIC_AUTHORIZATION_FAILED": "TopicAuthorizationException",
-    "CLUSTER_AUTHORIZATION_FAILED": "ClusterAuthorizationException",
+    "CORRUPT_MESSAGE": "errors.CorruptRecordException",
+    "REQUEST_TIMED_OUT": "errors.TimeoutException",
+    "MESSAGE_TOO_LARGE": "errors.RecordTooLargeException",
+    "STALE_CONTROLLER_EPOCH": "errors.ControllerMovedException",
+    "OFFSET_METADATA_TOO_LARGE": "errors.OffsetMetadataTooLarge",
+    "RECORD_LIST_TOO_LARGE": "errors.RecordBatchTooLargeException",
+    "TOPIC_AUTHORIZATION_FAILED": "errors.TopicAuthorizationException",
+    "GROUP_AUTHORIZATION_FAILED": "errors.GroupAuthorizationException",
+    "CLUSTER_AUTHORIZATION_FAILED": "errors.ClusterAuthorizationException",
+    "TOPIC_ALREADY_EXISTS": "errors.TopicExistsException",
+    "INVALID_CONFIG": "errors.InvalidConfigurationException",
+    "OUT_OF_ORDER_SEQUENCE_NUMBER": "errors.OutOfOrderSequenceException",
+    "DUPLICATE_SEQUENCE_NUMBER": "errors.DuplicateSequenceException",
+    "INVALID_PRODUCER_ID_MAPPING": "errors.InvalidPidMappingException",
+    "INVALID_TRANSACTION_TIMEOUT": "errors.InvalidTxnTimeoutException",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "errors.TransactionalIdAuthorizationException",
+    "SASL_AUTHENTICATION_FAILED": "errors.SaslAuthenticationException",
+    "DELEGATION_TOKEN_AUTH_DISABLED": "errors.DelegationTokenDisabledException",
+    "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED": "errors.UnsupportedByAuthenticationException",
+    "DELEGATION_TOKEN_AUTHORIZATION_FAILED": "errors.DelegationTokenAuthorizationException",
+    "NON_EMPTY_GROUP": "errors.GroupNotEmptyException",
+    "INVALID_RECORD": "InvalidRecordException",
+    "PRINCIPAL_DESERIALIZATION_FAILURE": "errors.PrincipalDeserializationException",
+    "INVALID_REGULAR_EXPRESSION": "errors.InvalidRegularExpression",
 }
-_ERRORS = "org.apache.kafka.common.errors"
+"""Error codes whose exceptions are not called after them."""
+_PACKAGE = "org.apache.kafka.common"
 
 
 def text_hash(text: str) -> int:
@@ -61,5 +81,5 @@ def hash_order(keys: Iterable[K], hash_of: Callable[[K], int], table: int = USUA
 def exception_name(error: str) -> str:
     """The class of the exception that Java's client makes of an error code, by the code's name."""
     words = error.removesuffix("_ERROR").removesuffix("_EXCEPTION").split("_")
-    regular = "".join(word.capitalize() for word in words) + "Exception"
-    return f"{_ERRORS}.{_IRREGULAR.get(error, regular)}"
+    regular = f"errors.{''.join(word.capitalize() for word in words)}Exception"
+    return f"{_PACKAGE}.{_IRREGULAR.get(error, regular)}"
