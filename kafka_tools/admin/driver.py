@@ -2,7 +2,7 @@
 
 An ``AdminCall`` knows one operation and no network; the driver knows the network and no operation. Everything ends at
 one Deadline. What is tried again: keys whose error says so, keys of a node that could not be reached, keys whose
-leader, controller or coordinator has moved. A topic that nobody knows gets a short grace, because a broker may not
+leader, controller or coordinator has moved. An unknown topic gets a short grace, because a broker may not
 have heard of it yet. Source of the scheme: Kafka's ``AdminApiDriver``; the rules of single errors are the calls'.
 """
 
@@ -212,7 +212,7 @@ class _Run(Generic[K, V]):
         self._again(found.later, found.grace_s)
         for key in keys:
             if key in self._open and key not in self._nodes and key not in found.later:
-                self._fail(key, WireError(f"{self._call.name}: nobody told which node answers for {key}"))
+                self._fail(key, WireError(f"{self._call.name}: no node was found that answers for {key}"))
 
     def _is_worth_another_try(self, error: NetworkError) -> bool:
         """A cluster that answered before may be back soon; one that never did is more likely a wrong address."""

@@ -121,7 +121,7 @@ def _check_valid(name: str, rule: str, value: Value) -> None:
     elif rule == "non-empty":
         _check_not_empty(name, value)
     elif rule != "non-null string":
-        raise AssertionError(f"config table: {name} has a rule that nobody reads: {rule}")
+        raise AssertionError(f"config table: {name} has an unknown rule: {rule}")
 
 
 def _check_range(name: str, value: Value, low: str, high: str | None) -> None:

@@ -85,7 +85,7 @@ class DescribeLogDirs(AdminCall[int, LogDirs, "DescribeLogDirsResponse"]):
                 progress.take(key, response.error_code, None, {})
             elif not response.results and version < 3:
                 # Before v3 a refused request looks like a broker without log dirs, which no broker is.
-                text = f"{node} told no log dirs: the principal may lack DESCRIBE on the cluster"
+                text = f"{node} returned no log directories: the principal may lack DESCRIBE on the cluster"
                 progress.failed[key] = broker_error(error_codes.CLUSTER_AUTHORIZATION_FAILED, text)
             else:
                 progress.completed[key] = {item.log_dir: _log_dir(item, version) for item in response.results}

@@ -1,4 +1,4 @@
-"""Signed JSON web tokens (RFC 7515, 7519): whether a token is right, given the keys of who may have made it.
+"""Signed JSON web tokens (RFC 7515, 7519): the check of a token by the keys of its issuer.
 
 Rules are those of Kafka's ``BrokerJwtValidator`` and of jose4j behind it (KIP-768): a signature by a known key, ``exp``
 and ``iat``, the expected audience and issuer, a subject. A token with an audience is refused where none is expected,
@@ -39,7 +39,7 @@ class WebKey(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What a token must say: the ``sasl.oauthbearer.*`` settings of a listener."""
+    """The required claims of a token: the ``sasl.oauthbearer.*`` settings of a listener."""
 
     audiences: frozenset[str] = frozenset()
     issuer: str | None = None
@@ -55,7 +55,7 @@ def parse_key_set(data: bytes, source: str) -> list[WebKey]:
         if not isinstance(rows, list) or len(rows) > _MAX_KEYS:
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ConfigError(f"{source}: no JSON web key set (an object with a list of keys)") from None
+        raise ConfigError(f"{source}: not a JSON web key set (an object with a list of keys)") from None
     return [key for key in map(_web_key, rows) if key is not None]
 
 
@@ -70,7 +70,7 @@ class SignedTokens:
         self._missing = missing
 
     def validate(self, token: str, now_ms: int) -> BearerToken:
-        """What the token says; TokenRefused, without repeating it, when it is not right."""
+        """The claims of a token; TokenRefused, without repeating the token, when it is not valid."""
         from joserfc.errors import JoseError
         from joserfc.jws import extract_compact
 
@@ -91,7 +91,7 @@ class SignedTokens:
         header = signed.headers()
         algorithm, key_id = header.get("alg"), header.get("kid")
         if not isinstance(algorithm, str) or not isinstance(key_id, str | None) or "crit" in header:
-            raise TokenRefused("its header is wrong, or has extensions that nobody knows here")
+            raise TokenRefused("its header is wrong, or has extensions that are not supported")
         if str(header.get("cty", "")).lower() in ("jwt", "application/jwt"):
             raise TokenRefused("there is a token inside of it")
         fitting = [key for key in self._keys() if algorithm in key.algorithms and key_id in (None, key.id)]
@@ -120,7 +120,7 @@ class SignedTokens:
             raise TokenRefused("its issuer (iss) is not the expected one")
         subject = claims.get(rules.subject_claim)
         if not isinstance(subject, str) or not subject.strip():
-            raise TokenRefused(f"it names nobody ({rules.subject_claim})")
+            raise TokenRefused(f"it has no subject ({rules.subject_claim})")
         scope = _scope(claims.get(rules.scope_claim), rules.scope_claim)
         return BearerToken(subject.strip(), scope, 1000 * expires, 1000 * issued)
 
@@ -129,7 +129,7 @@ class SignedTokens:
         if named is None and not self._rules.audiences:
             return
         if not isinstance(named, list) or not all(isinstance(item, str) for item in named):
-            raise TokenRefused("its audience (aud) is missing or no text")
+            raise TokenRefused("its audience (aud) is missing or not a text")
         if not self._rules.audiences:
             raise TokenRefused("it is for an audience (aud), and none is set in sasl.oauthbearer.expected.audience")
         if self._rules.audiences.isdisjoint(named):
@@ -139,7 +139,7 @@ class SignedTokens:
 def _scope(value: object, name: str) -> frozenset[str]:
     items = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     if not all(isinstance(item, str) and item.strip() for item in items):
-        raise TokenRefused(f"its {name} is empty or no text")
+        raise TokenRefused(f"its {name} is empty or not a text")
     found = [item.strip() for item in items]
     if len(set(found)) != len(found):
         raise TokenRefused(f"its {name} has one item twice")

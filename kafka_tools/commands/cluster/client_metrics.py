@@ -28,13 +28,15 @@ SETTINGS = {"interval": "interval.ms", "match": "match", "metrics": "metrics"}
 @option("--delete", is_flag=True, section="Actions", help="Delete a subscription.")
 @option("--name", metavar="NAME", help="The subscription.")
 @option("--generate-name", is_flag=True, help="With --alter: a new subscription with a random name.")
-@option("--metrics", metavar="PREFIX,...", allow_empty=True, help="Metrics by their prefixes; * is all, nothing none.")
-@option("--interval", metavar="MS", allow_empty=True, help="How often clients push; nothing resets it.")
+@option(
+    "--metrics", metavar="PREFIX,...", allow_empty=True, help="Prefixes of metric names; * is all, an empty value none."
+)
+@option("--interval", metavar="MS", allow_empty=True, help="Push interval of the clients; an empty value resets it.")
 @option(
     "--match",
     metavar="K=V,...",
     allow_empty=True,
-    help="Which clients, for example client_id=app-.*",
+    help="Selectors of clients, for example client_id=app-.*",
 )
 @connection_options(controllers=True)
 @output_options(

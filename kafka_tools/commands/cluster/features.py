@@ -23,7 +23,7 @@ def command() -> None:
 
 
 @command.command(name="describe", cls=Command)
-@option("--node-id", type=int, metavar="ID", help="As this node tells them, in place of any.")
+@option("--node-id", type=int, metavar="ID", help="Ask this node; without it any node is asked.")
 @connection_options(controllers=True)
 @output_options("features")
 def describe(node_id: int | None, connection: ConnectionOptions, output_format: str | None) -> int:
@@ -79,7 +79,7 @@ def upgrade(
 @option("--feature", metavar="NAME=LEVEL", multiple=True, help="A feature and its new level. May be repeated.")
 @option("--metadata", metavar="VERSION", help="Older form of --feature metadata.version: 3.9-IV0, or a release.")
 @option("--release-version", metavar="VERSION", help="Every feature as this release has it.")
-@option("--unsafe", is_flag=True, help="Also if metadata is lost by it.")
+@option("--unsafe", is_flag=True, help="Lower it even if metadata is lost.")
 @option("--dry-run", is_flag=True, help="Let the cluster check it, and change nothing.")
 @connection_options(controllers=True)
 @output_options("changed-features")
@@ -99,7 +99,7 @@ def downgrade(
 
 @command.command(name="disable", cls=Command)
 @option("--feature", metavar="NAME", multiple=True, help="A feature. May be repeated.")
-@option("--unsafe", is_flag=True, help="Also if metadata is lost by it.")
+@option("--unsafe", is_flag=True, help="Lower it even if metadata is lost.")
 @option("--dry-run", is_flag=True, help="Let the cluster check it, and change nothing.")
 @connection_options(controllers=True)
 @output_options("changed-features")

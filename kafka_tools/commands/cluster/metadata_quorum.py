@@ -24,7 +24,7 @@ def command() -> None:
 
 @command.command(name="describe", cls=Command)
 @option("--status", is_flag=True, help="A summary: leader, high watermark, lag, voters, observers.")
-@option("--replication", is_flag=True, help="How far each voter and observer is.")
+@option("--replication", is_flag=True, help="Log end offset and lag of each voter and observer.")
 @option("--human-readable", is_flag=True, help="With --replication: how long ago in place of timestamps.")
 @connection_options(controllers=True)
 @output_options({"status": "quorum-status", "replication": "quorum-replication"})

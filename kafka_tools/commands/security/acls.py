@@ -47,10 +47,30 @@ WHO = "Who and what"
     "every pattern that applies to the name.",
 )  # fmt: skip
 @option("--operation", metavar="NAME", multiple=True, section=WHO, help="Read, Write, Describe, ...; default All.")
-@option("--allow-principal", metavar="TYPE:NAME", multiple=True, section=WHO, help="Who may: User:alice, or User:*.")
-@option("--deny-principal", metavar="TYPE:NAME", multiple=True, section=WHO, help="Who may not; beats what is allowed.")
-@option("--allow-host", metavar="ADDRESS", multiple=True, section=WHO, help="From where they may; default *.")
-@option("--deny-host", metavar="ADDRESS", multiple=True, section=WHO, help="From where they may not; default *.")
+@option(
+    "--allow-principal",
+    metavar="TYPE:NAME",
+    multiple=True,
+    section=WHO,
+    help="Principal to allow: User:alice, or User:*.",
+)
+@option(
+    "--deny-principal",
+    metavar="TYPE:NAME",
+    multiple=True,
+    section=WHO,
+    help="Principal to deny; denying wins over allowing.",
+)
+@option(
+    "--allow-host",
+    metavar="ADDRESS",
+    multiple=True,
+    section=WHO,
+    help="Address from which they are allowed; default *.",
+)
+@option(
+    "--deny-host", metavar="ADDRESS", multiple=True, section=WHO, help="Address from which they are denied; default *."
+)
 @option("--producer", is_flag=True, section=WHO, help="What a producer needs: Write, Describe, Create on --topic.")
 @option(
     "--consumer", is_flag=True, section=WHO, help="What a consumer needs: Read, Describe on --topic, Read on --group."

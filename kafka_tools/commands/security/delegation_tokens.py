@@ -28,13 +28,20 @@ HIDDEN = "***"
 @option("--create", is_flag=True, section="Actions", help="Make a token for the caller, or for --owner-principal.")
 @option("--renew", is_flag=True, section="Actions", help="Let a token live longer.")
 @option("--expire", is_flag=True, section="Actions", help="Let a token end, at once or after a time.")
-@option("--describe", is_flag=True, section="Actions", help="Show tokens, of --owner-principal or all one may see.")
+@option(
+    "--describe",
+    is_flag=True,
+    section="Actions",
+    help="Show tokens: of --owner-principal, or all that the caller may see.",
+)
 @option("--owner-principal", metavar="TYPE:NAME", multiple=True, help="An owner: User:alice. May be repeated.")
-@option("--renewer-principal", metavar="TYPE:NAME", multiple=True, help="Who may renew it. May be repeated.")
-@option("--max-life-time-period", type=int, metavar="MS", help="Longest life; -1 is what brokers allow.")
-@option("--renew-time-period", type=int, metavar="MS", help="How much longer; -1 is what brokers allow.")
-@option("--expiry-time-period", type=int, metavar="MS", help="When it ends; -1 is at once.")
-@option("--hmac", metavar="HMAC", help="Which token; - or a file name after @ keeps it off the command line.")
+@option(
+    "--renewer-principal", metavar="TYPE:NAME", multiple=True, help="A principal that may renew it. May be repeated."
+)
+@option("--max-life-time-period", type=int, metavar="MS", help="Maximum lifetime; -1 is the brokers' own maximum.")
+@option("--renew-time-period", type=int, metavar="MS", help="Time from now until it ends; -1 is the brokers' own.")
+@option("--expiry-time-period", type=int, metavar="MS", help="Time from now until it ends; -1 ends it at once.")
+@option("--hmac", metavar="HMAC", help="HMAC of the token; - (standard input) or @FILE keeps it off the command line.")
 @connection_options(controllers=True)
 @output_options(
     {

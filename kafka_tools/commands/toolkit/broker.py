@@ -51,7 +51,7 @@ def command() -> None:
 )  # fmt: skip
 @option("--release", metavar="VERSION", help="Advertise what this Kafka release does, for example 2.2.")
 @option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
-        help="How much goes to stderr.")  # fmt: skip
+        help="Lowest level of log lines on stderr.")  # fmt: skip
 @click.option("--debug", is_flag=True, hidden=True)
 def run(
     properties_file: str | None,

@@ -140,13 +140,13 @@ def test_tokens_of_known_keys_are_taken(algorithm: str) -> None:
         (lambda: token(exp=True), "its exp is not a time"),
         (lambda: token(exp=-5), "its exp is not a time"),
         (lambda: token(exp=float("inf")), "its exp is not a time"),
-        (lambda: token(sub=None), "it names nobody"),
-        (lambda: token(sub=" "), "it names nobody"),
-        (lambda: token(sub=5), "it names nobody"),
+        (lambda: token(sub=None), "it has no subject"),
+        (lambda: token(sub=" "), "it has no subject"),
+        (lambda: token(sub=5), "it has no subject"),
         (lambda: token(scope=["a", "a"]), "one item twice"),
-        (lambda: token(scope=[" "]), "empty or no text"),
+        (lambda: token(scope=[" "]), "empty or not a text"),
         (lambda: token(aud="kafka"), "none is set in sasl.oauthbearer.expected.audience"),
-        (lambda: token(aud=5), "missing or no text"),
+        (lambda: token(aud=5), "missing or not a text"),
         (lambda: token(header={"kid": "other"}), "no key of the key set"),
         (lambda: token(header={"kid": 5}), "header is wrong"),
         (lambda: token(header={"cty": "JWT"}), "a token inside"),
@@ -204,7 +204,7 @@ def test_keys_that_are_of_no_use_are_left_out() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"keys": 5}', b"[" * 100_000, b"\xff"])
 def test_what_is_no_key_set_is_told(data: bytes) -> None:
-    with pytest.raises(ConfigError, match=r"keys\.json: no JSON web key set"):
+    with pytest.raises(ConfigError, match=r"keys\.json: not a JSON web key set"):
         parse_key_set(data, "keys.json")
 
 

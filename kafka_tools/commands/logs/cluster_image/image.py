@@ -192,7 +192,7 @@ def _quota(image: ClusterImage, record: records.ClientQuotaRecord) -> None:
     parts = {part.entity_type: part.entity_name for part in record.entity}
     unknown = parts.keys() - set(QUOTA_TYPES)
     if unknown or not parts:
-        raise InputError(f"a client quota is about nothing that is known: {', '.join(sorted(unknown)) or 'no entity'}")
+        raise InputError(f"a client quota has an unknown type of entity: {', '.join(sorted(unknown)) or 'no entity'}")
     entity = tuple((kind, parts[kind]) for kind in QUOTA_TYPES if kind in parts)
     quotas = image.quotas.setdefault(entity, {})
     if record.remove:
