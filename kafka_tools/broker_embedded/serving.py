@@ -111,7 +111,7 @@ class ServedRequest:
         return self.call  # type: ignore[no-any-return]
 
     def _take(self, result: Any, spent_s: float) -> Parked | None:
-        """Answer with what the handler said, now or when it is there."""
+        """Answer with the handler's result, now or when it is there."""
         if isinstance(result, Parked):
             given: list[Parked | None] = []
             self._core.purgatory.park(result, lambda response: given.append(self._finish(response, spent_s)))
@@ -205,7 +205,7 @@ class ServedRequest:
 
 
 def run(handler: Handler, call: Call) -> Any:
-    """What the handler says: a response, NO_REPLY, a Parked, or work in slices. Its errors are responses."""
+    """The handler's result: a response, NO_REPLY, a Parked, or work in slices. Its errors become responses."""
     try:
         for operation in handler.authorize:
             if not call.allowed_on_cluster(operation):

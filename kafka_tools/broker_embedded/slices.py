@@ -25,7 +25,7 @@ SLICE_S = 0.004
 
 T = TypeVar("T")
 Work = Generator[Any, Any, T]
-"""What a handler in slices is: ``Work[ProduceResponse]`` yields nothing or ``Elsewhere`` and returns the response."""
+"""Work in slices: a handler's ``Work[ProduceResponse]`` yields None or ``Elsewhere`` and returns the response."""
 
 
 class Elsewhere(Generic[T]):

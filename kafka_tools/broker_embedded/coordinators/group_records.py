@@ -38,7 +38,7 @@ _OFFSET_VERSION_WITH_EXPIRY = 1
 
 
 class OffsetCommit(NamedTuple):
-    """What was committed for a partition. ``expire_ms``: where an old client asked for its own retention, else -1."""
+    """A committed offset of a partition. ``expire_ms``: where an old client asked for its own retention, else -1."""
 
     offset: int
     leader_epoch: int
@@ -135,13 +135,13 @@ def committed_of_value(value: OffsetCommitValue) -> OffsetCommit:
 
 
 def response_code_of_group_append(error: BrokerError) -> int:
-    """What a member is told when its group's record could not be appended."""
+    """The error code for a member whose group's record could not be appended."""
     code: int = error.code.code
     return _GROUP_APPEND_CODES.get(code, code)
 
 
 def response_code_of_offset_append(error: BrokerError) -> int:
-    """What a committer is told when its offsets could not be appended."""
+    """The error code for a commit whose offsets could not be appended."""
     code: int = error.code.code
     return _OFFSET_APPEND_CODES.get(code, code)
 

@@ -1,4 +1,4 @@
-"""The groups of this broker, and the log that keeps them: what every part of the group coordinator stands on."""
+"""The groups of this broker, and the log that keeps them: the base of every part of the group coordinator."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def put_together(refused: Iterable[tuple[Hashable, Any]], answered: Iterable[tuple[Hashable, Any]]) -> list[Any]:
-    """Topics of a response, each with what tells it apart.
+    """Topics of a response, each with its name or id.
 
     ``refused`` did not reach the group; those of one topic are put together, and what the group ``answered`` is added
     to them. Where nothing was refused the group's answer stands as it is, also with a topic that was named twice.

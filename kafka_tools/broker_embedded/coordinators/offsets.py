@@ -1,4 +1,4 @@
-"""Committed offsets of groups: who may commit, also in transactions, what is kept, when it expires (KIP-211).
+"""Committed offsets of groups: checks of commits, also in transactions, retention and expiry (KIP-211).
 
 Follows Kafka 4's ``OffsetMetadataManager``. Reading the request's shapes is the handlers' work.
 """
@@ -66,7 +66,7 @@ class Offsets:
         self._configs = configs
         self._by_group: dict[str, dict[TopicPartition, OffsetCommit]] = {}
         self.open = PendingOffsets()
-        """What transactions have committed that are not over."""
+        """The offsets committed by transactions that are still open."""
 
     def of(self, group_id: str) -> Mapping[TopicPartition, OffsetCommit]:
         """Everything a group has committed."""

@@ -1,4 +1,4 @@
-"""What can be wrong with a request: one class for each kind of fault, and how often it is."""
+"""Faults of requests: one class for each kind, and the number of requests that it strikes."""
 
 from __future__ import annotations
 

@@ -23,7 +23,9 @@ _SAMPLE: dict[str, Any] = {GROUP: "a group", TOPIC: "a topic", PARTITION: 77}
 
 
 class Selector:
-    """What a request must be like. Raises ValueError for names that Kafka does not have, and for what an API lacks."""
+    """The conditions that a request must meet. Raises ValueError for names that Kafka does not have, and for what an
+    API lacks.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""One request that faults have struck: what is served of it, when, and what becomes of the answer."""
+"""One request that faults have struck: the part that is served, the time, and the changed answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Struck:
         self._end: Fault | None = None
         self._parts: list[tuple[ErrorFault, Request | None]] = []
         self._rest: Request | None = call.request
-        """What is served; None for nothing."""
+        """The request that is served; None for nothing."""
         asked = what_is_asked(call)
         for fault in faults:
             if not fault.selector.fits(call) or fault.is_over:

@@ -176,7 +176,7 @@ class Faults:
     # On the broker's thread
 
     def serve(self, serve: Serve, call: Any) -> Any:
-        """What becomes of a request: in the place of its handler's own ``serve``."""
+        """Serve a request under faults, in the place of its handler's own ``serve``."""
         entry: RecordedRequest | None = None
         for recording in self._recordings:
             if recording.selector.names(call):

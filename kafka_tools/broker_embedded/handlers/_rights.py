@@ -1,4 +1,4 @@
-"""What a call may do: with the cluster, with its ACLs, about delegation tokens; and the bit fields that say so.
+"""The rights of a call: on the cluster, on its ACLs, on delegation tokens; and the bit fields of authorized operations.
 
 ``allowed`` of the call itself asks about one resource.
 """

@@ -34,7 +34,7 @@ Result = DescribeConfigsResponse.Result
 
 def handle(call: Call) -> Work[DescribeConfigsResponse]:
     if any(resource.resource_type not in KINDS for resource in call.request.resources):
-        raise refused(error_codes.INVALID_REQUEST)  # one type that nobody knows spoils the whole request
+        raise refused(error_codes.INVALID_REQUEST)  # one unknown type is an error of the whole request
     results = []
     for resource in call.request.resources:
         yield

@@ -1,7 +1,7 @@
 """DescribeDelegationToken (41): the tokens that the caller owns, asked for, may renew or may describe.
 
-- No list of owners (null) asks for everybody's; an empty one for nobody's. Who asked for a token, or may renew it,
-  counts as an owner.
+- No list of owners (null) asks for the tokens of all owners; an empty one for none. Who asked for a token, or may renew
+  it, counts as an owner.
 - Tokens of others are shown with DESCRIBE on the token or DESCRIBE_TOKENS on its owner; others are left out.
 """
 

@@ -44,7 +44,7 @@ Answer = TopicAnswer.PartitionData
 _NO_EPOCH = Answer.EpochEndOffset()
 _NO_LEADER = Answer.LeaderIdAndEpoch()
 _NO_SNAPSHOT = Answer.SnapshotId()
-"""What is in no answer with an error, once for all of them: a request may name hundreds of thousands."""
+"""The empty parts of an answer with an error, made once: a request may name hundreds of thousands of partitions."""
 
 READ_COMMITTED = 1
 _STORED_AS_IS = 4
@@ -62,9 +62,9 @@ _AT_ONCE = 1000
 _STEP = 200
 """Partitions that are looked at between one ``yield`` and the next where that takes no more than a moment."""
 _IN_MEMORY_BYTES = 64 * 1024
-"""What of an answer is read at once. The rest is sent from its files (``FileRange``), as Kafka does."""
+"""The bytes of an answer that are read at once. The rest is sent from its files (``FileRange``), as Kafka does."""
 _CONVERTED_BYTES = 4 * 1024 * 1024
-"""What is read for an old client, whose records are written anew: it gets less than it asked for, and asks again."""
+"""The bytes read for an old client, whose records are converted: it gets less than it asked for, and asks again."""
 
 
 def handle(call: Call) -> Work[FetchResponse | Parked]:

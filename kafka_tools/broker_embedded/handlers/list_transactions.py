@@ -1,6 +1,6 @@
 """ListTransactions (66): the transactional ids that this broker coordinates (KIP-664).
 
-Filters are all of them wanted at once. States that nobody knows come back. v1: how long they are open (KIP-994); v2: a
+An id must match all filters. Unknown states are returned in the response. v1: how long they are open (KIP-994); v2: a
 pattern of ids (KIP-1152); matching those that are long is work for another thread.
 """
 

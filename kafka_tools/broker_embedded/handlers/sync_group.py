@@ -1,4 +1,4 @@
-"""SyncGroup (14): the leader brings the assignment, everybody gets theirs. v5: protocol type and name are required."""
+"""SyncGroup (14): the leader sends the assignment, members get their parts. v5: protocol type and name are required."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients make the broker hold: bytes of large requests while they come in, bytes of answers that nobody takes.
+"""Memory held for clients: bytes of large requests while they come in, bytes of answers that clients do not read.
 
 Both are counted over all connections, and both counts have a limit that no number of connections changes. Small
 things are bounded per connection and not counted: ``receiving.SMALL_BYTES`` of requests, a piece of an answer.

@@ -117,7 +117,7 @@ class Receiver:
         self._small = bytearray()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all bytes."""
         self._small = bytearray()
         self._large, self._filled = None, 0
         self._wanted_bytes = _LENGTH_BYTES

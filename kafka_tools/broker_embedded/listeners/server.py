@@ -129,7 +129,7 @@ class Server:
         self._alarm: asyncio.TimerHandle | None = None
         self._end_check: asyncio.TimerHandle | None = None
         self._store_check: asyncio.TimerHandle | None = None
-        """What concerns sockets and files of others goes by the loop's time, not by the core's."""
+        """Timers of sockets and of watched files: they follow the loop's time, not the core's."""
         self._worker: ThreadPoolExecutor | None = None
         self._syncer: ThreadPoolExecutor | None = None
 
@@ -226,7 +226,7 @@ class Server:
                 worker.shutdown(wait=worker is self._syncer, cancel_futures=True)
 
     def refuse(self) -> None:
-        """Be unreachable: end every connection, whatever it waits for, and refuse new ones."""
+        """Become unreachable: end every connection, whatever it waits for, and refuse new ones."""
         for acceptor in self._acceptors:
             acceptor.refuse()
         for handshake in list(self.handshakes):
@@ -235,7 +235,7 @@ class Server:
             connection.close(abort=True)
 
     def accept(self) -> None:
-        """Be reachable again, on the same ports; nothing happens if that is so."""
+        """Become reachable again, on the same ports; nothing happens if it is."""
         for acceptor in self._acceptors:
             acceptor.start()
 

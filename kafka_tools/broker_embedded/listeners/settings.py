@@ -1,4 +1,4 @@
-"""What protects the listeners, as the configs say it: TLS and SASL per listener, taken anew when they change.
+"""The security settings of the listeners from the configs: TLS and SASL per listener, reloaded when they change.
 
 Connections that are open keep what they came in with. A change that could not take effect is refused before it is
 written (``check``); should one fail all the same, what held stays in force and the log says so.
@@ -69,7 +69,7 @@ class ListenerSettings:
                 log.info("listener %s: new login settings for new connections", endpoint.name)
 
     def _new_security(self, endpoint: Endpoint, properties: Mapping[str, str]) -> ListenerSecurity | None:
-        """What the listener would offer; None if that is what it does offer. Raises ConfigError."""
+        """The new login settings of the listener; None if they are the present ones. Raises ConfigError."""
         from kafka_tools.broker_embedded.security.authentication import (
             ListenerSecurity,
             listener_values,

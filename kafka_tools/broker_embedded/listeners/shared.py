@@ -1,4 +1,4 @@
-"""What all connections of a broker share: whose turn it is, the memory that they hold together, who is let in."""
+"""State shared by all connections of a broker: turns, memory held together, admission."""
 
 from __future__ import annotations
 

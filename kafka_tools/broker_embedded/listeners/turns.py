@@ -1,4 +1,4 @@
-"""Whose turn it is: connections are served in the order of how little they have had, not of how much they send.
+"""Turns of connections: the one that was served least goes first, however much the others send.
 
 While there is time each is served as soon as something comes of it. When that has taken a while within one round of
 the event loop, the rest waits in a line, and between any two in that line the loop looks for what else has come: so

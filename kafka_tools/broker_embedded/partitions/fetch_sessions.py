@@ -1,4 +1,4 @@
-"""Incremental fetch sessions: what a client reads, remembered between its requests.
+"""Incremental fetch sessions: the partitions that a client reads, remembered between its requests.
 
 Rules of KIP-227 as in Kafka's ``FetchManager``, ``FetchSession`` and its contexts: epoch 0 begins a
 session, -1 ends it, any other must be the next one; an incremental answer holds only what changed.
@@ -35,7 +35,7 @@ class Key(NamedTuple):
 
 
 class Asked:
-    """What is asked of one partition, and what was last told about it."""
+    """The fetch parameters of one partition, and the values last sent for it."""
 
     __slots__ = ("told_high_watermark", "told_start", "wanted")
 
@@ -91,7 +91,7 @@ class Session:
 
 
 class Context(NamedTuple):
-    """What one fetch is about: the partitions, and the session it belongs to, if any.
+    """The partitions of one fetch, and the session it belongs to, if any.
 
     ``error`` is set instead when the session cannot go on. ``full`` answers hold every partition.
     """
@@ -142,7 +142,7 @@ class FetchSessions:
         return Context(0, known, known.asked, False)
 
     def partitions_of(self, session_id: int) -> list[Key]:
-        """What a session remembers; nothing for an id that is not known."""
+        """The partitions of a session; none for an unknown id."""
         session = self._sessions.get(session_id)
         return [] if session is None else list(session.asked)
 

@@ -123,7 +123,7 @@ class Partitions:
             self.add(whole(self.make(topic.name, topic.id, missing, self._configs.topic(topic.name))))
 
     def _set_aside(self, path: str, topic_id: uuid.UUID | None) -> None:
-        """What becomes of a directory that is named after a partition of no topic."""
+        """Remove, set aside or leave a directory that is named after a partition of no topic."""
         if topic_id in self._cluster.removed_ids or (topic_id is not None and _was_never_written(path)):
             remove_directory(path)  # a crash came before its files were deleted, or before its topic was made
         elif _is_log(path):

@@ -1,4 +1,4 @@
-"""One partition led here: its log, its leader epoch, and what its topic's configs mean for both."""
+"""One partition led here: its log, its leader epoch, and the settings of its topic's configs for both."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Partition:
 
 
 def log_config(configs: View) -> LogConfig:
-    """What a topic's configs mean for its logs."""
+    """The settings of a topic's logs."""
     policy = configs.get("cleanup.policy")
     assert isinstance(policy, list)
     return LogConfig(
@@ -83,7 +83,7 @@ def log_config(configs: View) -> LogConfig:
 
 
 def limits(configs: View) -> Limits:
-    """What a topic's configs ask of produced batches."""
+    """The limits of produced batches from a topic's configs."""
     policy = configs.get("cleanup.policy")
     assert isinstance(policy, list)
     codec = str(configs.get("compression.type"))

@@ -1,4 +1,4 @@
-"""What is done to the partitions of a broker as time passes: syncs, retention, checkpoints."""
+"""Periodic work on the partitions of a broker: syncs, retention, checkpoints."""
 
 from __future__ import annotations
 

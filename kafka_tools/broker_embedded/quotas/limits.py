@@ -128,7 +128,8 @@ class Quotas:
         return None
 
     def budget(self, key: str, user: str, client_id: str) -> Budget | None:
-        """Whose use is counted with a connection's, and up to what; None where nobody has a limit of this key.
+        """The owner whose use a connection's is counted with, and its limit; None where no entity has a limit of this
+        key.
 
         Everybody to whom the limit's own entity types give the same names shares it. Who has no limit is counted too,
         as Kafka does, so that a limit set now knows what was used in the last seconds.

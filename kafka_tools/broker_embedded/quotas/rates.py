@@ -1,4 +1,4 @@
-"""How fast something happens: a rate over sliding windows, and a bucket of credit that fills at a rate.
+"""Rates over sliding windows, and token buckets of credit that fill at a rate.
 
 The arithmetic is Kafka's to the millisecond (``Rate``, ``SampledStat``, ``TokenBucket``, ``QuotaUtils``): times are
 whole milliseconds of a clock that never goes back.
@@ -10,7 +10,7 @@ import math
 
 
 class _Sample:
-    """What happened in one window."""
+    """The sum of the values recorded in one window."""
 
     __slots__ = ("began_ms", "last_ms", "total")
 

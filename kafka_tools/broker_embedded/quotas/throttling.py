@@ -1,4 +1,4 @@
-"""Client quotas at work: what clients used, and how long those that used too much are held back.
+"""Enforcement of client quotas: measured use, and throttle times of clients above their quota.
 
 As Kafka's ``ClientQuotaManager`` and ``QuotaUtils`` (KIP-13, KIP-124, KIP-219): the answer goes out at once with
 the delay in ``throttle_time_ms``, then the connection is not read from until the delay is over. Which limit holds for
@@ -100,7 +100,7 @@ class Throttling:
         return response
 
     def most_fetched(self, call: Measured) -> int:
-        """What one fetch may get: more could never be within its limit (``maxValueInQuotaWindow``)."""
+        """The most bytes of one fetch: more could never be within its quota (``maxValueInQuotaWindow``)."""
         found = self._quotas.budget(CONSUMER_BYTE_RATE, _user(call), call.client_id)
         if found is None or found.limit is None:
             return _NO_LIMIT
@@ -169,7 +169,7 @@ class Throttling:
 
 
 def size_of(response: FetchResponse, version: int) -> int:
-    """What counts of an answer with records: its body, and the length before it."""
+    """The size of a response with records, as quotas count it: its body, and the length before it."""
     try:
         parts = encode_with_files(response, version, 0)
     except EncodeError:  # told where it is written

@@ -1,4 +1,4 @@
-"""Access control lists of the cluster and who may do what under them.
+"""Access control lists of the cluster, and authorization by them.
 
 Entries are Kafka's ``AccessControlEntryRecord``s; the rules are those of ``StandardAuthorizerData``, the checks of
 new entries those of ``AclControlManager`` (Kafka 4.3.1; KIP-140, KIP-290). Knows no connection: a question is
@@ -60,7 +60,7 @@ class AclEntry(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """Which entries are meant: None, and ANY (1), match everything."""
+    """A filter of entries: None, and ANY (1), match everything."""
 
     resource_type: int
     resource_name: str | None

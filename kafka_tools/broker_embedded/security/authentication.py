@@ -1,4 +1,4 @@
-"""Who a client is that logs in: SASL on a connection.
+"""The principal of a client: SASL on a connection.
 
 The dialogue is that of Kafka's ``SaslServerAuthenticator`` (KIP-43, KIP-152): ApiVersions and SaslHandshake
 first, then tokens, in SaslAuthenticate requests or, after a handshake of v0, bare. Mechanisms: PLAIN with
@@ -82,7 +82,7 @@ class ListenerSecurity:
         for mechanism in self.mechanisms:
             _require_served_handler(values, mechanism, endpoint)
         self.settings = login_settings(values)
-        """What all this was made of."""
+        """The settings that the mechanisms were made from."""
         self._tokens: TokenValidator | None = None
         if former is not None and "OAUTHBEARER" in self.mechanisms:
             self._tokens = former._tokens

@@ -1,4 +1,4 @@
-"""Delegation tokens (KIP-48, KIP-373): who holds which, until when, and the credential that logs in with one.
+"""Delegation tokens (KIP-48, KIP-373): owners, lifetimes, and the SCRAM credential of each.
 
 Kept as Kafka's ``DelegationTokenRecord``s, so without the HMAC: it is made of the token's id and
 ``delegation.token.secret.key`` whenever it is needed. Rules are those of ``DelegationTokenControlManager``
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 NO_TIME = -1
-"""What the times of a refused request say."""
+"""The times in the response to a refused request hold this value."""
 _END_OF_TIME_MS = 2**63 - 1
 _USER = "User:"
 
@@ -152,7 +152,7 @@ class DelegationTokens:
         ]
 
     def lookup(self, mechanism: str, token_id: str) -> tuple[Token, ScramCredential] | None:
-        """What a SCRAM login with the token as user name needs; None for one that is not there or has ended."""
+        """The credential of a SCRAM login with the token as user name; None for an unknown or expired token."""
         token = self._tokens.get(token_id)
         if token is None or not self.enabled or token.over(self._timers.clock.now_ms()):
             return None

@@ -1,4 +1,4 @@
-"""Where logins are looked up."""
+"""The stores in which logins are looked up."""
 
 from __future__ import annotations
 

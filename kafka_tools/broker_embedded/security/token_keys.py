@@ -56,7 +56,7 @@ class FileKeys:
         return self._keys
 
     def missing(self, key_id: str) -> None:
-        """Nothing to do: the file was looked at."""
+        """Does nothing: ``keys`` has read the file just now."""
 
     def _look(self) -> tuple[int, int]:
         try:
@@ -153,7 +153,7 @@ def fetch_keys(
 def key_source(
     url: str, options: Mapping[str, str], pace: Pace, timers: Timers, sleep: Callable[[float], None]
 ) -> FileKeys | ProviderKeys:
-    """Where the keys of ``sasl.oauthbearer.jwks.endpoint.url`` come from. Raises ConfigError."""
+    """The source of the keys of ``sasl.oauthbearer.jwks.endpoint.url``. Raises ConfigError."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         return FileKeys(unquote(parts.path))

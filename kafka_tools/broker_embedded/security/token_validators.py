@@ -28,13 +28,13 @@ _HANDLER = "oauthbearer.sasl.server.callback.handler.class"
 
 
 class TokenValidator(Protocol):
-    """Says what a token says, or raises TokenRefused."""
+    """Token -> its claims; raises TokenRefused."""
 
     def validate(self, token: str, now_ms: int) -> BearerToken: ...
 
 
 def token_validator(values: Mapping[str, str], endpoint: Endpoint, timers: Timers) -> TokenValidator:
-    """What judges the tokens of a listener. Raises ConfigError for settings that are missing or contradict."""
+    """The validator of a listener's tokens. Raises ConfigError for settings that are missing or contradict."""
     options = _module_options(values, endpoint)
     handler = values.get(_HANDLER, "").strip().rpartition(".")[2]
     url = values.get(_URL, "").strip()

@@ -54,7 +54,7 @@ class ClassicMembers:
     def join(
         self, group_id: str, request: JoinGroupRequest, version: int, client_id: str, client_host: str
     ) -> Work[JoinGroupResponse]:
-        """Join or rejoin; nobody is waited for. BrokerError with what the member is told."""
+        """Join or rejoin, without waiting for others. BrokerError with the member's error code."""
         settings = self._groups.settings
         group = self._store.consumer(group_id)
         assert group is not None
@@ -127,7 +127,7 @@ class ClassicMembers:
     # SyncGroup, Heartbeat, LeaveGroup
 
     def sync(self, group: ConsumerGroup, request: SyncGroupRequest) -> SyncGroupResponse:
-        """What a member may read. BrokerError with what it is told."""
+        """The assignment of a member. BrokerError with the member's error code."""
         member, classic = self._member(group, request.member_id, request.group_instance_id)
         _check_generation(member, request.generation_id)
         _check_protocol(member, classic, request)
@@ -146,7 +146,9 @@ class ClassicMembers:
         )
 
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> int:
-        """Keep a member's session; REBALANCE_IN_PROGRESS tells it to join anew. BrokerError with what it is told."""
+        """Keep a member's session; REBALANCE_IN_PROGRESS tells it to join again. BrokerError with the member's error
+        code.
+        """
         member, classic = self._member(group, request.member_id, request.group_instance_id)
         _check_generation(member, request.generation_id)
         self._fencing.expect_heartbeat(group.id, member.id, classic.session_timeout_ms)

@@ -91,7 +91,7 @@ class ConsumerGroups:
         client_host: str,
         may_describe: MayDescribe,
     ) -> Work[ConsumerGroupHeartbeatResponse]:
-        """Join, stay or leave. BrokerError with what the member is told."""
+        """Join, stay or leave. BrokerError with the member's error code."""
         check_heartbeat(request, version, self.settings.assignors)
         if request.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
             return self._leave(request)
@@ -173,14 +173,14 @@ class ConsumerGroups:
 
 
 def new_member_id() -> str:
-    """An id for a member that brought none."""
+    """A new id for a member that sent none."""
     return uuid_text(uuid4())
 
 
 def owned_partitions(
     topics: Collection[consumer_group_heartbeat.ConsumerGroupHeartbeatRequest.TopicPartitions],
 ) -> Partitions:
-    """What a member says that it owns."""
+    """The partitions that a member reports to own."""
     owned: dict[UUID, frozenset[int]] = {}
     for each in topics:
         owned[each.topic_id] = owned.get(each.topic_id, frozenset()) | frozenset(each.partitions)

@@ -23,7 +23,7 @@ _CLASSIC, _CONSUMER = 0, 1
 
 
 def described(group: ConsumerGroup, default_assignor: str, topics: GroupTopics) -> Described:
-    """The group with its members, and of each what it has and what it shall have."""
+    """The group with its members, and the current and the target assignment of each."""
     return Described(
         group_id=group.id,
         group_state=group.state,

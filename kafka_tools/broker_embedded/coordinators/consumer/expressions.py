@@ -41,7 +41,7 @@ MayDescribe = Callable[[str], bool]
 """Whether the member that asked may describe a topic: others are not told to it."""
 
 SAME, CHANGED, CHANGED_AND_RESOLVED = 0, 1, 2
-"""What became of a member's expression; what it matches is known for the last alone."""
+"""The state of a member's expression; the topics that it matches are known for the last state only."""
 
 
 class Expressions:

@@ -1,4 +1,4 @@
-"""A consumer group as its records tell it: members, the target of each, who has which partition (KIP-848).
+"""A consumer group as its records tell it: members, their targets, the owner of each partition (KIP-848).
 
 State only, as ``ConsumerGroup`` and ``ModernGroup`` of Kafka 4.3.1 keep it: it changes by ``replay``, live and at a
 start alike. What it becomes is decided elsewhere in this folder, on the state before the change.
@@ -36,7 +36,7 @@ class ResolvedExpression(NamedTuple):
 
 
 class Subscriptions(NamedTuple):
-    """What members read: how many by each name, how many expressions match each name, and who uses those."""
+    """Subscriptions: subscribers per topic name, expressions in use that match each name, users of each expression."""
 
     by_name: Counter[str]
     by_expression: Counter[str]
@@ -115,7 +115,7 @@ class ConsumerGroup:
         return None if member_id is None else self.members.get(member_id)
 
     def target_of(self, member: ConsumerMember) -> MemberTarget:
-        """What a member shall have; one that replaces a static member has the target of that."""
+        """The target of a member; one that replaces a static member has that member's target."""
         member_id: str | None = member.id
         if member.instance_id is not None:
             member_id = self.static_members.get(member.instance_id)
@@ -131,11 +131,11 @@ class ConsumerGroup:
 
     @property
     def reading(self) -> Subscriptions:
-        """What all members read."""
+        """The subscriptions of all members."""
         return Subscriptions(self._by_name, self._by_expression, self.expression_members)
 
     def reading_with(self, old: ConsumerMember | None, new: ConsumerMember) -> Subscriptions:
-        """What is read once a member is another."""
+        """The subscriptions once a member has changed."""
         by_name, by_expression = Counter(self._by_name), self._by_expression
         users = Counter(self.expression_members)
         if old is not None:
@@ -171,7 +171,7 @@ class ConsumerGroup:
         return left
 
     def topics_of(self, member: ConsumerMember) -> frozenset[str]:
-        """What one member reads, by name and by expression."""
+        """The subscription of one member, by name and by expression."""
         found = self.expressions.get(member.regex or "")
         return member.topics if found is None else member.topics | found.topics
 
@@ -264,7 +264,7 @@ class ConsumerGroup:
 
 
 def _add(counts: Counter[str], names: Iterable[str], by: int) -> None:
-    """Count, and forget what is at 0."""
+    """Add to counts, and remove those that reach 0."""
     for name in names:
         counts[name] += by
         if counts[name] <= 0:

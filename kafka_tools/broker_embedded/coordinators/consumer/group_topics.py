@@ -1,4 +1,4 @@
-"""What consumer groups know of topics: ids, sizes, and by a hash whether those that a group reads have changed.
+"""Topics as consumer groups see them: ids, sizes, and a hash by which a group notices that its topics changed.
 
 The hash is Kafka's (``Utils.computeTopicHash``, ``computeGroupHash``): a directory changes hands without rebalances.
 """

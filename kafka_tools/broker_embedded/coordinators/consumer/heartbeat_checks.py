@@ -1,4 +1,4 @@
-"""What a heartbeat of the consumer protocol must look like, and who may send it, in Kafka's order and words.
+"""The checks of a heartbeat of the consumer protocol and of its sender, in Kafka's order and words.
 
 ``GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid`` and the checks of ``GroupMetadataManager``
 (Kafka 4.3.1). Each raises BrokerError.

@@ -30,7 +30,7 @@ _NOTHING: Epochs = MappingProxyType({})
 
 
 class ClassicSide(NamedTuple):
-    """What is known of a member that speaks the classic protocol. ``protocols``: (name, metadata), best first."""
+    """The state of a member that speaks the classic protocol. ``protocols``: (name, metadata), best first."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
@@ -73,7 +73,7 @@ class ConsumerMember(NamedTuple):
 
 
 class MemberTarget(NamedTuple):
-    """What a member shall have, and the epoch of the group's target that says so."""
+    """The target of a member, and the epoch of the group's target assignment."""
 
     epoch: int
     partitions: Partitions

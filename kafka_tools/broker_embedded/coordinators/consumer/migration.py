@@ -45,7 +45,7 @@ _NEWEST = 3
 
 
 class Migration:
-    """Makes the other kind of group of one, with the records that say so."""
+    """Converts a group to the other kind, and makes the records of the conversion."""
 
     def __init__(self, store: GroupStore, topics: GroupTopics, settings: ConsumerGroupSettings) -> None:
         self._store = store
@@ -170,7 +170,7 @@ class Migration:
     def downgraded(
         self, group: ConsumerGroup, leaving: Collection[ConsumerMember], joining: ConsumerMember | None, now_ms: int
     ) -> tuple[ClassicGroup, list[CoordinatorRecord]]:
-        """The classic group of who stays, and the records that make it one.
+        """The classic group of the remaining members, and the records that make it one.
 
         ``joining`` takes the place of a static member, whose removal the records say already.
         """
@@ -204,7 +204,7 @@ class Migration:
 
 
 def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
-    """What a classic member says that it reads. WireError for what is not that."""
+    """The subscription of a classic member. WireError for bytes that are not one."""
     return _decode(ConsumerProtocolSubscription, metadata)
 
 

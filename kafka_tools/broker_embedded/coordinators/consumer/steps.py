@@ -1,4 +1,4 @@
-"""One step of a consumer group: what a member of either protocol asks for, and what becomes of the group by it.
+"""One step of a consumer group: a request of a member of either protocol, and the change of the group by it.
 
 A step is decided on the state as it is, written as one batch of records, and holds once it is written. A large group's
 target takes several slices; a step that another one has overtaken meanwhile begins anew.
@@ -49,7 +49,7 @@ _MOST_TRIES = 3
 
 
 class MemberRequest(NamedTuple):
-    """What a member of either protocol asks for. ``owned``: None for what it said before.
+    """The request of a member of either protocol. ``owned``: None for what it said before.
 
     ``wanted`` makes of the member that is there the one that it shall be, without an assignment.
     """
@@ -103,7 +103,7 @@ class Steps:
         return whole(begin())
 
     def _seen(self, group_id: str) -> tuple[object, ...]:
-        """Something that is another once the group, or a topic, has changed."""
+        """A value that changes whenever the group, or a topic, does."""
         found = self._store.groups.get(group_id)
         if isinstance(found, ConsumerGroup):
             return found, found.version, self._topics.serial

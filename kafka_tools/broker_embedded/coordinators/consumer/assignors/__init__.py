@@ -1,4 +1,4 @@
-"""Server-side assignors of consumer groups (KIP-848): who gets which partitions, with the results of Kafka 4.3.1.
+"""Server-side assignors of consumer groups (KIP-848), with the results of Kafka 4.3.1.
 
 ``uniform`` and ``range`` (``GROUP_CONSUMER_ASSIGNORS``) have the same two functions: ``assign``, and ``assign_work``,
 which yields in between. They know neither clock nor state: the present targets in, the next targets out.
@@ -28,7 +28,7 @@ class MemberSpec(NamedTuple):
 
 
 def by_subscription(members: Mapping[str, MemberSpec]) -> Work[dict[frozenset[UUID], list[str]]]:
-    """Who subscribes to which topics: one entry if all subscribe alike. Yields between members."""
+    """Members by the set of topics that they subscribe to: one entry if all subscribe alike. Yields between members."""
     found: dict[frozenset[UUID], list[str]] = {}
     for member, spec in members.items():
         yield

@@ -1,9 +1,9 @@
 """``uniform`` where members subscribe to different topics: balanced among the subscribers of each topic.
 
-Everybody keeps what it has of what it still subscribes to; what nobody has goes to who has least, topic by topic, those
-with most partitions per subscriber first; then partitions move from who has most to who has least, topic by topic,
-until no topic changes anything, sixteen times at most. Kafka's ``UniformHeterogeneousAssignmentBuilder``, whose order
-of members is that of its hash table (``hash_order``).
+Every member keeps its partitions of topics to which it still subscribes. Unassigned partitions go to the subscriber
+with the fewest, topic by topic, those with the most partitions per subscriber first. Then partitions move from the
+member with the most to the one with the fewest, topic by topic, until no topic changes anything, sixteen times at most.
+Kafka's ``UniformHeterogeneousAssignmentBuilder``, whose order of members is that of its hash table (``hash_order``).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Balance:
         self.topics: list[UUID] = []
 
     def keep_what_is_subscribed(self, members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int]) -> Work[None]:
-        """Everybody's present target, but for topics to which it does not subscribe any more."""
+        """Keep every member's present target, except topics to which it does not subscribe any more."""
         for index, member in enumerate(self.members):
             yield
             for topic in members[member].topics:
@@ -123,7 +123,7 @@ class _Balance:
         return moved
 
     def targets(self) -> Work[dict[str, Target]]:
-        """What each member has now."""
+        """The partitions of each member now."""
         found: dict[str, Target] = {member: {} for member in self.members}
         for topic, owners in self.owners.items():
             yield
@@ -136,7 +136,7 @@ class _Balance:
 
 
 class _Line:
-    """The subscribers of a topic from who has least to who has most, and who is next at both ends.
+    """The subscribers of a topic, from the fewest partitions to the most, and the next member at both ends.
 
     At the lower end a growing range of members with the same count gets one partition each, then the range grows by
     those who already had as many; at the upper end likewise, downwards. ``counts`` changes meanwhile as asked for.

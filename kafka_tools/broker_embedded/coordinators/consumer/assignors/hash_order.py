@@ -1,4 +1,4 @@
-"""In which order Java's hash tables give back what they hold: Kafka's assignors go through them.
+"""The iteration order of Java's hash tables, which decides results of Kafka's assignors.
 
 ``HashMap`` and ``HashSet`` walk their buckets, and within a bucket the order of insertion. Which bucket it is depends
 on the key's hash and on how many buckets there are, both of which are specified or have been the same for releases.
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 _FEWEST_BUCKETS = 16
 _GOLDEN_RATIO = -7046029254386353131
-"""By which ``BaseHashTable`` multiplies a hash; its upper bits are the bucket."""
+"""The factor by which ``BaseHashTable`` multiplies a hash; the upper bits are the bucket."""
 _LOW_64 = (1 << 64) - 1
 _LOW_32 = (1 << 32) - 1
 

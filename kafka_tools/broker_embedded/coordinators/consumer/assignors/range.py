@@ -1,8 +1,8 @@
 """``range``: of each topic every subscriber gets consecutive partitions, the first ones one more where it is uneven.
 
 Topics with as many partitions and the same subscribers are divided alike, so that a member has the same partitions of
-each: they can be joined. Static members come first, by their instance ids, then the others by their member ids: who
-restarts under the same instance id gets the same ranges. What members have at present is not looked at. Kafka's
+each: they can be joined. Static members come first, by their instance ids, then the others by their member ids: a
+member that restarts under the same instance id gets the same ranges. Present assignments make no difference. Kafka's
 ``RangeAssignor``.
 """
 

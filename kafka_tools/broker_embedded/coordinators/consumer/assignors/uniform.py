@@ -1,8 +1,8 @@
 """``uniform``: members get as many partitions as possible alike, and keep what they have as far as that allows.
 
-Where all subscribe to the same topics, everybody gets the total divided by the members, and some one more: who has
-too much gives the surplus away, and who has too little is filled up, in the order in which Kafka goes through its
-hash tables (``hash_order``). Where they do not, see ``balancing``. Kafka's ``UniformAssignor`` and
+Where all subscribe to the same topics, each member gets the total divided by the members, some of them one more:
+members above their share give partitions up, members below it are filled up, in the order of Kafka's hash tables
+(``hash_order``). Where they do not, see ``balancing``. Kafka's ``UniformAssignor`` and
 ``UniformHomogeneousAssignmentBuilder``.
 """
 
@@ -73,7 +73,7 @@ def _assign_alike(
         if quota < 0:
             unassigned += yield from _give_away(members[member].assigned, target, quota, place)
             quota = 0
-        # Those who have one more come first, then who is left if there are not enough of them.
+        # The members with one partition more come first, then others if there are not enough of them.
         has_one_more = one_more > 0
         if quota > 0 and has_one_more and len(order) - at > one_more:
             quota -= 1
