@@ -96,7 +96,7 @@ def write_offset_checkpoint(path: str, offsets: Mapping[TopicPartition, int]) ->
 
 
 class MetaProperties(NamedTuple):
-    """What ``meta.properties`` says of a log directory: version 0 (ZooKeeper) or 1 (KRaft)."""
+    """The contents of ``meta.properties`` in a log directory: version 0 (ZooKeeper) or 1 (KRaft)."""
 
     version: int
     cluster_id: str | None
@@ -104,7 +104,7 @@ class MetaProperties(NamedTuple):
     """``broker.id`` in version 0, ``node.id`` in version 1; None for a broker that has not chosen one yet."""
     directory_id: str | None = None
     others: Mapping[str, str] = {}
-    """What else is in the file."""
+    """The other properties in the file."""
 
 
 def read_properties(path: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What is wrong in data on disk, as values: the closed list of kinds, how bad each is, and what to do about it.
+"""Findings about data on disk, as values: the closed list of kinds, the severity of each, and the advice about it.
 
 Whoever reads tolerantly yields these; printing and counting are the caller's business. The list is the same for
 ``kafka-dump-log``, the Spark audit and the bundled broker's recovery; ``docs/findings.md`` is made from it.
@@ -101,7 +101,7 @@ NO_PARTITIONS = "no-partitions"
 
 
 class Kind(NamedTuple):
-    """What a kind of finding means. ``severity`` is how bad it is unless the place makes it milder."""
+    """The meaning of a kind of finding. ``severity`` is how bad it is unless the place makes it milder."""
 
     severity: str
     meaning: str
@@ -364,7 +364,7 @@ class Finding(_Fields):
 
     @property
     def place(self) -> tuple[str, int, str, int]:
-        """What findings are sorted by: partition, file, position."""
+        """The sort key of findings: partition, file, position."""
         return (
             self.topic or "",
             -1 if self.partition is None else self.partition,
@@ -374,7 +374,7 @@ class Finding(_Fields):
 
     @property
     def is_damage(self) -> bool:
-        """Whether it is more than worth knowing."""
+        """Whether it is more severe than an info."""
         return self.severity != INFO
 
     @property

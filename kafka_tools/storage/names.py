@@ -15,7 +15,7 @@ LOG, INDEX, TIME_INDEX, TXN_INDEX = ".log", ".index", ".timeindex", ".txnindex"
 SNAPSHOT, CHECKPOINT = ".snapshot", ".checkpoint"
 PARTITION_SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT, CHECKPOINT)
 STATES = (".deleted", ".cleaned", ".swap", ".part", ".delete")
-"""What a file's name ends with while it is being replaced or removed."""
+"""The endings of a file's name while it is being replaced or removed."""
 
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
@@ -33,9 +33,9 @@ LOCK = ".lock"
 REMOTE_INDEX_CACHE = "remote-log-index-cache"
 """The directory in a log directory that holds indexes of segments in tiered storage (KIP-405)."""
 PARTITION_FILES = (LEADER_EPOCHS, PARTITION_METADATA, QUORUM_STATE, BOOTSTRAP_CHECKPOINT)
-"""What else belongs into a partition's directory, beside the files of segments."""
+"""The other files of a partition's directory, beside those of segments."""
 LOG_DIR_FILES = (META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT, REMOTE_INDEX_CACHE, *OFFSET_CHECKPOINTS)
-"""What belongs into a log directory, beside the partitions' directories."""
+"""The files of a log directory, beside the partitions' directories."""
 
 _INDEXES = (INDEX, TIME_INDEX, TXN_INDEX)
 # Compiled when first asked for: a command asks for one of them at the most.
@@ -50,7 +50,7 @@ _PARTITION = (
 
 
 class FileName(NamedTuple):
-    """What the name of a file in a partition directory tells. ``state`` is one of STATES or empty."""
+    """The fields of a file's name in a partition directory. ``state`` is one of STATES or empty."""
 
     base_offset: int
     suffix: str
@@ -60,7 +60,7 @@ class FileName(NamedTuple):
 
 
 class RemoteIndexName(NamedTuple):
-    """What the name of a file in the cache of remote indexes tells; ``segment_id`` is Kafka's text of a uuid."""
+    """The fields of a file's name in the cache of remote indexes; ``segment_id`` is Kafka's text of a uuid."""
 
     base_offset: int
     segment_id: str
@@ -69,7 +69,7 @@ class RemoteIndexName(NamedTuple):
 
 
 class PartitionDirectory(NamedTuple):
-    """What the name of a partition directory tells. ``state`` is delete, future, stray or empty."""
+    """The fields of a partition directory's name. ``state`` is delete, future, stray or empty."""
 
     topic_partition: TopicPartition
     state: str = ""

@@ -1,4 +1,4 @@
-"""What is whole in a damaged log file: every batch with a right CRC, whatever lies between them."""
+"""The sound batches of a damaged log file: every batch with a right CRC, whatever lies between them."""
 
 from __future__ import annotations
 

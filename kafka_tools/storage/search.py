@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 _WINDOW_BYTES = 256 * 1024
 _CRC_BYTES = 64 * 1024 * 1024
-"""What the CRCs of a file's searches may read beyond what the searches have passed."""
+"""The bytes that CRC checks of a file's searches may read beyond those that the searches have passed."""
 _CRC_PART_BYTES = 1024 * 1024
 _LEGACY_CODEC_BITS = Codec.GZIP | Codec.SNAPPY | Codec.LZ4
 _LEGACY_ATTRIBUTES = (_LEGACY_CODEC_BITS, _LEGACY_CODEC_BITS | LOG_APPEND_TIME_BIT)
 """Bits of the codec (zstd needs magic 2) and, from magic 1 on, of the timestamp's type."""
 _SIZES_BYTES = 8
-"""What the sizes of key and value take at the end of the smallest message."""
+"""The bytes of the sizes of key and value at the end of the smallest message."""
 _INT32 = Struct(">i")
 
 Read = Callable[[int, int], bytes]

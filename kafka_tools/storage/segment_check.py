@@ -222,7 +222,7 @@ def tail_severity(path: str, kind: str) -> str:
 
 
 def read_safely(path: str, walk: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """The findings of ``walk``; what the operating system refuses is one too."""
+    """The findings of ``walk``; a refusal of the operating system is a finding too."""
     try:
         yield from walk()
     except FileNotFoundError as error:

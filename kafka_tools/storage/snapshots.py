@@ -1,4 +1,4 @@
-"""What else lies in a partition directory: producer snapshots, leader epochs, the topic's id.
+"""The other files of a partition directory: producer snapshots, leader epochs, the topic's id.
 
 Sources: ``ProducerStateManager``, ``LeaderEpochCheckpointFile``, ``PartitionMetadataFile`` of Kafka.
 """

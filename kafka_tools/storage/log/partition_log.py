@@ -248,7 +248,7 @@ class PartitionLog:
         return Appended(base_offset, next_offset - 1, -1 if append_time_ms is None else append_time_ms)
 
     def _refused(self, error: OSError) -> None:
-        """An append failed before it counted. Who waits for room is told once, not with each append that is refused."""
+        """An append failed before it counted. A log that waits for room says so once, not with each refused append."""
         error.filename = error.filename or self.active.path
         if self.active.torn or error.errno not in FOR_WANT_OF_ROOM:
             self.take_offline(error)
@@ -388,7 +388,7 @@ class PartitionLog:
         return b""
 
     def range(self, offset: int, max_bytes: int, *, limit_offset: int | None = None) -> FileRange | None:
-        """As ``read`` without ``whole_first``, but where the bytes are: they are read when they are needed.
+        """As ``read`` without ``whole_first``, but as a range of a file, whose bytes are read when they are needed.
 
         None if there is nothing to give, or no batch that fits.
         """

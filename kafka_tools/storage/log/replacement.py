@@ -27,7 +27,7 @@ SWAP = ".swap"
 
 
 def promise(opened: PartitionLog, new: LogSegment) -> None:
-    """Make ``new``, whose files are ``.cleaned``, what the next start puts in the place of others.
+    """Promise ``new``, whose files are ``.cleaned``: the next start puts it in the place of other segments.
 
     ``replace`` follows once the names are on the disk, or ``take_back``. Raises OSError: the log is as it was, or
     offline where its files are in doubt.

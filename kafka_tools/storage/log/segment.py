@@ -343,7 +343,8 @@ class LogSegment:
         return (data if at == len(data) else data[:at]), next_offset
 
     def range(self, position: int, max_bytes: int, limit_offset: int | None) -> FileRange | None:
-        """What ``read`` would give, to be read later: as many whole batches as fit. None if not even one does.
+        """The file range that ``read`` would return the bytes of, to be read later: as many whole batches as fit. None
+        if not even one does.
 
         The end is found through the index: of a large range only the last few batches are looked at.
         """
@@ -453,7 +454,7 @@ class LogSegment:
         return os.stat(self.path).st_mtime_ns // 1_000_000
 
     def set_modified(self, time_ns: int) -> None:
-        """Say when log and indexes were last written, in nanoseconds since the epoch. Raises OSError."""
+        """Set the time of the last write of log and indexes, in nanoseconds since the epoch. Raises OSError."""
         for path in (self.path, self.index_path, self.time_index_path):
             os.utime(path, ns=(time_ns, time_ns))
 
@@ -500,7 +501,7 @@ class LogSegment:
         return end_offset
 
     def aborted_entries(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
-        """What the transaction index tells of a range of offsets. Raises OSError, CorruptIndex."""
+        """The entries of the transaction index about a range of offsets. Raises OSError, CorruptIndex."""
         return read_aborted(self.transaction_index_path, first_offset, end_offset)
 
 
