@@ -129,13 +129,16 @@ KINDS: Mapping[str, RowKind] = {
         "group type state assignor coordinator members", "{group}", more="group_epoch target_assignment_epoch"
     ),
     "changed-groups": _kind("group result", "{group}"),
-    "reset-offsets": _kind("group topic partition new_offset result", _PARTITION),
+    "reset-offsets": _kind(
+        "group topic partition old_offset new_offset skipped repeated result", _PARTITION
+    ),
     "share-group-offsets": _kind("group topic partition start_offset lag", _PARTITION, more="leader_epoch"),
     "streams-group-members": _kind(
         "group member_id process_id client_id tasks", "{member_id}",
         more="host protocol member_epoch topology_epoch target_assignment_epoch target_tasks",
     ),
     "deleted-share-offsets": _kind("group topic result", "{topic}"),
+    "removed-members": _kind("group member result", "{member}", more="is_static"),
     "deleted-offsets": _kind("group topic partition result", _PARTITION),
     # kafka-delete-records
     "deleted-records": _kind("topic partition low_watermark result", _PARTITION),

@@ -16,6 +16,7 @@ import jsonschema
 
 from kafka_tools.admin.calls.features import Features
 from kafka_tools.admin.calls.groups import GroupDescription, GroupListing, MemberDescription
+from kafka_tools.admin.calls.members import MemberIdentity
 from kafka_tools.admin.calls.offsets import CommittedOffset
 from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
 from kafka_tools.admin.calls.reassignments import Reassignment
@@ -209,6 +210,10 @@ CASES = (
     Case("delegation-tokens", "--renew --hmac aG1hYw== --renew-time-period -1", "renew", instead=_TOKEN_CALLS),
     Case("delegation-tokens", "--expire --hmac aG1hYw== --expiry-time-period -1", "expire", instead=_TOKEN_CALLS),
     Case("consumer-groups", "--list", "list", [_MAKE_GROUP]),
+    Case(
+        "consumer-groups", "--remove-members --group live --all-members", "remove_members",
+        instead={"remove_members": lambda _, group, members, **__: Outcomes([(MemberIdentity("m-1"), Outcome(None))])},
+    ),
     Case("groups", "--list", "", [_MAKE_GROUP]),
     Case("streams-groups", "--list", "list", instead=_STREAMS_CALLS),
     Case("streams-groups", "--describe --group app", "describe", instead=_STREAMS_CALLS),
@@ -324,6 +329,7 @@ FAILING = (
         "streams-groups", "--delete --group app --group idle --group none", "delete", failed=2, instead=_STREAMS_CALLS
     ),
     Case("streams-groups", "--describe --group app", "describe", failed=1, rows=False),
+    Case("consumer-groups", "--remove-members --group live --member nobody", "remove_members", failed=1, rows=False),
     Case("groups", "--list", failed=1, instead={"list_groups": _listed_by_one}),
     Case("transactions describe", "--transactional-id no-such", failed=1, rows=False),
     Case("transactions describe-producers", "--topic no-such --partition 0 --timeout 1000", failed=1, rows=False),

@@ -19,7 +19,7 @@ from kafka_tools.commands.options.output import output_options
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
 
-ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "validate_regex")
+ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "remove_members", "validate_regex")
 MODES = (
     "to_earliest",
     "to_latest",
@@ -32,7 +32,8 @@ MODES = (
 )
 _RESET = ("reset_offsets",)
 _ALLOWED: dict[str, Sequence[str]] = {
-    "group": ("describe", "delete", "reset_offsets", "delete_offsets"),
+    "group": ("describe", "delete", "reset_offsets", "delete_offsets", "remove_members"),
+    **dict.fromkeys(("member", "instance", "all_members"), ("remove_members",)),
     "all_groups": ("describe", "delete", "reset_offsets"),
     "topic": ("describe", "reset_offsets", "delete_offsets"),
     "all_topics": _RESET,
@@ -56,6 +57,7 @@ _ANY = "*"
 @option("--delete", is_flag=True, section="Actions", help="Delete groups that have no members.")
 @option("--reset-offsets", is_flag=True, section="Actions", help="Move the committed offsets of inactive groups.")
 @option("--delete-offsets", is_flag=True, section="Actions", help="Drop the committed offsets of topics.")
+@option("--remove-members", is_flag=True, section="Actions", help="Make members leave their group.")
 @option(
     "--validate-regex",
     metavar="REGEX",
@@ -76,6 +78,9 @@ _ANY = "*"
     "groups unless some are named.",
 )
 @option("--all-topics", is_flag=True, help="Every topic for which the group has committed offsets.")
+@option("--member", metavar="ID", multiple=True, help="With --remove-members: this member. May be repeated.")
+@option("--instance", metavar="ID", multiple=True, help="The same for a static member, by its group.instance.id.")
+@option("--all-members", is_flag=True, help="The same for every member of the group.")
 @option("--offsets", is_flag=True, section="Views", help="Describe offsets and lag; this is the default.")
 @option("--members", is_flag=True, section="Views", help="Describe the members.")
 @option(
@@ -132,6 +137,7 @@ _ANY = "*"
         "delete": "changed-groups",
         "reset_offsets": "reset-offsets",
         "delete_offsets": "deleted-offsets",
+        "remove_members": "removed-members",
     }
 )
 @click.pass_context
@@ -149,6 +155,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
         "delete": _delete,
         "reset_offsets": _reset,
         "delete_offsets": _delete_offsets,
+        "remove_members": _remove_members,
     }[action]
     with connection.admin() as admin:
         return run(admin, given, output_format)
@@ -183,6 +190,11 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
             refuse("--describe takes one of --members, --offsets and --state.")
         if given["state"] not in (None, _ANY):
             refuse("--describe does not take a value for --state.")
+    if action == "remove_members":
+        if len(given["group"]) != 1:
+            refuse("--remove-members needs one --group.")
+        if bool(given["member"] or given["instance"]) == given["all_members"]:
+            refuse("--remove-members needs --member or --instance, or --all-members.")
     if action == "delete_offsets" and not (len(given["group"]) == 1 and given["topic"]):
         refuse("--delete-offsets needs one --group and --topic.")
     if action == "reset_offsets":
@@ -247,11 +259,12 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
 
 
 def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.commands.groups import rows as group_rows
     from kafka_tools.output.kafka import group_text
-    from kafka_tools.output.rows import ItemError, Rows
+    from kafka_tools.output.rows import Rows
 
     outcomes = admin.delete_groups(_groups(admin, given))
-    errors = [ItemError.of(f"group '{group}'", error) for group, error in outcomes.failures().items()]
+    errors = group_rows.refused_for_members(admin, outcomes.failures())
     deleted = list(outcomes.succeeded())
     if output_format is None:
         running.emit(group_text.deleted_groups(running.shown(deleted), bool(errors)))
@@ -287,19 +300,21 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
             "require either --dry-run or --execute to be specified. You should add the --dry-run option explicitly if "
             "you are scripting this command and want to keep the current default behavior without prompting."
         )
+    before = resets.positions(kind, plan) if output_format is not None else {}
     if given["execute"]:
         plan, failures = resets.commit(kind, plan)
         errors += failures
     if output_format is None:
         whole = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given["export"] else None
         running.emit(whole or group_text.reset_plan(running.shown(plan)))
-    result = "reset" if given["execute"] else "planned"
-    rows = [
-        {"group": group, "topic": key.topic, "partition": key.partition, "new_offset": offset, "result": result}
-        for group, offsets in plan.items()
-        for key, offset in offsets.items()
-    ]
+    rows = resets.plan_rows(plan, before, "reset" if given["execute"] else "planned")
     return running.finish(Rows("reset-offsets", rows, errors), output_format, "could not reset")
+
+
+def _remove_members(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.commands.groups.removed_members import remove
+
+    return remove(admin, given, output_format)
 
 
 def _groups(admin: AdminClient, given: dict[str, Any]) -> list[str]:

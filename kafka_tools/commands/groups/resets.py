@@ -22,6 +22,7 @@ from kafka_tools.commands.groups.reset_plans import (
 )
 from kafka_tools.commands.options.values import read_text
 from kafka_tools.errors import InputError, KafkaToolsError, NotFound
+from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError
 from kafka_tools.protocol.enums import GroupState
 from kafka_tools.values import TopicPartition, moment_text
@@ -189,6 +190,32 @@ def commit(kind: Resettable, plan: Plan) -> tuple[Plan, list[ItemError]]:
         done[group] = {key: offset for key, offset in offsets.items() if key not in failures}
         errors += [ItemError.of(f"{key} of group '{group}'", error) for key, error in failures.items()]
     return done, errors
+
+
+def positions(kind: Resettable, plan: Plan) -> dict[str, Offsets]:
+    """Where the groups of a plan are before it is committed; a group that cannot be asked is left out."""
+    return kind.committed([group for group, offsets in plan.items() if offsets]).succeeded()
+
+
+def plan_rows(plan: Plan, before: Mapping[str, Offsets], result: str) -> list[Row]:
+    """A row per partition: from where, where to, and how many offsets that passes over or reads again."""
+    rows: list[Row] = []
+    for group, offsets in plan.items():
+        for key, offset in offsets.items():
+            old = before.get(group, {}).get(key)
+            rows.append(
+                {
+                    "group": group,
+                    "topic": key.topic,
+                    "partition": key.partition,
+                    "old_offset": old,
+                    "new_offset": offset,
+                    "skipped": None if old is None else max(0, offset - old),
+                    "repeated": None if old is None else max(0, old - offset),
+                    "result": result,
+                }
+            )
+    return rows
 
 
 def named_partitions(admin: AdminClient, topics: Topics) -> list[TopicPartition]:

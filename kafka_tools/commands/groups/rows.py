@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.admin.outcomes import Outcomes
 from kafka_tools.commands import running
-from kafka_tools.errors import NotFound, UsageError
+from kafka_tools.errors import KafkaToolsError, NotFound, UsageError
+from kafka_tools.net.broker_errors import has_code
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType, GroupState, GroupType
 from kafka_tools.values import TopicPartition
 
@@ -82,6 +84,22 @@ def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[GroupDescr
     errors = [ItemError.of(f"group '{group}'", each.error) for group, each in outcomes.items() if each.error]
     found = [each.get() for each in outcomes.values() if each.error is None]
     return sorted(found, key=lambda group: group.group_id), errors
+
+
+def refused_for_members(admin: AdminClient, failures: Mapping[str, KafkaToolsError]) -> list[ItemError]:
+    """The groups that could not be deleted; those that have members name them."""
+    busy = [name for name, error in failures.items() if has_code(error, error_codes.NON_EMPTY_GROUP)]
+    described = admin.describe_groups(busy).succeeded() if busy else {}
+    errors = []
+    for name, error in failures.items():
+        found = ItemError.of(f"group '{name}'", error)
+        held = (
+            sorted({f"{each.client_id} at {each.host}" for each in described[name].members})
+            if name in described
+            else []
+        )
+        errors.append(found._replace(message=f"{found.message} Members: {', '.join(held)}.") if held else found)
+    return errors
 
 
 def warn_of_state(group: GroupDescription) -> None:

@@ -222,17 +222,13 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     mode = next(name for name in MODES if given[name] not in (None, False))
     kind = ShareGroupResets(admin)
     plan, errors = resets.prepare(kind, list(dict.fromkeys(given["group"])), mode, given)
+    before = resets.positions(kind, plan) if output_format is not None else {}
     if given["execute"]:
         plan, failures = resets.commit(kind, plan)
         errors += failures
     if output_format is None:
         running.emit(group_text.reset_plan(running.shown(plan)))
-    result = "reset" if given["execute"] else "planned"
-    rows = [
-        {"group": group, "topic": key.topic, "partition": key.partition, "new_offset": offset, "result": result}
-        for group, offsets in plan.items()
-        for key, offset in offsets.items()
-    ]
+    rows = resets.plan_rows(plan, before, "reset" if given["execute"] else "planned")
     return running.finish(Rows("reset-offsets", rows, errors), output_format, "could not reset")
 
 

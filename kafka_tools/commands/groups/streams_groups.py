@@ -297,6 +297,7 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     kind = streams_rows.StreamsGroupResets(admin)
     scope = given | {"topic": given["input_topic"], "all_topics": given["all_input_topics"]}
     plan, errors = resets.prepare(kind, _groups(admin, given), mode, scope)
+    before = resets.positions(kind, plan) if output_format is not None else {}
     if given["execute"]:
         refused = {error.item for error in errors}
         plan, failures = resets.commit(kind, plan)
@@ -310,12 +311,7 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     if output_format is None:
         whole = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given["export"] else None
         running.emit(whole or streams_group_text.reset_plan(running.shown(plan)))
-    result = "reset" if given["execute"] else "planned"
-    rows = [
-        {"group": group, "topic": key.topic, "partition": key.partition, "new_offset": offset, "result": result}
-        for group, offsets in plan.items()
-        for key, offset in offsets.items()
-    ]
+    rows = resets.plan_rows(plan, before, "reset" if given["execute"] else "planned")
     return running.finish(Rows("reset-offsets", rows, errors), output_format, "could not reset")
 
 
