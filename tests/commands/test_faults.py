@@ -12,6 +12,8 @@ SAYS_NOTHING = ("kafka-acls --list", "kafka-features describe", "kafka-topics --
 
 NOT_HERE = {
     "dump-log": "reads files",
+    "metadata-shell": "reads files",
+    "storage": "reads and writes directories",
     "console-producer": "a producer's faults are those of tests/clients",
     "console-consumer": "as console-producer",
 }
