@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pty
 import re
@@ -138,6 +139,22 @@ def test_globs(glob: str, matches: list[str], misses: list[str]) -> None:
     assert pattern is not None
     assert all(pattern.fullmatch(text) for text in matches)
     assert not any(pattern.fullmatch(text) for text in misses)
+
+
+def test_a_glob_of_many_stars_says_no_in_time_and_means_the_same() -> None:
+    pattern = glob_pattern("*a" * 8 + "*b")
+    assert pattern is not None
+    began_s = time.process_time()
+    assert not pattern.fullmatch("a" * 249)
+    assert time.process_time() - began_s < 5
+    for stars in ("*", "a*", "*a", "*ab*b", "a*?b*", "**", "?*", "*.**b", "a*a"):
+        found = glob_pattern(stars)
+        assert found is not None
+        wanted = re.compile("".join({"*": ".*", "?": "."}.get(each, re.escape(each)) for each in stars))
+        for length in range(6):
+            for letters in itertools.product("ab.*", repeat=length):
+                name = "".join(letters)
+                assert bool(found.fullmatch(name)) == bool(wanted.fullmatch(name)), (stars, name)
 
 
 @pytest.mark.parametrize("glob", ["plain", "{a", "{a{b}}", "a}b", "a,b", "\\*"])

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from kafka_tools.commands.logs.cluster_image.nodes import Node, TreeDirectory
 
 ROOT = "/"
+_STAR = ".*"
 
 
 class FoundNode(NamedTuple):
@@ -75,7 +76,7 @@ def glob_pattern(glob: str) -> re.Pattern[str] | None:
             pattern += re.escape(glob[at])
             at += 1
         elif character in "?*":
-            pattern, is_literal = pattern + (".*" if character == "*" else "."), False
+            pattern, is_literal = pattern + (_STAR if character == "*" else "."), False
         elif character == "{":
             if in_group:
                 return None
@@ -84,7 +85,21 @@ def glob_pattern(glob: str) -> re.Pattern[str] | None:
             pattern, in_group = pattern + (")|(?:" if character == "," else "))"), character == ","
         else:
             pattern += re.escape(character)
-    return None if is_literal or in_group else re.compile(pattern)
+    if is_literal or in_group:
+        return None
+    return re.compile(pattern if "(?:" in pattern else _without_retries(pattern))
+
+
+def _without_retries(pattern: str) -> str:
+    """The same pattern, for which a long name that does not match takes no more than a look at each place.
+
+    What stands between two stars is best where it is found first. (Not so with alternatives of several lengths.)
+    """
+    first, *middle = pattern.split(_STAR)
+    if not middle:
+        return first
+    *middle, last = middle
+    return first + "".join(f"(?>.*?{part})" for part in middle) + _STAR + last
 
 
 def continuations(root: TreeDirectory, prefix: str, working_directory: str) -> list[str]:
