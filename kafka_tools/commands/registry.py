@@ -42,7 +42,7 @@ COMMANDS: dict[str, Registered] = {
     "consumer-groups": Registered(
         "groups.consumer_groups", "List, describe and delete consumer groups, and reset their offsets."
     ),
-    "groups": Registered("groups.all_groups", "List the groups of all types."),
+    "groups": Registered("groups.groups", "List the groups of all types."),
     "share-groups": Registered(
         "groups.share_groups", "List, describe and delete share groups, and reset their offsets."
     ),

@@ -48,8 +48,9 @@ OWN_WORDS = {
 
 def leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
     if isinstance(command, click.Group):
-        for name, below in command.commands.items():
-            yield from leaves(below, f"{path} {name}")
+        aliases = getattr(command, "aliases", {})
+        for name in (*command.commands, *aliases):
+            yield from leaves(command.commands[aliases.get(name, name)], f"{path} {name}")
     else:
         yield path, command
 
