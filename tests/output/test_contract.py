@@ -241,7 +241,7 @@ def test_a_call_that_fails_as_a_whole_is_a_document_too(
     case: Case, run: Callable[..., Ended], documents: Validators, lines: Validators, free_port: Callable[[], int]
 ) -> None:
     address = f"127.0.0.1:{free_port()}"
-    ended = run(case._replace(before=(), instead={}), "json", address, "--timeout", "20ms")
+    ended = run(case._replace(before=(), instead={}), "json", address, "--timeout", "100ms")
     assert ended.status == 1
     document = json.loads(ended.out)
     kind = OUTPUTS[case.command].kinds[case.given]
