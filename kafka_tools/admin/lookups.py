@@ -19,6 +19,7 @@ from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE, CoordinatorType
 from kafka_tools.protocol.messages.metadata import MetadataRequest
+from kafka_tools.texts.java_hashing import positive_hash
 from kafka_tools.values import Node, TopicPartition
 
 K = TypeVar("K", bound=Hashable)
@@ -240,7 +241,7 @@ class CoordinatorLookup:
         live = {node.id: node for node in cluster.metadata.live_nodes(deadline)}
         partitions = {item.partition_index: item for item in topic.partitions}
         for key in absent:
-            place = TopicPartition(topic.name, java_hash(key) % len(partitions))
+            place = TopicPartition(topic.name, positive_hash(key) % len(partitions))
             partition = partitions.get(place.partition)
             offline = _offline(place, partition, live) if partition is not None else None
             if offline is not None:
@@ -276,14 +277,6 @@ def _offline(place: TopicPartition, partition: Any, live: Mapping[int, Node]) ->
         return None
     gone = ", ".join(map(str, partition.isr_nodes or partition.replica_nodes))
     return f"{place} is offline: in sync was broker {gone}, which is not alive"
-
-
-def java_hash(text: str) -> int:
-    """``Utils.abs(text.hashCode())`` of Java, by which a group, transactional id or share key finds its partition."""
-    code = 0
-    for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
-        code = (31 * code + unit) & 0xFFFFFFFF
-    return min(code, (1 << 32) - code) % (1 << 31)
 
 
 def _named(code: int, key: TopicPartition) -> KafkaToolsError:

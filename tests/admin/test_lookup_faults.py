@@ -2,13 +2,13 @@
 
 import pytest
 
-from kafka_tools.admin.lookups import java_hash
 from kafka_tools.errors import BrokerError, DeadlineExceeded, NetworkError, WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.frames import framed
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
+from kafka_tools.texts.java_hashing import positive_hash
 from tests.admin.operations import ANY, CONTROLLER, COORDINATOR, LEADER, LOOKUPS, OPERATIONS, run
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.net.peers import HANG_UP, SILENCE
@@ -163,7 +163,7 @@ def test_a_coordinator_whose_partition_is_offline_is_waited_for_a_few_seconds(na
     "text, number", [("", 0), ("a", 97), ("hello", 99162322), ("polygenelubricants", 0), ("\U0001f600", 1772899)]
 )
 def test_groups_find_their_partition_by_the_hash_that_java_makes(text, number):
-    assert java_hash(text) == number
+    assert positive_hash(text) == number
 
 
 @that_ask(LEADER)

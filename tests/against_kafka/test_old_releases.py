@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_tools.admin.lookups import java_hash
+from kafka_tools.texts.java_hashing import positive_hash
 from tests.against_kafka.harness import RealKafka, Setup, eventually
 from tests.against_kafka.side_by_side import Ended, done, fresh, ours
 
@@ -129,11 +129,11 @@ def test_groups_whose_coordinator_is_offline_are_told_why(real_kafka: Callable[[
     done(ours(kafka, "consumer-groups", "--reset-offsets", "--group", "any", *reset))
     described = json.loads(done(ours(kafka, "topics", "--describe", "--topic", "__consumer_offsets", "-o", "json")))
     leaders = {row["partition"]: row["leader"] for row in described["data"][0]["partitions"]}
-    group = next(name for name in (f"g{n}" for n in range(1000)) if leaders[java_hash(name) % len(leaders)] == 2)
+    group = next(name for name in (f"g{n}" for n in range(1000)) if leaders[positive_hash(name) % len(leaders)] == 2)
     done(ours(kafka, "consumer-groups", "--reset-offsets", "--group", group, *reset))
     kafka.stop_node(2)
     try:
-        place = f"__consumer_offsets-{java_hash(group) % len(leaders)}"
+        place = f"__consumer_offsets-{positive_hash(group) % len(leaders)}"
         text = f"COORDINATOR_NOT_AVAILABLE: {place} is offline: in sync was broker 2, which is not alive"
 
         def told() -> None:

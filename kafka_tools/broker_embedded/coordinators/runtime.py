@@ -21,6 +21,7 @@ from kafka_tools.protocol.codec import decode, encode, encode_versioned
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.records.control import read_marker
 from kafka_tools.storage.producer_state import StaleProducerEpoch
+from kafka_tools.texts.java_hashing import positive_hash
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
@@ -59,15 +60,8 @@ class Transactional(Protocol):
 
 
 def partition_for(key: str, partitions: int) -> int:
-    """The partition that holds a group or transactional id: Java's string hash, made positive, modulo.
-
-    ``Utils.abs``: the one hash without a positive counterpart, -2^31, counts as 0.
-    """
-    value = 0
-    for (unit,) in Layout(">H").iter_unpack(key.encode("utf-16-be", "surrogatepass")):
-        value = (31 * value + unit) & 0xFFFFFFFF
-    signed = value - (1 << 32) if value >= 1 << 31 else value
-    return 0 if signed == -(1 << 31) else abs(signed) % partitions
+    """The partition that holds a group or transactional id."""
+    return positive_hash(key) % partitions
 
 
 class CoordinatorLog:

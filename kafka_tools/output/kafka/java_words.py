@@ -1,8 +1,7 @@
 """Java's part in the output of Kafka's tools: the order of hash tables, and the names of exceptions.
 
 Tools print some collections in the order in which a ``java.util.HashMap`` walks them. It follows from the keys: a
-table has a power of two of places, twice as many as soon as it is three quarters full, and a key's place is its hash,
-the high half mixed into the low one. (Places that eight keys share become trees, whose order is not followed.)
+table has a power of two of places, twice as many as soon as it is three quarters full (``java_hashing.in_buckets``).
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from kafka_tools.texts.java_hashing import in_buckets, string_hash
 from kafka_tools.values import TopicPartition
 
 K = TypeVar("K")
@@ -46,18 +46,9 @@ _IRREGULAR = {
 _PACKAGE = "org.apache.kafka.common"
 
 
-def text_hash(text: str) -> int:
-    """``String.hashCode``, without its sign."""
-    units = text.encode("utf-16-be", "surrogatepass")
-    result = 0
-    for at in range(0, len(units), 2):
-        result = (31 * result + int.from_bytes(units[at : at + 2])) & 0xFFFFFFFF
-    return result
-
-
 def partition_hash(partition: TopicPartition) -> int:
     """``TopicPartition.hashCode``, without its sign."""
-    return (31 * (31 + partition.partition) + text_hash(partition.topic)) & 0xFFFFFFFF
+    return (31 * (31 + partition.partition) + string_hash(partition.topic)) & 0xFFFFFFFF
 
 
 def places(wanted: int) -> int:
@@ -71,11 +62,7 @@ def hash_order(keys: Iterable[K], hash_of: Callable[[K], int], table: int = USUA
     while len(given) > table * 3 // 4:
         table *= 2
 
-    def place(key: K) -> int:
-        mixed = hash_of(key)
-        return (mixed ^ (mixed >> 16)) & (table - 1)
-
-    return sorted(given, key=place)
+    return in_buckets(given, hash_of, table)
 
 
 def exception_name(error: str) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kafka_tools.output.cells import Row
-from kafka_tools.output.kafka.java_words import exception_name, hash_order, partition_hash, places, text_hash
+from kafka_tools.output.kafka.java_words import exception_name, hash_order, partition_hash, places
+from kafka_tools.texts.java_hashing import string_hash
 from kafka_tools.values import TopicPartition
 
 QUERYING = "Querying brokers for log directories information\n"
@@ -47,7 +48,7 @@ def _directories(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "error": None if row["error"] is None else exception_name(row["error"]),
             "logDir": path,
         }
-        for path in hash_order(by_path, text_hash, places(len(by_path)))
+        for path in hash_order(by_path, string_hash, places(len(by_path)))
         for row in [by_path[path]]
     ]
 

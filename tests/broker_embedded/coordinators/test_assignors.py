@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kafka_tools.broker_embedded.coordinators.consumer.assignors import MemberSpec, Target, hash_order, uniform
 from kafka_tools.broker_embedded.coordinators.consumer.assignors import range as by_range
 from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.texts.java_hashing import string_hash
 
 A, B, C = (UUID(int=number << 64 | number) for number in (1, 2, 3))
 Members = dict[str, MemberSpec]
@@ -102,7 +103,7 @@ def test_order_of_java_s_tables() -> None:
 
     Some members have the same hash, and are in the order in which they joined.
     """
-    hashes = [hash_order.string_hash(text) for text in ("größe", chr(0x1F600) + "x", "member-1")]
+    hashes = [string_hash(text) for text in ("größe", chr(0x1F600) + "x", "member-1")]
     assert hashes == [98762257, 54959989, 2**32 - 649440834]
     table = {*range(0, 170, 17), *range(0, 64, 16)}
     assert hash_order.partitions_in_order(table) == [0, 32, 34, 68, 102, 136, 16, 48, 17, 51, 85, 119, 153]

@@ -9,7 +9,8 @@ import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.output.kafka import log_dirs_text
-from kafka_tools.output.kafka.java_words import exception_name, hash_order, partition_hash, places, text_hash
+from kafka_tools.output.kafka.java_words import exception_name, hash_order, partition_hash, places
+from kafka_tools.texts.java_hashing import string_hash
 from kafka_tools.values import TopicPartition
 from tests.commands import fault_table
 from tests.commands.partitions.conftest import Run
@@ -28,7 +29,7 @@ def test_hash_tables_are_walked_as_java_walks_them() -> None:
     keys = [TopicPartition(topic, number) for topic in ("orders", "a.b", "größe") for number in range(20)]
     assert ", ".join(map(str, hash_order(keys, partition_hash))) == WALKED
     paths = ["/data/kafka-1", "/data/kafka-2", "/var/lib/x"]
-    assert hash_order(paths, text_hash, places(3)) == ["/var/lib/x", "/data/kafka-2", "/data/kafka-1"]
+    assert hash_order(paths, string_hash, places(3)) == ["/var/lib/x", "/data/kafka-2", "/data/kafka-1"]
     walked = {1: [98], 2: [105, 98], 3: [112, 105, 98], 5: [112, 105, 98, 126, 119]}
     walked[7] = [112, 98, 133, 119, 105, 140, 126]
     for count, expected in walked.items():

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.errors import InputError
-from kafka_tools.output.kafka.java_words import hash_order, text_hash
+from kafka_tools.output.kafka.java_words import hash_order
+from kafka_tools.texts.java_hashing import string_hash
 
 
 class UsableBroker(NamedTuple):
@@ -86,7 +87,7 @@ class _RackList:
             members.setdefault(broker.rack, []).append(broker.id)
         # Chance is asked in the order of a HashMap of racks; stripes follow their names, no rack first.
         self._racks = {
-            name: _Rack(members[name], random) for name in hash_order(members, lambda name: text_hash(name or ""))
+            name: _Rack(members[name], random) for name in hash_order(members, lambda name: string_hash(name or ""))
         }
         self._names = sorted(self._racks, key=lambda name: (name is not None, (name or "").encode("utf-16-be")))
         self._epoch = 0

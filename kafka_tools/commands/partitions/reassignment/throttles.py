@@ -14,7 +14,8 @@ from kafka_tools.admin.calls.configs import ConfigResource
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment.current import Assignment, is_unknown_topic
 from kafka_tools.commands.partitions.reassignment.ledger import LOG_DIRS_RATE, Ledger
-from kafka_tools.output.kafka.java_words import hash_order, text_hash
+from kafka_tools.output.kafka.java_words import hash_order
+from kafka_tools.texts.java_hashing import string_hash
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def clear(
         running.emit(f"Clearing broker-level throttles on broker{plural} {','.join(map(str, brokers))}\n")
     wanted = {_broker(id): BROKER_THROTTLES for id in {*brokers, *ledger.broker_ids()}}
     _restore(admin, {key: names for key, names in wanted.items() if int(key.name) in alive}, ledger)
-    named = hash_order(topics, text_hash)
+    named = hash_order(topics, string_hash)
     if say:
         running.emit(f"Clearing topic-level throttles on topic{'' if len(named) == 1 else 's'} {','.join(named)}\n")
     _restore(admin, {ConfigResource("topic", name): TOPIC_THROTTLES for name in {*named, *ledger.topics()}}, ledger)

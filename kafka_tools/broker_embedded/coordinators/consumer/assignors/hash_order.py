@@ -7,9 +7,11 @@ on the key's hash and on how many buckets there are, both of which are specified
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeVar
 from uuid import UUID
+
+from kafka_tools.texts.java_hashing import in_buckets, string_hash
 
 T = TypeVar("T")
 
@@ -18,19 +20,6 @@ _GOLDEN_RATIO = -7046029254386353131
 """The factor by which ``BaseHashTable`` multiplies a hash; the upper bits are the bucket."""
 _LOW_64 = (1 << 64) - 1
 _LOW_32 = (1 << 32) - 1
-
-
-def string_hash(text: str) -> int:
-    """Java's ``String.hashCode``, without a sign."""
-    found = 0
-    if text.isascii():
-        for unit in text.encode("ascii"):
-            found = (31 * found + unit) & _LOW_32
-        return found
-    units = text.encode("utf-16-be", "surrogatepass")
-    for at in range(0, len(units), 2):
-        found = (31 * found + (units[at] << 8) + units[at + 1]) & _LOW_32
-    return found
 
 
 def topic_hash(topic: UUID) -> int:
@@ -58,14 +47,6 @@ def copied_buckets(size: int) -> int:
     return 1 << (max(4 * size // 3 + 1, _FEWEST_BUCKETS) - 1).bit_length()
 
 
-def _in_buckets(keys: Iterable[T], hash_of: Callable[[T], int], buckets: int) -> list[T]:
-    def bucket(key: T) -> int:
-        found = hash_of(key)
-        return (found ^ (found >> 16)) & (buckets - 1)
-
-    return sorted(keys, key=bucket)
-
-
 def members_of_group(members: Collection[str]) -> list[str]:
     """Member ids as a group of Kafka's has them, in its ``TimelineHashMap``, to which they came in the given order.
 
@@ -86,7 +67,7 @@ def members_of_group(members: Collection[str]) -> list[str]:
 
 def members_in_order(members: Collection[str]) -> list[str]:
     """Member ids as keys of a ``HashMap`` to which they were added in the given order."""
-    return _in_buckets(members, string_hash, grown_buckets(len(members)))
+    return in_buckets(members, string_hash, grown_buckets(len(members)))
 
 
 def topics_in_order(topics: Collection[UUID], names: Mapping[UUID, str] | None = None) -> list[UUID]:
@@ -98,17 +79,17 @@ def topics_in_order(topics: Collection[UUID], names: Mapping[UUID, str] | None =
         added = sorted(topics, key=topic_rank)
     else:
         by_name = {names[topic]: topic for topic in topics}
-        in_order = _in_buckets(sorted(by_name), string_hash, copied_buckets(len(by_name)))
+        in_order = in_buckets(sorted(by_name), string_hash, copied_buckets(len(by_name)))
         added = [by_name[name] for name in in_order]
-    return _in_buckets(added, topic_hash, copied_buckets(len(added)))
+    return in_buckets(added, topic_hash, copied_buckets(len(added)))
 
 
 def assigned_in_order(topics: Collection[UUID], added: Mapping[UUID, int]) -> list[UUID]:
     """The topics of a member's target, of one bucket those first that are first in ``added``."""
     ranked = sorted(topics, key=lambda topic: (added.get(topic, len(added)), topic.int))
-    return _in_buckets(ranked, topic_hash, grown_buckets(len(ranked)))
+    return in_buckets(ranked, topic_hash, grown_buckets(len(ranked)))
 
 
 def partitions_in_order(partitions: Collection[int]) -> list[int]:
     """Partitions of a topic in a member's target, of one bucket the lowest first."""
-    return _in_buckets(sorted(partitions), int, copied_buckets(len(partitions)))
+    return in_buckets(sorted(partitions), int, copied_buckets(len(partitions)))
