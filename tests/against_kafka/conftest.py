@@ -27,7 +27,8 @@ from tests.against_kafka.tool_server import run_tool
 
 HERE = Path(__file__).parent
 
-# Two groups of about equal length, each run by one process: no cluster is started twice, and two cores are used.
+# The tests that share clusters are two groups, each run by one process, so that no cluster is started twice. The other
+# modules, with clusters of their own or with none, are a group each: whichever process is free takes the next.
 OLD_RELEASES = ("kafka_39_zk", "kafka_28", "kafka_22", "kafka_11", "zookeeper", "2.2", "1.1")
 
 SETUPS = {
@@ -55,7 +56,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             parameters = getattr(item, "callspec", None)
             asked = [*getattr(item, "fixturenames", ()), *(parameters.params.values() if parameters else ())]
             old = any(isinstance(name, str) and name.startswith(OLD_RELEASES) for name in asked)
-            item.add_marker(pytest.mark.xdist_group("old releases" if old else "new releases"))
+            new = any(name in SETUPS for name in asked if isinstance(name, str))
+            group = "old releases" if old else "new releases" if new else item.path.stem
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 def unavailable(reason: Unavailable) -> NoReturn:
