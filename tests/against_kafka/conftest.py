@@ -68,22 +68,54 @@ def unavailable(reason: Unavailable) -> NoReturn:
     pytest.skip(str(reason))
 
 
+class Clusters:
+    """The clusters that run in this process."""
+
+    def __init__(self) -> None:
+        self._running: dict[Setup, tuple[RealKafka, ExitStack]] = {}
+
+    def get(self, setup: Setup, folders: pytest.TempPathFactory) -> RealKafka:
+        """That cluster, started if it does not run. Raises Unavailable or StartFailed."""
+        if setup not in self._running:
+            with ExitStack() as stack:
+                kafka = stack.enter_context(RealKafka.start(setup, folders.mktemp(f"kafka-{setup.release}-")))
+                self._running[setup] = kafka, stack.pop_all()
+        return self._running[setup][0]
+
+    def stop(self, *, shared: bool) -> None:
+        """Stop those that one module has asked for, and the ``shared`` ones too."""
+        for setup in list(self._running):
+            if shared or setup not in SETUPS.values():
+                self._running.pop(setup)[1].close()
+
+
+CLUSTERS = Clusters()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """A cluster that nobody asks any more takes one or two hundredths of a core, and there may be fifty of them."""
+    if nextitem is None or HERE not in nextitem.path.parents:  # the tests of this folder come one after the other
+        CLUSTERS.stop(shared=True)
+    elif nextitem.path != item.path:
+        CLUSTERS.stop(shared=False)
+
+
 @pytest.fixture(scope="session")
 def real_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Setup], RealKafka]]:
-    """``real_kafka(Setup("3.9.2", nodes=3))``: that cluster, started when first asked for."""
-    running: dict[Setup, RealKafka] = {}
-    with ExitStack() as stack:
+    """``real_kafka(Setup("3.9.2", nodes=3))``: that cluster, started when first asked for.
 
-        def get(setup: Setup) -> RealKafka:
-            if setup not in running:
-                folder = tmp_path_factory.mktemp(f"kafka-{setup.release}-")
-                try:
-                    running[setup] = stack.enter_context(RealKafka.start(setup, folder))
-                except Unavailable as reason:
-                    unavailable(reason)
-            return running[setup]
+    It lives until the module's last test is over; those of ``SETUPS`` until the folder's last test is.
+    """
 
-        yield get
+    def get(setup: Setup) -> RealKafka:
+        try:
+            return CLUSTERS.get(setup, tmp_path_factory)
+        except Unavailable as reason:
+            unavailable(reason)
+
+    yield get
+    CLUSTERS.stop(shared=True)
 
 
 def _cluster(name: str) -> Callable[..., RealKafka]:
