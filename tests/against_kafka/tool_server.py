@@ -24,6 +24,8 @@ SOURCE = Path(__file__).parent / "java" / "ToolServer.java"
 LOCALE = ["-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US", "-Dsun.stdout.encoding=UTF-8"]
 RUNS_PER_JVM = 100
 """Tools that exit in the midst of things leave clients behind; a fresh JVM now and then keeps them few."""
+RETIRE_TIMEOUT_S = 10.0
+"""How long a JVM has to end. The console producer holds records for a second."""
 
 
 class Gone(Exception):
@@ -78,6 +80,19 @@ class ToolServer:
             raise Gone
         return found
 
+    def retire(self) -> None:
+        """End it as a JVM ends by itself: producers of tools that have exited still send what they hold.
+
+        The hooks of other tools may wait for ever for threads that have exited: then it is killed.
+        """
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.close()
+            self.process.wait(RETIRE_TIMEOUT_S)
+        except (OSError, subprocess.TimeoutExpired):
+            pass
+        self.stop()
+
     def stop(self) -> None:
         self.process.kill()
         self.process.wait()
@@ -112,7 +127,7 @@ def _server(version: str) -> ToolServer:
         if server is not None and (
             server.process.poll() is not None or (server.runs >= RUNS_PER_JVM and not server.lock.locked())
         ):
-            server.stop()
+            server.retire()
             server = None
         if server is None:
             server = _SERVERS[version] = ToolServer(version, _classes(version))
