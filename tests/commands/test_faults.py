@@ -10,7 +10,7 @@ from tests.commands.fault_table import COMMANDS, FAULTS, LOGIN_WANTED, TIMEOUT_M
 NOTHING = FAULTS[0]
 SAYS_NOTHING = (
     "kafka-acls --list", "kafka-features describe", "kafka-topics --alter", "kafka-topics --delete",
-    "kafka-streams-groups --describe", "kafka-transactions abort",
+    "kafka-streams-groups --describe", "kafka-transactions abort", "kafka-transactions force-terminate",
 )  # fmt: skip
 """Commands that print nothing on stdout when all is well and there is nothing to show, as Kafka's own."""
 SINCE_1970 = re.compile(r"\b17000000\d{5}\b")
