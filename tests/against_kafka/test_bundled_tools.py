@@ -13,7 +13,9 @@ from kafka_tools.broker_embedded import EmbeddedBroker
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 TOOLS = "org.apache.kafka.tools."
-SPEAK_AS_THEY_END = ("VerifiableProducer", "VerifiableConsumer", "TransactionalMessageCopier")
+SPEAK_AS_THEY_END = (
+    "VerifiableProducer", "VerifiableConsumer", "TransactionalMessageCopier", "kafka.tools.ConsoleConsumer",
+)  # fmt: skip
 """They print the rest from a hook of the JVM's end, and so get one of their own."""
 GROUPS = f"{TOOLS}consumer.group.ConsumerGroupCommand"
 

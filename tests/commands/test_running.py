@@ -75,7 +75,7 @@ def test_help_exits_0_and_writes_to_stdout(spelling, capsys) -> None:
         (["--timeout", "9" * 400], "not a time span"),
         (["--command-property", "sasl.password"], "key=value is expected"),
         (["-o", "xml"], "'xml' is not one of"),
-        (["--bootstrap-server", "nowhere"], "'nowhere' is not an address"),
+        (["--bootstrap-server", "nowhere:x"], "'nowhere:x' is not an address"),
         (["-b", "a:1,b:99999"], "'b:99999' is not an address"),
         (["--bootstrap-controller", ","], "the list of servers is empty"),
         (["extra"], "unexpected extra argument"),

@@ -162,8 +162,6 @@ class PartitionLog:
             opened._named_to = opened.active.base_offset
         return opened
 
-    # State
-
     @property
     def active(self) -> LogSegment:
         return self.segments[-1]
@@ -278,10 +276,7 @@ class PartitionLog:
         )  # fmt: skip
 
     def note_producer(self, view: BatchView, segment: LogSegment | None) -> None:
-        """Take a batch with final offsets into the producer state; also how that state is rebuilt.
-
-        An aborted transaction goes into the transaction index of ``segment``, if one is given.
-        """
+        """Take a batch with final offsets into the producer state, an aborted transaction into ``segment``'s index."""
         if view.producer_id < 0:
             return
         if not view.is_control:

@@ -21,7 +21,7 @@ logging.basicConfig(stream=sys.stderr)
 def ready(line):
     import json
     print(json.loads(line)["bootstrap_servers"], flush=True)
-process.run({{"listeners": "PLAINTEXT://127.0.0.1:0"}}, [sys.argv[1]], release=None, ready=ready)
+process.run({{"listeners": "PLAINTEXT://127.0.0.1:0"}}, [sys.argv[1]], release=None, fsync="kafka", ready=ready)
 """
 
 

@@ -31,6 +31,7 @@ def secured(delay_ms: int) -> EmbeddedBroker:
             "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
             "listener.name.sasl_plaintext.plain.sasl.jaas.config": USERS,
             "connection.failed.authentication.delay.ms": delay_ms,
+            "connections.max.idle.ms": -1,
         },
     )
 

@@ -197,6 +197,7 @@ class Terminal:
             [sys.executable, "-m", "kafka_tools", "metadata-shell", "-s", str(snapshot)],
             stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
             env={**os.environ, "TERM": "dumb", "INPUTRC": "/dev/null"},
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # pytest-xdist's processes ignore it
         )  # fmt: skip
         os.close(theirs)
         self.shown = ""
