@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.live_names import group_names, topic_names
+from kafka_tools.commands.groups.options import (
+    ALL_MODES,
+    ANY,
+    group_option,
+    modes_given,
+    new_offsets,
+    topic_option,
+    views,
+)
 from kafka_tools.commands.options.command import Command, one_of, only_with, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
@@ -20,16 +28,6 @@ if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
 
 ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "remove_members", "validate_regex")
-MODES = (
-    "to_earliest",
-    "to_latest",
-    "to_current",
-    "to_offset",
-    "shift_by",
-    "to_datetime",
-    "by_duration",
-    "from_file",
-)
 _RESET = ("reset_offsets",)
 _ALLOWED: dict[str, Sequence[str]] = {
     "group": ("describe", "delete", "reset_offsets", "delete_offsets", "remove_members"),
@@ -45,10 +43,8 @@ _ALLOWED: dict[str, Sequence[str]] = {
     "dry_run": _RESET,
     "execute": _RESET,
     "export": _RESET,
-    **dict.fromkeys(MODES, _RESET),
+    **dict.fromkeys(ALL_MODES, _RESET),
 }
-_ANY = "*"
-"""Value of --state and --type when they are given without one."""
 
 
 @click.command(name="kafka-consumer-groups", cls=Command)
@@ -65,65 +61,19 @@ _ANY = "*"
     section="Actions",
     help="Say whether consumers may subscribe with this expression (RE2's syntax); asks no broker.",
 )
-@option(
-    "--group", metavar="ID", multiple=True, shell_complete=group_names, help="The group to act on. May be repeated."
-)
+@group_option()
 @option("--all-groups", is_flag=True, help="Act on every group.")
-@option(
+@topic_option(
     "--topic",
-    metavar="NAME[:N,...]",
-    multiple=True,
-    shell_complete=topic_names,
-    help="The topic, or some of its partitions: orders:0,2. May be repeated. With --describe: who consumes it, of all "
+    "The topic, or some of its partitions: orders:0,2. May be repeated. With --describe: who consumes it, of all "
     "groups unless some are named.",
 )
 @option("--all-topics", is_flag=True, help="Every topic for which the group has committed offsets.")
 @option("--member", metavar="ID", multiple=True, help="With --remove-members: this member. May be repeated.")
 @option("--instance", metavar="ID", multiple=True, help="The same for a static member, by its group.instance.id.")
 @option("--all-members", is_flag=True, help="The same for every member of the group.")
-@option("--offsets", is_flag=True, section="Views", help="Describe offsets and lag; this is the default.")
-@option("--members", is_flag=True, section="Views", help="Describe the members.")
-@option(
-    "--state",
-    metavar="[STATE,...]",
-    is_flag=False,
-    flag_value=_ANY,
-    section="Views",
-    help="With --describe the state of the group; with --list a column, or only groups in these states.",
-)
-@option(
-    "--type",
-    metavar="[TYPE,...]",
-    is_flag=False,
-    flag_value=_ANY,
-    section="Views",
-    help="With --list a column, or only groups of these types (classic, consumer).",
-)
-@option("--verbose", is_flag=True, section="Views", help="More columns.")
-@option("--to-earliest", is_flag=True, section="New offsets", help="The log start offset.")
-@option("--to-latest", is_flag=True, section="New offsets", help="The log end offset.")
-@option("--to-current", is_flag=True, section="New offsets", help="The committed offset, or the log end offset.")
-@option("--to-offset", metavar="N", type=click.IntRange(0, 2**63 - 1), section="New offsets", help="This offset.")
-@option(
-    "--shift-by",
-    metavar="N",
-    type=click.IntRange(-(2**63), 2**63 - 1),
-    section="New offsets",
-    help="N on from the committed offset; -N back.",
-)
-@option(
-    "--to-datetime",
-    metavar="TIME",
-    section="New offsets",
-    help="The first offset at or after YYYY-MM-DDThh:mm:ss.sss (UTC unless a zone follows), a date, or '2 hours ago'.",
-)
-@option(
-    "--by-duration",
-    metavar="SPAN",
-    section="New offsets",
-    help="The first offset of the last PnDTnHnMnS, for example PT6H; 6h also.",
-)
-@option("--from-file", metavar="FILE", section="New offsets", help="The offsets of a file that --export printed.")
+@views(types=True)
+@new_offsets(*ALL_MODES)
 @option("--dry-run", is_flag=True, help="Show the new offsets and change nothing. The default.")
 @option("--execute", is_flag=True, help="Commit the new offsets.")
 @option("--export", is_flag=True, help="Print the new offsets as CSV.")
@@ -188,7 +138,7 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
     if action == "describe":
         if sum(bool(given[view]) for view in ("members", "offsets", "state")) > 1:
             refuse("--describe takes one of --members, --offsets and --state.")
-        if given["state"] not in (None, _ANY):
+        if given["state"] not in (None, ANY):
             refuse("--describe does not take a value for --state.")
     if action == "remove_members":
         if len(given["group"]) != 1:
@@ -198,7 +148,7 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
     if action == "delete_offsets" and not (len(given["group"]) == 1 and given["topic"]):
         refuse("--delete-offsets needs one --group and --topic.")
     if action == "reset_offsets":
-        one_of(context, *MODES)
+        one_of(context, *ALL_MODES)
         if given["dry_run"] and given["execute"]:
             refuse("--dry-run and --execute exclude each other.")
         if given["topic"] and given["all_topics"]:
@@ -211,17 +161,13 @@ def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) 
     from kafka_tools.commands.groups import rows as group_rows
     from kafka_tools.output.kafka import group_text
 
-    states = group_rows.parse_states(given["state"] or _ANY)
-    types = group_rows.parse_types(given["type"] or _ANY)
+    states = group_rows.parse_states(given["state"] or ANY)
+    types = group_rows.parse_types(given["type"] or ANY)
     result = group_rows.list_groups(admin, states, types)
     if output_format is None:
         text = group_text.listing(running.shown(result.rows), given["type"] is not None, given["state"] is not None)
         running.emit(text)
-    if not result.rows and not result.errors:
-        from kafka_tools.commands import rights
-
-        rights.note_if_limited(admin, "groups", "Describe on a group, or on the cluster for all of them")
-    return running.finish(result, output_format, "could not list the groups of")
+    return group_rows.finish_listing(admin, result, output_format)
 
 
 def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
@@ -275,7 +221,7 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
 def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands.groups import deleted_offsets
     from kafka_tools.commands.groups.reset_plans import parse_topics
-    from kafka_tools.commands.groups.resets import partitions_of
+    from kafka_tools.commands.groups.resettable import partitions_of
 
     (group,) = given["group"]
     partitions, missing = partitions_of(admin, parse_topics(given["topic"]))
@@ -286,29 +232,18 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
 
 def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands.groups import resets
-    from kafka_tools.commands.groups.reset_plans import plan_csv
+    from kafka_tools.commands.groups.resettable import ConsumerGroupResets
     from kafka_tools.output.kafka import group_text
-    from kafka_tools.output.rows import Rows
 
-    groups = _groups(admin, given)
-    mode = next(name for name in MODES if given[name] not in (None, False))
-    kind = resets.ConsumerGroupResets(admin)
-    plan, errors = resets.prepare(kind, groups, mode, given)
     if not (given["dry_run"] or given["execute"]):
         running.note(
             "WARN: No action will be performed as the --execute option is missing. In version 5.0, this command will "
             "require either --dry-run or --execute to be specified. You should add the --dry-run option explicitly if "
             "you are scripting this command and want to keep the current default behavior without prompting."
         )
-    before = resets.positions(kind, plan) if output_format is not None else {}
-    if given["execute"]:
-        plan, failures = resets.commit(kind, plan)
-        errors += failures
-    if output_format is None:
-        whole = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given["export"] else None
-        running.emit(whole or group_text.reset_plan(running.shown(plan)))
-    rows = resets.plan_rows(plan, before, "reset" if given["execute"] else "planned")
-    return running.finish(Rows("reset-offsets", rows, errors), output_format, "could not reset")
+    (mode,) = modes_given(given, ALL_MODES)
+    kind = ConsumerGroupResets(admin)
+    return resets.run(kind, _groups(admin, given), mode, given, output_format, group_text.reset_plan)
 
 
 def _remove_members(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

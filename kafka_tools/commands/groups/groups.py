@@ -36,8 +36,9 @@ _KINDS = ("consumer", "share", "streams")
 @click.pass_context
 def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """List the groups of all types."""
+    from kafka_tools.commands.groups.rows import finish_listing, not_listed
     from kafka_tools.output.kafka import group_text
-    from kafka_tools.output.rows import ItemError, Rows
+    from kafka_tools.output.rows import Rows
 
     one_of(context, "list")
     group_type = None if given["group_type"] is None else given["group_type"].lower()
@@ -57,24 +58,19 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     connection.check()
     with connection.admin() as admin:
         listing = admin.list_groups()
-        if not listing and not listing.errors:
-            from kafka_tools.commands import rights
-
-            rights.note_if_limited(admin, "groups", "Describe on a group, or on the cluster for all of them")
-    rows = [
-        {
-            "group": each.group_id,
-            "type": None if each.type is None else _type(each.type),
-            "protocol": each.protocol_type,
-            "state": each.state,
-        }
-        for each in listing
-        if _is_wanted(each, group_type, given)
-    ]
-    errors = [ItemError.of(getattr(error, "node", None) or "a broker", error) for error in listing.errors]
-    if output_format is None:
-        running.emit(group_text.all_groups(running.shown(rows)))
-    return running.finish(Rows("all-groups", rows, errors), output_format, "could not list the groups of")
+        rows = [
+            {
+                "group": each.group_id,
+                "type": None if each.type is None else _type(each.type),
+                "protocol": each.protocol_type,
+                "state": each.state,
+            }
+            for each in listing
+            if _is_wanted(each, group_type, given)
+        ]
+        if output_format is None:
+            running.emit(group_text.all_groups(running.shown(rows)))
+        return finish_listing(admin, Rows("all-groups", rows, not_listed(listing)), output_format)
 
 
 def _is_wanted(group: GroupListing, group_type: str | None, given: dict[str, Any]) -> bool:

@@ -6,8 +6,8 @@ warning. A group that cannot be reset leaves the others alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kafka_tools.admin.calls.offsets import EARLIEST, LATEST
 from kafka_tools.admin.outcomes import Outcome, Outcomes
@@ -18,125 +18,46 @@ from kafka_tools.commands.groups.reset_plans import (
     parse_duration_ms,
     parse_moment_ms,
     parse_topics,
+    plan_csv,
     read_plan,
 )
+from kafka_tools.commands.groups.resettable import Offsets, OutsideGroup, Resettable
 from kafka_tools.commands.options.values import read_text
-from kafka_tools.errors import InputError, KafkaToolsError, NotFound
 from kafka_tools.output.cells import Row
-from kafka_tools.output.rows import ItemError
-from kafka_tools.protocol.enums import GroupState
+from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.values import TopicPartition, moment_text
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
 
-RESETTABLE = (GroupState.EMPTY, GroupState.DEAD)
-Offsets = dict[TopicPartition, int]
-Topics = Mapping[str, list[int] | None]
-"""Topic -> some of its partitions, or None for all of them."""
 
+def run(
+    kind: Resettable,
+    groups: Sequence[str],
+    mode: str,
+    given: Mapping[str, Any],
+    output_format: str | None,
+    text: Callable[[Plan], str],
+    then: Callable[[Iterable[str]], list[ItemError]] | None = None,
+) -> int:
+    """Plan the reset of groups, commit it where ``--execute`` is given, print it; the exit status.
 
-class OutsideGroup(InputError):
-    """What a reset asks of one group is not that group's; others are reset all the same."""
-
-
-class Holder(Protocol):
-    """A member of a group, whatever its kind, as the one that holds partitions."""
-
-    @property
-    def client_id(self) -> str: ...
-
-    @property
-    def host(self) -> str: ...
-
-
-class Resettable(Protocol):
-    """What a reset asks of groups of one kind, and changes there."""
-
-    admin: AdminClient
-
-    def inactive(self, groups: Sequence[str]) -> dict[str, ItemError | None]:
-        """Each group with None when it may be reset, else with the reason why not."""
-        ...
-
-    def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
-        """Where each group is, as far as it has offsets."""
-        ...
-
-    def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
-        """What is meant by all topics of the group."""
-        ...
-
-    def named_partitions(self, group: str, topics: Topics) -> list[TopicPartition]:
-        """What is meant by these topics; raises InputError for one that is not there."""
-        ...
-
-    def alter(self, group: str, offsets: Offsets) -> Outcomes[TopicPartition, None]:
-        """Put the group there."""
-        ...
-
-
-class ConsumerGroupResets:
-    """Of consumer groups."""
-
-    def __init__(self, admin: AdminClient) -> None:
-        self.admin = admin
-
-    def inactive(self, groups: Sequence[str]) -> dict[str, ItemError | None]:
-        found: dict[str, ItemError | None] = {}
-        for name, outcome in self.admin.describe_groups(groups).items():
-            if outcome.value is None or outcome.value.state in RESETTABLE:
-                found[name] = not_there_yet(name, outcome.error)
-            else:
-                found[name] = not_inactive(name, outcome.value.state, outcome.value.members)
-        return found
-
-    def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
-        return committed_offsets(self.admin, groups)
-
-    def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
-        return sorted(committed)
-
-    def named_partitions(self, group: str, topics: Topics) -> list[TopicPartition]:
-        return named_partitions(self.admin, topics)
-
-    def alter(self, group: str, offsets: Offsets) -> Outcomes[TopicPartition, None]:
-        return self.admin.alter_group_offsets(group, offsets)
-
-
-def committed_offsets(admin: AdminClient, groups: Sequence[str]) -> Outcomes[str, Offsets]:
-    """What groups committed, of all of them together."""
-    found = admin.list_groups_offsets(dict.fromkeys(groups)) if groups else Outcomes(())
-    return Outcomes(
-        (
-            name,
-            Outcome(None, outcome.error)
-            if outcome.value is None
-            else Outcome({key: value.offset for key, value in outcome.value.succeeded().items() if value is not None}),
-        )
-        for name, outcome in found.items()
-    )
-
-
-def not_there_yet(group: str, error: KafkaToolsError | None) -> ItemError | None:
-    """The reason why a group without state cannot be reset; none for one that does not exist: it gets its first
-    offsets this way."""
-    return None if error is None or isinstance(error, NotFound) else ItemError.of(f"group '{group}'", error)
-
-
-def not_inactive(group: str, state: str, members: Iterable[Holder]) -> ItemError:
-    """The refusal of a group that has members, in the words of Kafka's tools."""
-    return blocked(
-        group,
-        f"Assignments can only be reset if the group '{group}' is inactive, but the current state is {state}.",
-        members,
-    )
-
-
-def blocked(group: str, text: str, members: Iterable[Holder]) -> ItemError:
-    """The refusal of a group, with the members that stand in the way."""
-    holders = ", ".join(sorted({f"{member.client_id} at {member.host}" for member in members}))
-    return ItemError(f"group '{group}'", None, text + (f" Members: {holders}." if holders else ""))
+    ``mode`` and ``given`` as for ``prepare``; ``text``: the plan as Kafka's tool of this kind of groups prints it;
+    ``then``: what is done to groups that were reset, and failed.
+    """
+    plan, errors = prepare(kind, groups, mode, given)
+    before = positions(kind, plan) if output_format is not None else {}
+    if given["execute"]:
+        refused = {error.item for error in errors}
+        plan, failures = commit(kind, plan)
+        errors += failures
+        if then is not None:
+            errors += then([name for name in plan if f"group '{name}'" not in refused])
+    if output_format is None:
+        csv = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given.get("export") else None
+        running.emit(csv or text(running.shown(plan)))
+    rows = plan_rows(plan, before, "reset" if given["execute"] else "planned")
+    return running.finish(Rows("reset-offsets", rows, errors), output_format, "could not reset")
 
 
 def prepare(
@@ -216,31 +137,6 @@ def plan_rows(plan: Plan, before: Mapping[str, Offsets], result: str) -> list[Ro
                 }
             )
     return rows
-
-
-def named_partitions(admin: AdminClient, topics: Topics) -> list[TopicPartition]:
-    """The partitions that topics mean; raises InputError for a topic that is not there."""
-    keys, missing = partitions_of(admin, topics)
-    if missing:
-        topic, error = missing[0]
-        raise InputError(f"topic {topic}: {error}")
-    return keys
-
-
-def partitions_of(
-    admin: AdminClient, topics: Mapping[str, list[int] | None]
-) -> tuple[list[TopicPartition], list[tuple[str, KafkaToolsError]]]:
-    """The partitions that ``--topic`` names, all of a topic looked up in the cluster; and the unknown topics."""
-    whole = [topic for topic, numbers in topics.items() if numbers is None]
-    outcomes = admin.describe_topics(whole)
-    keys = [TopicPartition(topic, number) for topic, numbers in topics.items() for number in numbers or ()]
-    missing = []
-    for topic, outcome in outcomes.items():
-        if outcome.error is not None:
-            missing.append((str(topic), outcome.error))
-        else:
-            keys += [TopicPartition(str(topic), each.partition) for each in outcome.get().partitions]
-    return sorted(set(keys)), missing
 
 
 def _new_offsets(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.admin.outcomes import Outcomes
+from kafka_tools.admin.outcomes import Listing, Outcomes
 from kafka_tools.commands import running
 from kafka_tools.errors import KafkaToolsError, NotFound, UsageError
 from kafka_tools.net.broker_errors import has_code
@@ -20,7 +20,13 @@ from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupT
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient, CommittedOffset, GroupDescription, MemberDescription
+    from kafka_tools.admin.client import (
+        AdminClient,
+        CommittedOffset,
+        GroupDescription,
+        GroupListing,
+        MemberDescription,
+    )
 
 STATES = (
     GroupState.EMPTY,
@@ -56,26 +62,40 @@ def parse_types(text: str) -> list[str]:
 def list_groups(admin: AdminClient, states: list[str], types: list[str]) -> Rows:
     """The consumer groups of all brokers, sorted; a broker that could not tell its part is an error."""
     listings = admin.list_groups(states, types)
-    rows: list[Row] = [
-        {"group": each.group_id, "type": _capital(each.type), "state": _state(each.state)}
-        for each in listings
-        if each.type == CoordinatorGroupType.CONSUMER
-        or (each.type in (None, CoordinatorGroupType.CLASSIC) and each.protocol_type in (CONSUMER_PROTOCOL_TYPE, ""))
-    ]
-    errors = [ItemError.of(getattr(error, "node", None) or "a broker", error) for error in listings.errors]
-    return Rows("groups", rows, errors)
+    return _listed(listings, [each for each in listings if _is_consumer_group(each)])
+
+
+def _is_consumer_group(group: GroupListing) -> bool:
+    if group.type == CoordinatorGroupType.CONSUMER:
+        return True
+    return group.type in (None, CoordinatorGroupType.CLASSIC) and group.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
 
 
 def list_of_type(admin: AdminClient, states: list[str], group_type: str) -> Rows:
     """The groups of one type of all brokers, sorted."""
     listings = admin.list_groups(states, [group_type])
+    return _listed(listings, [each for each in listings if each.type == group_type])
+
+
+def _listed(listings: Listing[GroupListing], wanted: Sequence[GroupListing]) -> Rows:
     rows: list[Row] = [
-        {"group": each.group_id, "type": _capital(each.type), "state": _state(each.state)}
-        for each in listings
-        if each.type == group_type
+        {"group": each.group_id, "type": _capital(each.type), "state": _state(each.state)} for each in wanted
     ]
-    errors = [ItemError.of(getattr(error, "node", None) or "a broker", error) for error in listings.errors]
-    return Rows("groups", rows, errors)
+    return Rows("groups", rows, not_listed(listings))
+
+
+def not_listed(listings: Listing[GroupListing]) -> list[ItemError]:
+    """The brokers that could not tell their part of a listing."""
+    return [ItemError.of(getattr(error, "node", None) or "a broker", error) for error in listings.errors]
+
+
+def finish_listing(admin: AdminClient, result: Rows, output_format: str | None) -> int:
+    """The end of ``--list``; an empty one may only mean that the caller may not see the groups."""
+    if not result.rows and not result.errors:
+        from kafka_tools.commands import rights
+
+        rights.note_if_limited(admin, "groups", "Describe on a group, or on the cluster for all of them")
+    return running.finish(result, output_format, "could not list the groups of")
 
 
 def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[GroupDescription], list[ItemError]]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.live_names import group_names, topic_names
+from kafka_tools.commands.groups import typed_groups
+from kafka_tools.commands.groups.options import group_option, modes_given, new_offsets, topic_option, views
 from kafka_tools.commands.options.command import Command, one_of, only_with, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
@@ -35,8 +36,6 @@ _ALLOWED: dict[str, Sequence[str]] = {
     "state": ("describe", "list"),
     **dict.fromkeys(("dry_run", "execute", *MODES), _RESET),
 }
-_ANY = "*"
-"""Value of --state when it is given without one."""
 
 
 @click.command(name="kafka-share-groups", cls=Command)
@@ -45,37 +44,12 @@ _ANY = "*"
 @option("--delete", is_flag=True, section="Actions", help="Delete share groups that have no members.")
 @option("--reset-offsets", is_flag=True, section="Actions", help="Move where an inactive group starts to share.")
 @option("--delete-offsets", is_flag=True, section="Actions", help="Forget where a group shares topics.")
-@option(
-    "--group", metavar="ID", multiple=True, shell_complete=group_names, help="The group to act on. May be repeated."
-)
+@group_option()
 @option("--all-groups", is_flag=True, help="Act on every share group.")
-@option(
-    "--topic",
-    metavar="NAME[:N,...]",
-    multiple=True,
-    shell_complete=topic_names,
-    help="The topic, or with --reset-offsets some of its partitions: orders:0,2. May be repeated.",
-)
+@topic_option("--topic", "The topic, or with --reset-offsets some of its partitions: orders:0,2. May be repeated.")
 @option("--all-topics", is_flag=True, help="Every topic that the group shares.")
-@option("--offsets", is_flag=True, section="Views", help="Describe offsets and lag; this is the default.")
-@option("--members", is_flag=True, section="Views", help="Describe the members.")
-@option(
-    "--state",
-    metavar="[STATE,...]",
-    is_flag=False,
-    flag_value=_ANY,
-    section="Views",
-    help="With --describe the state of the group; with --list a column, or only groups in these states.",
-)
-@option("--verbose", is_flag=True, section="Views", help="More columns.")
-@option("--to-earliest", is_flag=True, section="New offsets", help="The log start offset.")
-@option("--to-latest", is_flag=True, section="New offsets", help="The log end offset.")
-@option(
-    "--to-datetime",
-    metavar="TIME",
-    section="New offsets",
-    help="The first offset at or after YYYY-MM-DDThh:mm:ss.sss (UTC unless a zone follows), a date, or '2 hours ago'.",
-)
+@views()
+@new_offsets(*MODES)
 @option("--dry-run", is_flag=True, help="Show the new offsets and change nothing.")
 @option("--execute", is_flag=True, help="Change the offsets.")
 @connection_options()
@@ -113,53 +87,29 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
         raise click.UsageError(text, ctx=context)
 
     if action == "describe":
-        if not (given["group"] or given["all_groups"]):
-            refuse("Option [describe] takes one of these options: [all-groups], [group]")
-        if sum(bool(given[view]) for view in ("members", "offsets", "state")) > 1:
-            refuse("Option [describe] takes at most one of these options: [members], [offsets], [state]")
-        if given["state"] not in (None, _ANY):
-            refuse("Option [describe] does not take a value for [state]")
+        typed_groups.check_described(refuse, given)
     if action == "delete" and not (given["group"] or given["all_groups"]):
         refuse("Option [delete] takes the options [group] or [all-groups]")
     if action == "delete" and given["group"] and given["all_groups"]:
         refuse("Option [delete] takes either [group] or [all-groups], not both.")
-    if given["group"] and given["all_groups"]:
-        refuse('Option "[group]" can\'t be used with option "[all-groups]"')
+    typed_groups.check_apart(refuse, given, "group", "all_groups")
     if action == "delete_offsets" and not (len(given["group"]) == 1 and given["topic"]):
         refuse("Option [delete-offsets] takes the following options: [group], [topic] (one group)")
     if action == "reset_offsets":
-        if given["dry_run"] and given["execute"]:
-            refuse("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
-        if not (given["dry_run"] or given["execute"]):
-            refuse("Option [reset-offsets] takes the option: [execute] or [dry-run]")
+        typed_groups.check_committing(refuse, given)
         if not given["group"]:
             refuse("Option [reset-offsets] takes the option: [group]")
         if not (given["topic"] or given["all_topics"]):
             refuse("Option [reset-offsets] takes one of these options: [all-topics], [topic]")
-        if given["topic"] and given["all_topics"]:
-            refuse('Option "[topic]" can\'t be used with option "[all-topics]"')
-        modes = [name for name in MODES if given[name] not in (None, False)]
-        if not modes:
+        typed_groups.check_apart(refuse, given, "topic", "all_topics")
+        if not typed_groups.check_one_mode(refuse, given, MODES):
             refuse("Option [reset-offsets] takes one of these options: [to-datetime], [to-earliest], [to-latest]")
-        if len(modes) > 1:
-            first, second = (name.replace("_", "-") for name in modes[:2])
-            refuse(f'Option "[{first}]" can\'t be used with option "[{second}]"')
 
 
 def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.commands.groups import rows as group_rows
     from kafka_tools.commands.groups import share_rows
-    from kafka_tools.output.kafka import group_text
 
-    states = group_rows.parse_states(given["state"] or _ANY, share_rows.STATES)
-    result = group_rows.list_of_type(admin, states, share_rows.TYPE)
-    if output_format is None:
-        running.emit(group_text.plain_listing(running.shown(result.rows), with_state=given["state"] is not None))
-    if not result.rows and not result.errors:
-        from kafka_tools.commands import rights
-
-        rights.note_if_limited(admin, "groups", "Describe on a group, or on the cluster for all of them")
-    return running.finish(result, output_format, "could not list the groups of")
+    return typed_groups.list_them(admin, given, output_format, share_rows.TYPE, share_rows.STATES)
 
 
 def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
@@ -169,7 +119,7 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
     from kafka_tools.output.rows import Rows
     from kafka_tools.protocol.enums import GroupState
 
-    groups, errors = share_rows.describe(admin, _groups(admin, given))
+    groups, errors = share_rows.describe(admin, typed_groups.named(admin, given, share_rows.TYPE))
     verbose = given["verbose"]
     rows: list[Row] = []
     if given["members"] or given["state"]:
@@ -217,19 +167,10 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     from kafka_tools.commands.groups import resets
     from kafka_tools.commands.groups.share_rows import ShareGroupResets
     from kafka_tools.output.kafka import group_text
-    from kafka_tools.output.rows import Rows
 
-    mode = next(name for name in MODES if given[name] not in (None, False))
-    kind = ShareGroupResets(admin)
-    plan, errors = resets.prepare(kind, list(dict.fromkeys(given["group"])), mode, given)
-    before = resets.positions(kind, plan) if output_format is not None else {}
-    if given["execute"]:
-        plan, failures = resets.commit(kind, plan)
-        errors += failures
-    if output_format is None:
-        running.emit(group_text.reset_plan(running.shown(plan)))
-    rows = resets.plan_rows(plan, before, "reset" if given["execute"] else "planned")
-    return running.finish(Rows("reset-offsets", rows, errors), output_format, "could not reset")
+    (mode,) = modes_given(given, MODES)
+    groups = list(dict.fromkeys(given["group"]))
+    return resets.run(ShareGroupResets(admin), groups, mode, given, output_format, group_text.reset_plan)
 
 
 def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
@@ -245,11 +186,3 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
     rows = [{"group": group, "topic": topic, "result": "deleted"} for topic in outcomes.succeeded()]
     errors: list[ItemError] = [ItemError.of(f"topic {topic}", error) for topic, error in outcomes.failures().items()]
     return running.finish(Rows("deleted-share-offsets", rows, errors), output_format, "could not delete the offsets of")
-
-
-def _groups(admin: AdminClient, given: dict[str, Any]) -> list[str]:
-    if not given["all_groups"]:
-        return list(dict.fromkeys(given["group"]))
-    from kafka_tools.commands.groups import share_rows
-
-    return [group.group_id for group in admin.list_groups(types=[share_rows.TYPE]).complete()]

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.commands import running
-from kafka_tools.commands.groups.resets import (
-    RESETTABLE,
+from kafka_tools.commands.groups.resettable import (
     Offsets,
     Topics,
     blocked,
     named_partitions,
-    not_there_yet,
+    refused_unless_inactive,
 )
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError
@@ -75,6 +74,10 @@ def refusals(admin: AdminClient, listed: Sequence[GroupListing], wanted: Sequenc
     return refused
 
 
+def _not_empty(group: GroupDescription) -> ItemError:
+    return blocked(group.group_id, f"Share group '{group.group_id}' is not empty.", group.members)
+
+
 class ShareGroupResets:
     """What a reset asks of share groups; follows ``resets.Resettable``."""
 
@@ -83,15 +86,12 @@ class ShareGroupResets:
         self._shared: dict[str, list[TopicPartition]] = {}
 
     def inactive(self, groups: Sequence[str]) -> dict[str, ItemError | None]:
-        found: dict[str, ItemError | None] = {}
         outcomes = self.admin.describe_share_groups(groups)
         running.refuse_old_brokers(outcomes)
-        for name, outcome in outcomes.items():
-            if outcome.value is None or outcome.value.state in RESETTABLE:
-                found[name] = not_there_yet(name, outcome.error)
-            else:
-                found[name] = blocked(name, f"Share group '{name}' is not empty.", outcome.value.members)
-        return found
+        return refused_unless_inactive(
+            outcomes,
+            lambda group: blocked(group.group_id, f"Share group '{group.group_id}' is not empty.", group.members),
+        )
 
     def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
         outcomes = self.admin.list_share_group_offsets(dict.fromkeys(groups)) if groups else Outcomes(())

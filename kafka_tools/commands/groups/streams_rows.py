@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.admin.outcomes import Outcomes
 from kafka_tools.commands import running
 from kafka_tools.commands.groups import rows as group_rows
-from kafka_tools.commands.groups.resets import (
-    RESETTABLE,
+from kafka_tools.commands.groups.resettable import (
     Offsets,
     OutsideGroup,
     Topics,
@@ -18,7 +17,7 @@ from kafka_tools.commands.groups.resets import (
     committed_offsets,
     named_partitions,
     not_inactive,
-    not_there_yet,
+    refused_unless_inactive,
 )
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError
@@ -209,13 +208,7 @@ class StreamsGroupResets:
         outcomes = self.admin.describe_streams_groups(groups)
         running.refuse_old_brokers(outcomes)
         self.described = outcomes.succeeded()
-        found: dict[str, ItemError | None] = {}
-        for name, outcome in outcomes.items():
-            if outcome.value is None or outcome.value.state in RESETTABLE:
-                found[name] = not_there_yet(name, outcome.error)
-            else:
-                found[name] = not_inactive(name, outcome.value.state, outcome.value.members)
-        return found
+        return refused_unless_inactive(outcomes, not_inactive)
 
     def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
         return committed_offsets(self.admin, groups)

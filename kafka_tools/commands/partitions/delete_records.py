@@ -95,7 +95,7 @@ def _found(
 ) -> tuple[dict[TopicPartition, int], list[ItemError]]:
     """The first offset to keep of each partition of the topics, and what could not be found."""
     from kafka_tools.commands.groups.reset_plans import parse_topics
-    from kafka_tools.commands.groups.resets import partitions_of
+    from kafka_tools.commands.groups.resettable import partitions_of
     from kafka_tools.commands.partitions.deletion_plans import offsets_of
     from kafka_tools.output.rows import ItemError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kafka_tools.output.cells import Row
@@ -14,105 +14,87 @@ _KNOWN_STATES = {
 }
 """The states that Kafka's admin client knows; it shows any other one as Unknown."""
 
-
-def listing(rows: Sequence[Row]) -> str:
-    """``list``."""
-    cells = [
-        [row["transactional_id"], str(row["coordinator"]), str(row["producer_id"]), _state(row["state"])]
-        for row in rows
-    ]
-    return tabbed_table(["TransactionalId", "Coordinator", "ProducerId", "TransactionState"], cells)
-
-
-def descriptions(rows: Sequence[Row]) -> str:
-    """``describe``."""
-    titles = [
-        "CoordinatorId",
-        "TransactionalId",
-        "ProducerId",
-        "ProducerEpoch",
-        "TransactionState",
-        "TransactionTimeoutMs",
-        "CurrentTransactionStartTimeMs",
-        "TransactionDurationMs",
-        "TopicPartitions",
-    ]
-    cells = [
-        [
-            str(row["coordinator"]),
-            row["transactional_id"],
-            str(row["producer_id"]),
-            str(row["producer_epoch"]),
-            _state(row["state"]),
-            str(row["timeout_ms"]),
-            _or_none(row["start_time_ms"]),
-            _or_none(row["duration_ms"]),
-            ",".join(f"{topic}-{number}" for topic, numbers in row["partitions"].items() for number in numbers),
-        ]
-        for row in rows
-    ]
-    return tabbed_table(titles, cells)
-
-
-def producers(rows: Sequence[Row]) -> str:
-    """``describe-producers``."""
-    titles = [
-        "ProducerId",
-        "ProducerEpoch",
-        "LatestCoordinatorEpoch",
-        "LastSequence",
-        "LastTimestamp",
-        "CurrentTransactionStartOffset",
-    ]
-    cells = [
-        [
-            str(row["producer_id"]),
-            str(row["producer_epoch"]),
-            _or_minus_one(row["coordinator_epoch"]),
-            str(row["last_sequence"]),
-            str(row["last_timestamp_ms"]),
-            _or_none(row["transaction_start_offset"]),
-        ]
-        for row in rows
-    ]
-    return tabbed_table(titles, cells)
-
-
-def hanging(rows: Sequence[Row]) -> str:
-    """``find-hanging``."""
-    titles = [
-        "Topic",
-        "Partition",
-        "ProducerId",
-        "ProducerEpoch",
-        "CoordinatorEpoch",
-        "StartOffset",
-        "LastTimestamp",
-        "Duration(min)",
-    ]
-    cells = [
-        [
-            row["topic"],
-            str(row["partition"]),
-            str(row["producer_id"]),
-            str(row["producer_epoch"]),
-            _or_minus_one(row["coordinator_epoch"]),
-            _or_minus_one(row["start_offset"]),
-            str(row["last_timestamp_ms"]),
-            str(int(row["duration_ms"] / 60_000)),
-        ]
-        for row in rows
-    ]
-    return tabbed_table(titles, cells)
+Column = tuple[str, str, Callable[[Any], str]]
+"""A column: its title, the key of the row's value, and how that is shown."""
 
 
 def _state(text: str) -> str:
     return text if text in _KNOWN_STATES else "Unknown"
 
 
-def _or_none(value: Any) -> str:
+def _or_none(value: int | None) -> str:
     return "None" if value is None else str(value)
 
 
-def _or_minus_one(value: Any) -> str:
+def _or_minus_one(value: int | None) -> str:
     return "-1" if value is None else str(value)
+
+
+def _partitions(topics: Mapping[str, Sequence[int]]) -> str:
+    return ",".join(f"{topic}-{number}" for topic, numbers in topics.items() for number in numbers)
+
+
+def _minutes(duration_ms: float) -> str:
+    return str(int(duration_ms / 60_000))
+
+
+_LISTING: tuple[Column, ...] = (
+    ("TransactionalId", "transactional_id", str),
+    ("Coordinator", "coordinator", str),
+    ("ProducerId", "producer_id", str),
+    ("TransactionState", "state", _state),
+)
+_DESCRIPTION: tuple[Column, ...] = (
+    ("CoordinatorId", "coordinator", str),
+    ("TransactionalId", "transactional_id", str),
+    ("ProducerId", "producer_id", str),
+    ("ProducerEpoch", "producer_epoch", str),
+    ("TransactionState", "state", _state),
+    ("TransactionTimeoutMs", "timeout_ms", str),
+    ("CurrentTransactionStartTimeMs", "start_time_ms", _or_none),
+    ("TransactionDurationMs", "duration_ms", _or_none),
+    ("TopicPartitions", "partitions", _partitions),
+)
+_PRODUCERS: tuple[Column, ...] = (
+    ("ProducerId", "producer_id", str),
+    ("ProducerEpoch", "producer_epoch", str),
+    ("LatestCoordinatorEpoch", "coordinator_epoch", _or_minus_one),
+    ("LastSequence", "last_sequence", str),
+    ("LastTimestamp", "last_timestamp_ms", str),
+    ("CurrentTransactionStartOffset", "transaction_start_offset", _or_none),
+)
+_HANGING: tuple[Column, ...] = (
+    ("Topic", "topic", str),
+    ("Partition", "partition", str),
+    ("ProducerId", "producer_id", str),
+    ("ProducerEpoch", "producer_epoch", str),
+    ("CoordinatorEpoch", "coordinator_epoch", _or_minus_one),
+    ("StartOffset", "start_offset", _or_minus_one),
+    ("LastTimestamp", "last_timestamp_ms", str),
+    ("Duration(min)", "duration_ms", _minutes),
+)
+
+
+def listing(rows: Sequence[Row]) -> str:
+    """``list``."""
+    return _table(_LISTING, rows)
+
+
+def descriptions(rows: Sequence[Row]) -> str:
+    """``describe``."""
+    return _table(_DESCRIPTION, rows)
+
+
+def producers(rows: Sequence[Row]) -> str:
+    """``describe-producers``."""
+    return _table(_PRODUCERS, rows)
+
+
+def hanging(rows: Sequence[Row]) -> str:
+    """``find-hanging``."""
+    return _table(_HANGING, rows)
+
+
+def _table(columns: Sequence[Column], rows: Sequence[Row]) -> str:
+    cells = [[show(row[key]) for _, key, show in columns] for row in rows]
+    return tabbed_table([title for title, _, _ in columns], cells)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,25 +15,23 @@ from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_tools.protocol.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequest
-from kafka_tools.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
 from kafka_tools.protocol.messages.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
-from tests.admin.virtual_cluster import VirtualCluster
-from tests.net.virtual import without_chance
-
-Ended = tuple[int, str, str]
-Run = Callable[..., tuple[Ended, VirtualCluster]]
+from tests.commands.groups.scripted import (
+    Run,
+    check_bundled_broker_lacks,
+    check_releases_without,
+    check_wrong_command_lines,
+    listing,
+    runner,
+    sent,
+)
 
 
 def told(request: Any, version: int, node: Any) -> Any:
     """Groups ``idle`` and ``busy``, and no other."""
     if isinstance(request, ListGroupsRequest):
-        Group = ListGroupsResponse.ListedGroup
-        states = {"idle": "Empty", "busy": "Stable"} if node.id == 1 else {}
-        groups = [
-            Group(group_id=name, protocol_type="share", group_state=state, group_type="share")
-            for name, state in states.items()
-        ]
-        return ListGroupsResponse(groups=groups)
+        return listing(node, "share", {"idle": "Empty", "busy": "Stable"})
     if isinstance(request, ShareGroupDescribeRequest):
         Group_ = ShareGroupDescribeResponse.DescribedGroup
         answer = ShareGroupDescribeResponse()
@@ -51,19 +49,7 @@ def told(request: Any, version: int, node: Any) -> Any:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def ended(words: str, release: str | None = None, fault: Any = told) -> tuple[Ended, VirtualCluster]:
-        cluster = VirtualCluster(release=release)
-        cluster.fault = fault
-        with cluster.network.in_use(), without_chance():
-            arguments = [*words.split(), "--bootstrap-server", cluster.bootstrap, "--timeout", "5000"]
-            status = running.run(cli.load("share-groups"), arguments, "kafka-share-groups")
-        return (status, *capsys.readouterr()), cluster
-
-    return ended
-
-
-def sent(cluster: VirtualCluster, kind: type) -> list[Any]:
-    return [each[2] for each in cluster.log if isinstance(each[2], kind)]
+    return runner("share-groups", told, capsys)
 
 
 def test_of_three_groups_one_is_not_there_and_the_others_are_described(run: Run) -> None:
@@ -117,9 +103,7 @@ def test_a_group_whose_offsets_are_not_told_is_an_error_and_the_others_are_shown
     ],
 )
 def test_releases_without_share_groups(run: Run, words: str, release: str) -> None:
-    (status, out, err), _ = run(words, release=release)
-    assert (status, out) == (1, "")
-    assert "brokers of Kafka 4.1 and later" in err
+    check_releases_without(run, words, release, "4.1")
 
 
 @pytest.fixture(scope="module")
@@ -134,27 +118,25 @@ def servers() -> Iterator[str]:
 def test_the_bundled_broker_has_none_and_one_line_says_so(
     servers: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = running.run(cli.load("share-groups"), [*words.split(), "-b", servers], "kafka-share-groups")
-    out, err = capsys.readouterr()
-    assert (status, out) == (1, "")
-    assert err.startswith("kafka-share-groups: describing share groups needs ShareGroupDescribe v")
+    needs = "describing share groups needs ShareGroupDescribe v"
+    check_bundled_broker_lacks("share-groups", f"{words} -b {servers}", capsys, needs)
     status = running.run(cli.load("share-groups"), ["--list", "-b", servers], "kafka-share-groups")
     assert (status, *capsys.readouterr()) == (0, "", "")
 
 
 def test_command_lines_that_are_wrong(run: Run) -> None:
-    for words, text in (
-        ("", "Give exactly one of --list, --describe, --delete, --reset-offsets, --delete-offsets."),
-        ("--describe", "Option [describe] takes one of these options: [all-groups], [group]"),
-        ("--describe --group g --all-groups", "can't be used with option"),
-        ("--describe --group g --state Empty", "Option [describe] does not take a value for [state]"),
-        ("--list --state Empty,Lost", "Invalid state list 'Empty,Lost'. Valid states are: Dead, Empty, Stable"),
-        ("--list --verbose", "--verbose only goes with --describe."),
-        ("--delete --group g --topic t", "--topic only goes with --reset-offsets or --delete-offsets."),
-        ("--reset-offsets --group g --topic t --to-latest", "takes the option: [execute] or [dry-run]"),
-        ("--reset-offsets --group g --topic t --execute --to-latest --to-earliest", "can't be used with option"),
-        ("--delete-offsets --group g", "Option [delete-offsets] takes the following options: [group], [topic]"),
-    ):
-        (status, out, err), _ = run(words)
-        assert (status, out) == (2, ""), words
-        assert text in err
+    check_wrong_command_lines(
+        run,
+        {
+            "": "Give exactly one of --list, --describe, --delete, --reset-offsets, --delete-offsets.",
+            "--describe": "Option [describe] takes one of these options: [all-groups], [group]",
+            "--describe --group g --all-groups": "can't be used with option",
+            "--describe --group g --state Empty": "Option [describe] does not take a value for [state]",
+            "--list --state Empty,Lost": "Invalid state list 'Empty,Lost'. Valid states are: Dead, Empty, Stable",
+            "--list --verbose": "--verbose only goes with --describe.",
+            "--delete --group g --topic t": "--topic only goes with --reset-offsets or --delete-offsets.",
+            "--reset-offsets --group g --topic t --to-latest": "takes the option: [execute] or [dry-run]",
+            "--reset-offsets --group g --topic t --execute --to-latest --to-earliest": "can't be used with option",
+            "--delete-offsets --group g": "Option [delete-offsets] takes the following options: [group], [topic]",
+        },
+    )

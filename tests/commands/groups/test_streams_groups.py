@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from kafka_tools import cli
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.commands import running
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
-from kafka_tools.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
     TopicInfo,
 )
-from tests.admin.virtual_cluster import VirtualCluster
-from tests.net.virtual import without_chance
+from tests.commands.groups.scripted import (
+    Run,
+    check_bundled_broker_lacks,
+    check_releases_without,
+    check_wrong_command_lines,
+    listing,
+    runner,
+    sent,
+)
 
-Ended = tuple[int, str, str]
-Run = Callable[..., tuple[Ended, VirtualCluster]]
 DESCRIBED = StreamsGroupDescribeResponse.DescribedGroup
 
 
 def told(request: Any, version: int, node: Any) -> Any:
     """Groups ``idle`` and ``busy``, which read topic t, and no other."""
     if isinstance(request, ListGroupsRequest):
-        Group = ListGroupsResponse.ListedGroup
-        states = {"idle": "Empty", "busy": "Stable"} if node.id == 1 else {}
-        groups = [
-            Group(group_id=name, protocol_type="streams", group_state=state, group_type="streams")
-            for name, state in states.items()
-        ]
-        return ListGroupsResponse(groups=groups)
+        return listing(node, "streams", {"idle": "Empty", "busy": "Stable"})
     if isinstance(request, StreamsGroupDescribeRequest):
         return StreamsGroupDescribeResponse(groups=[_described(name) for name in request.group_ids])
     return None
@@ -55,19 +52,7 @@ def _described(name: str) -> Any:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def ended(words: str, release: str | None = None) -> tuple[Ended, VirtualCluster]:
-        cluster = VirtualCluster(release=release)
-        cluster.fault = told
-        with cluster.network.in_use(), without_chance():
-            arguments = [*words.split(), "--bootstrap-server", cluster.bootstrap, "--timeout", "5000"]
-            status = running.run(cli.load("streams-groups"), arguments, "kafka-streams-groups")
-        return (status, *capsys.readouterr()), cluster
-
-    return ended
-
-
-def sent(cluster: VirtualCluster, kind: type) -> list[Any]:
-    return [each[2] for each in cluster.log if isinstance(each[2], kind)]
+    return runner("streams-groups", told, capsys)
 
 
 def test_of_three_groups_one_is_not_there_and_the_others_are_described(run: Run) -> None:
@@ -111,9 +96,7 @@ def test_a_reset_leaves_out_what_is_not_the_groups_and_does_the_rest(run: Run) -
     "words", ["--describe --group g", "--reset-offsets --group g --all-input-topics --to-latest --dry-run"]
 )
 def test_releases_without_streams_groups(run: Run, words: str, release: str) -> None:
-    (status, out, err), _ = run(words, release=release)
-    assert (status, out) == (1, "")
-    assert "brokers of Kafka 4.2 and later" in err
+    check_releases_without(run, words, release, "4.2")
 
 
 @pytest.fixture(scope="module")
@@ -123,30 +106,23 @@ def servers() -> Iterator[str]:
 
 
 def test_the_bundled_broker_has_none_and_one_line_says_so(servers: str, capsys: pytest.CaptureFixture[str]) -> None:
-    describe = ["--describe", "--group", "g", "-b", servers]
-    status = running.run(cli.load("streams-groups"), describe, "kafka-streams-groups")
-    out, err = capsys.readouterr()
-    assert (status, out) == (1, "")
-    assert err.startswith("kafka-streams-groups: describing streams groups needs StreamsGroupDescribe v")
+    needs = "describing streams groups needs StreamsGroupDescribe v"
+    check_bundled_broker_lacks("streams-groups", f"--describe --group g -b {servers}", capsys, needs)
 
 
 def test_command_lines_that_are_wrong(run: Run) -> None:
-    for words, text in (
-        ("", "Give exactly one of --list, --describe, --delete, --reset-offsets, --delete-offsets."),
-        ("--list --state Empty,Lost", "Invalid state list 'Empty,Lost'. Valid states are: Assigning, Dead, Empty"),
-        ("--list --members", "--members only goes with --describe."),
-        ("--reset-offsets --group g --to-latest --execute", "One of the reset scopes should be defined"),
-        ("--reset-offsets --group g --all-input-topics --execute", "requires one of the following scenarios"),
-        (
-            "--reset-offsets --group g --all-input-topics --to-latest --to-current --execute",
-            'Option "[to-latest]" can\'t be used with option "[to-current]"',
-        ),
-        (
-            "--reset-offsets --group g --all-input-topics --to-latest --dry-run --delete-internal-topic x",
-            "Option [delete-internal-topic] takes [reset-offsets] when [execute] is used.",
-        ),
-        ("--delete --group g --input-topic t", "--input-topic only goes with --reset-offsets or --delete-offsets."),
-    ):
-        (status, out, err), _ = run(words)
-        assert (status, out) == (2, ""), words
-        assert text in err
+    reset = "--reset-offsets --group g --all-input-topics"
+    check_wrong_command_lines(
+        run,
+        {
+            "": "Give exactly one of --list, --describe, --delete, --reset-offsets, --delete-offsets.",
+            "--list --state Empty,Lost": "Invalid state list 'Empty,Lost'. Valid states are: Assigning, Dead, Empty",
+            "--list --members": "--members only goes with --describe.",
+            "--reset-offsets --group g --to-latest --execute": "One of the reset scopes should be defined",
+            "--reset-offsets --group g --all-input-topics --execute": "requires one of the following scenarios",
+            f"{reset} --to-latest --to-current --execute": '"[to-latest]" can\'t be used with option "[to-current]"',
+            f"{reset} --to-latest --dry-run --delete-internal-topic x": "Option [delete-internal-topic] takes [reset-"
+            "offsets] when [execute] is used.",
+            "--delete --group g --input-topic t": "--input-topic only goes with --reset-offsets or --delete-offsets.",
+        },
+    )

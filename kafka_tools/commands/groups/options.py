@@ -1,0 +1,112 @@
+"""Options that the commands about groups share: the group, what of it is described, and where offsets go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import click
+
+from kafka_tools.commands.live_names import group_names, topic_names
+from kafka_tools.commands.options.command import option
+
+ANY = "*"
+"""Value of --state and --type when they are given without one."""
+
+Decorator = Callable[[Any], Any]
+_OFFSETS: dict[str, Decorator] = {
+    "to_earliest": option("--to-earliest", is_flag=True, section="New offsets", help="The log start offset."),
+    "to_latest": option("--to-latest", is_flag=True, section="New offsets", help="The log end offset."),
+    "to_current": option(
+        "--to-current", is_flag=True, section="New offsets", help="The committed offset, or the log end offset."
+    ),
+    "to_offset": option(
+        "--to-offset", metavar="N", type=click.IntRange(0, 2**63 - 1), section="New offsets", help="This offset."
+    ),
+    "shift_by": option(
+        "--shift-by",
+        metavar="N",
+        type=click.IntRange(-(2**63), 2**63 - 1),
+        section="New offsets",
+        help="N on from the committed offset; -N back.",
+    ),
+    "to_datetime": option(
+        "--to-datetime",
+        metavar="TIME",
+        section="New offsets",
+        help="The first offset at or after YYYY-MM-DDThh:mm:ss.sss (UTC unless a zone follows), a date, or '2 hours "
+        "ago'.",
+    ),
+    "by_duration": option(
+        "--by-duration",
+        metavar="SPAN",
+        section="New offsets",
+        help="The first offset of the last PnDTnHnMnS, for example PT6H; 6h also.",
+    ),
+    "from_file": option(
+        "--from-file", metavar="FILE", section="New offsets", help="The offsets of a file that --export printed."
+    ),
+}
+
+
+def together(*decorators: Decorator) -> Decorator:
+    """Several options as one decorator, in the order in which the help page has them."""
+
+    def decorated(command: Any) -> Any:
+        for each in reversed(decorators):
+            command = each(command)
+        return command
+
+    return decorated
+
+
+def group_option() -> Decorator:
+    """``--group``, which may be repeated."""
+    return option(
+        "--group", metavar="ID", multiple=True, shell_complete=group_names, help="The group to act on. May be repeated."
+    )
+
+
+def topic_option(name: str, help: str) -> Decorator:
+    """A topic or some of its partitions, which may be repeated."""
+    return option(name, metavar="NAME[:N,...]", multiple=True, shell_complete=topic_names, help=help)
+
+
+def views(members: str = "Describe the members.", types: bool = False) -> Decorator:
+    """What ``--describe`` shows. ``members``: the help of that view; ``types``: whether ``--type`` is there."""
+    state = option(
+        "--state",
+        metavar="[STATE,...]",
+        is_flag=False,
+        flag_value=ANY,
+        section="Views",
+        help="With --describe the state of the group; with --list a column, or only groups in these states.",
+    )
+    type_ = option(
+        "--type",
+        metavar="[TYPE,...]",
+        is_flag=False,
+        flag_value=ANY,
+        section="Views",
+        help="With --list a column, or only groups of these types (classic, consumer).",
+    )
+    return together(
+        option("--offsets", is_flag=True, section="Views", help="Describe offsets and lag; this is the default."),
+        option("--members", is_flag=True, section="Views", help=members),
+        state,
+        *([type_] if types else []),
+        option("--verbose", is_flag=True, section="Views", help="More columns."),
+    )
+
+
+def new_offsets(*modes: str) -> Decorator:
+    """The options that say where a reset puts a group, by their names in Python (``to_earliest``)."""
+    return together(*(_OFFSETS[mode] for mode in modes))
+
+
+ALL_MODES = tuple(_OFFSETS)
+
+
+def modes_given(given: Mapping[str, Any], modes: Iterable[str]) -> list[str]:
+    """Which of the options that say where a reset puts a group are on the command line."""
+    return [name for name in modes if given[name] not in (None, False)]

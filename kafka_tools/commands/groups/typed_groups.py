@@ -1,0 +1,68 @@
+"""What ``kafka-share-groups`` and ``kafka-streams-groups`` do alike: groups of one type, which brokers tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from kafka_tools.commands import running
+from kafka_tools.commands.groups.options import ANY, modes_given
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+
+Refuse = Callable[[str], NoReturn]
+
+
+def check_described(refuse: Refuse, given: Mapping[str, Any]) -> None:
+    """What must stand beside ``--describe``, in the words of Kafka's tools."""
+    if not (given["group"] or given["all_groups"]):
+        refuse("Option [describe] takes one of these options: [all-groups], [group]")
+    if sum(bool(given[view]) for view in ("members", "offsets", "state")) > 1:
+        refuse("Option [describe] takes at most one of these options: [members], [offsets], [state]")
+    if given["state"] not in (None, ANY):
+        refuse("Option [describe] does not take a value for [state]")
+
+
+def check_committing(refuse: Refuse, given: Mapping[str, Any]) -> None:
+    """A reset says whether it is only shown."""
+    if given["dry_run"] and given["execute"]:
+        refuse("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
+    if not (given["dry_run"] or given["execute"]):
+        refuse("Option [reset-offsets] takes the option: [execute] or [dry-run]")
+
+
+def check_one_mode(refuse: Refuse, given: Mapping[str, Any], modes: Sequence[str]) -> list[str]:
+    """The mode of a reset, if one is given; several refuse one another."""
+    found = modes_given(given, modes)
+    if len(found) > 1:
+        check_apart(refuse, given, *found[:2])
+    return found
+
+
+def check_apart(refuse: Refuse, given: Mapping[str, Any], first: str, second: str) -> None:
+    """Two options exclude each other."""
+    if given[first] and given[second]:
+        first, second = (name.replace("_", "-") for name in (first, second))
+        refuse(f'Option "[{first}]" can\'t be used with option "[{second}]"')
+
+
+def list_them(
+    admin: AdminClient, given: Mapping[str, Any], output_format: str | None, group_type: str, states: Sequence[str]
+) -> int:
+    """``--list`` of groups of one type, which have these states; the exit status."""
+    from kafka_tools.commands.groups import rows as group_rows
+    from kafka_tools.output.kafka import group_text
+
+    wanted = group_rows.parse_states(given["state"] or ANY, states)
+    result = group_rows.list_of_type(admin, wanted, group_type)
+    if output_format is None:
+        running.emit(group_text.plain_listing(running.shown(result.rows), with_state=given["state"] is not None))
+    return group_rows.finish_listing(admin, result, output_format)
+
+
+def named(admin: AdminClient, given: Mapping[str, Any], group_type: str) -> list[str]:
+    """The groups that the command line names, or all of the type."""
+    if not given["all_groups"]:
+        return list(dict.fromkeys(given["group"]))
+    return [group.group_id for group in admin.list_groups(types=[group_type]).complete()]
