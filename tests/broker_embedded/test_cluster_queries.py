@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
+from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
+from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
+from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kafka_tools.protocol.messages.describe_producers import DescribeProducersRequest
 from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumRequest
+from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kafka_tools.protocol.messages.elect_leaders import ElectLeadersRequest
 from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from tests.broker_embedded.disk_broker import DiskBroker
+from tests.broker_embedded.wire_client import WireClient
 
 
 @pytest.fixture
@@ -149,3 +157,51 @@ def test_the_quorum_is_this_broker_and_its_metadata_log(broker: DiskBroker, vers
     broker.restart()
     ((again,),) = (row.partitions for row in broker.call(request, version).topics)
     assert again.high_watermark >= after.high_watermark
+
+
+MANY = 12_000
+"""More than a handler takes that is not in slices."""
+
+
+def test_questions_about_many_partitions_and_groups_are_served_in_slices() -> None:
+    """As Kafka serves them: what has more elements than a handler takes at once closes the connection instead."""
+    Wanted = AlterPartitionReassignmentsRequest.ReassignableTopic
+    moves = [Wanted.ReassignablePartition(partition_index=number, replicas=None) for number in range(MANY)]
+    names = [f"t{number}" for number in range(MANY)]
+    numbers = list(range(MANY))
+    Log, Listed = DescribeLogDirsRequest.DescribableLogDirTopic, ListPartitionReassignmentsRequest.Topics
+    Led, Written = ElectLeadersRequest.TopicPartitions, DescribeProducersRequest.TopicRequest
+    Named = DescribeTopicPartitionsRequest.TopicRequest
+    cases: list[tuple[Any, int, Callable[[Any], int]]] = [
+        (
+            AlterPartitionReassignmentsRequest(topics=[Wanted(name="t", partitions=moves)]), 1,
+            lambda answer: len(answer.responses[0].partitions),
+        ),
+        (
+            ListPartitionReassignmentsRequest(topics=[Listed(name="t", partition_indexes=numbers)]), 0,
+            lambda answer: MANY if answer.topics == [] else 0,
+        ),
+        (
+            DescribeLogDirsRequest(topics=[Log(topic="t", partitions=numbers)]), 4,
+            lambda answer: MANY if len(answer.results[0].topics[0].partitions) == 2 else 0,
+        ),
+        (
+            ElectLeadersRequest(topic_partitions=[Led(topic="t", partitions=numbers)], timeout_ms=60_000), 2,
+            lambda answer: len(answer.replica_election_results[0].partition_result),
+        ),
+        (
+            DescribeProducersRequest(topics=[Written(name="t", partition_indexes=numbers)]), 0,
+            lambda answer: len(answer.topics[0].partitions),
+        ),
+        (
+            DescribeTopicPartitionsRequest(topics=[Named(name=name) for name in names]), 0,
+            lambda answer: len(answer.topics),
+        ),
+        (DescribeGroupsRequest(groups=names), 5, lambda answer: len(answer.groups)),
+        (DeleteGroupsRequest(groups_names=names), 2, lambda answer: len(answer.results)),
+    ]  # fmt: skip
+    with EmbeddedBroker() as broker, WireClient(broker.bootstrap_servers) as client:
+        topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=2, replication_factor=1)
+        client.call(CreateTopicsRequest(topics=[topic]), 5)
+        for request, version, answered in cases:
+            assert answered(client.call(request, version)) == MANY, type(request).__name__

@@ -10,6 +10,7 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.placement import check_assignment
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
@@ -21,7 +22,7 @@ AUTHORIZE = (AclOperation.ALTER,)
 TopicResponse = AlterPartitionReassignmentsResponse.ReassignableTopicResponse
 
 
-def handle(call: Call) -> AlterPartitionReassignmentsResponse:
+def handle(call: Call) -> Work[AlterPartitionReassignmentsResponse]:
     request = call.request
     if not request.topics:
         return AlterPartitionReassignmentsResponse(error_message="")
@@ -31,6 +32,7 @@ def handle(call: Call) -> AlterPartitionReassignmentsResponse:
     for topic in request.topics:
         answers = []
         for wanted in topic.partitions:
+            yield
             answer = TopicResponse.ReassignablePartitionResponse(
                 partition_index=wanted.partition_index, error_message=None
             )

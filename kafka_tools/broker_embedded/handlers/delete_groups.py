@@ -5,6 +5,7 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import response_code_of_group_append
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
@@ -14,9 +15,10 @@ VERSIONS = (0, 2)
 AUTHORIZE = ()
 
 
-def handle(call: Call) -> DeleteGroupsResponse:
+def handle(call: Call) -> Work[DeleteGroupsResponse]:
     response = DeleteGroupsResponse()
     for group_id in dict.fromkeys(call.request.groups_names):
+        yield
         result = response.DeletableGroupResult(group_id=group_id)
         try:
             if not call.allowed_on_group(AclOperation.DELETE, group_id):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.handlers._rights import NOT_ASKED, authorized_operations
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse
@@ -12,10 +13,11 @@ VERSIONS = (0, 6)
 AUTHORIZE = ()
 
 
-def handle(call: Call) -> DescribeGroupsResponse:
+def handle(call: Call) -> Work[DescribeGroupsResponse]:
     response = DescribeGroupsResponse()
     with_operations = call.version >= 3 and call.request.include_authorized_operations
     for group_id in call.request.groups:
+        yield
         if not call.allowed_on_group(AclOperation.DESCRIBE, group_id):
             denied = error_codes.GROUP_AUTHORIZATION_FAILED
             response.groups.append(response.DescribedGroup(group_id=group_id, error_code=denied))

@@ -11,6 +11,7 @@ import logging
 import shutil
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsResponse
@@ -23,16 +24,20 @@ log = logging.getLogger(__name__)
 Result = DescribeLogDirsResponse.Result
 
 
-def handle(call: Call) -> DescribeLogDirsResponse:
+def handle(call: Call) -> Work[DescribeLogDirsResponse]:
     wanted = call.request.topics
     names = None if wanted is None else {topic.topic: set(topic.partitions) for topic in wanted}
-    return DescribeLogDirsResponse(results=[_directory(call, path, names) for path in call.broker.dirs.paths])
+    results = []
+    for path in call.broker.dirs.paths:
+        results.append((yield from _directory(call, path, names)))
+    return DescribeLogDirsResponse(results=results)
 
 
-def _directory(call: Call, path: str, names: dict[str, set[int]] | None) -> DescribeLogDirsResponse.Result:
+def _directory(call: Call, path: str, names: dict[str, set[int]] | None) -> Work[DescribeLogDirsResponse.Result]:
     result = Result(log_dir=path)
     topics: dict[str, DescribeLogDirsResponse.Result.Topic] = {}
     for partition in sorted(call.broker.partitions, key=lambda partition: partition.id):
+        yield
         topic, number = partition.id
         if partition.log_dir != path or (names is not None and number not in names.get(topic, ())):
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.validation import check_topic_name
 from kafka_tools.broker_embedded.refusals import refused
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
@@ -16,11 +17,12 @@ AUTHORIZE = ()
 Answer = DescribeProducersResponse.TopicResponse.PartitionResponse
 
 
-def handle(call: Call) -> DescribeProducersResponse:
+def handle(call: Call) -> Work[DescribeProducersResponse]:
     response = DescribeProducersResponse()
     for topic in call.request.topics:
         answers = []
         for number in topic.partition_indexes:
+            yield
             answer = Answer(partition_index=number, error_message=None)
             try:
                 _check_topic(call, topic.name)

@@ -14,6 +14,7 @@ from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.handlers._rights import authorized_operations
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import INTERNAL_TOPICS, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.describe_topic_partitions import (
@@ -26,21 +27,30 @@ AUTHORIZE = ()
 
 ResponseTopic = DescribeTopicPartitionsResponse.ResponseTopic
 
+_MANY_NAMES = 10_000
 
-def handle(call: Call) -> DescribeTopicPartitionsResponse:
+
+def handle(call: Call) -> Work[DescribeTopicPartitionsResponse]:
     request, cluster = call.request, call.broker.cluster
     most = call.broker.configs.broker.integer("max.request.partition.size.limit")
     left = max(min(request.response_partition_limit, most), 1)
     all_topics = not request.topics
     start = request.cursor.topic_name if request.cursor is not None else ""
-    wanted = cluster.topics if all_topics else {topic.name for topic in request.topics}
-    names = sorted(name for name in wanted if name >= start)
+    wanted = list(cluster.topics) if all_topics else [topic.name for topic in request.topics]
+    if len(wanted) < _MANY_NAMES:
+        names = _in_order(wanted, start)
+    else:
+        names = yield Elsewhere(lambda: _in_order(wanted, start))
     if request.cursor is not None:
         _check_cursor(request.cursor, names, all_topics)
     response = DescribeTopicPartitionsResponse()
-    allowed = {name: call.allowed_on_topic(AclOperation.DESCRIBE, name) for name in names}
+    allowed = {}
+    for name in names:
+        yield
+        allowed[name] = call.allowed_on_topic(AclOperation.DESCRIBE, name)
     denied = [] if all_topics else [name for name in names if not allowed[name]]
     for name in names:
+        yield
         if not allowed[name]:
             continue
         if left == 0:
@@ -62,6 +72,11 @@ def handle(call: Call) -> DescribeTopicPartitionsResponse:
     code = error_codes.TOPIC_AUTHORIZATION_FAILED
     response.topics += [ResponseTopic(error_code=code, name=name) for name in denied]
     return response
+
+
+def _in_order(names: Sequence[str], start: str) -> list[str]:
+    """The names from ``start`` on, each once."""
+    return sorted({name for name in names if name >= start})
 
 
 def _check_cursor(cursor: DescribeTopicPartitionsRequest.Cursor, names: Sequence[str], all_topics: bool) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation, ElectionType
 from kafka_tools.protocol.messages.elect_leaders import ElectLeadersResponse
@@ -19,7 +20,7 @@ AUTHORIZE = (AclOperation.ALTER,)
 TopicResult = ElectLeadersResponse.ReplicaElectionResult
 
 
-def handle(call: Call) -> ElectLeadersResponse:
+def handle(call: Call) -> Work[ElectLeadersResponse]:
     check_timeout(call.request.timeout_ms)
     request, cluster = call.request, call.broker.cluster
     if call.version >= 1 and request.election_type not in ElectionType.words:
@@ -29,7 +30,10 @@ def handle(call: Call) -> ElectLeadersResponse:
         response.replica_election_results = [TopicResult(topic=name) for name in cluster.topics]
         return response
     for topic in request.topic_partitions:
-        results = [_result(call, topic.topic, number) for number in topic.partitions]
+        results = []
+        for number in topic.partitions:
+            yield
+            results.append(_result(call, topic.topic, number))
         response.replica_election_results.append(TopicResult(topic=topic.topic, partition_result=results))
     return response
 

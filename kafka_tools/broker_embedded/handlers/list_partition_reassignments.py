@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
 
@@ -10,5 +11,6 @@ VERSIONS = (0, 0)
 AUTHORIZE = (AclOperation.DESCRIBE,)
 
 
-def handle(call: Call) -> ListPartitionReassignmentsResponse:
+def handle(call: Call) -> Work[ListPartitionReassignmentsResponse]:
+    yield
     return ListPartitionReassignmentsResponse(error_message=None)
