@@ -45,6 +45,10 @@ MIN_RENEWAL_S = 1.0
 _CLOSED_IN_SASL = "brokers before 2.0 close the connection when the login is wrong: check sasl.jaas.config"
 
 
+LARGE_REQUEST_BYTES = 64 * 1024
+"""Where a connection ends over a request of this size or more, the size may be the reason."""
+
+
 class ClosedAtFirstRequest(Disconnected):
     """The peer told its versions and closed the connection, which had not logged in, without answering anything.
 
@@ -395,7 +399,15 @@ class NodeConnection:
         if self.stage == stages.SASL:
             return ConnectFailed(f"{peer} closed the connection during the SASL login", node=peer, hint=_CLOSED_IN_SASL)
         is_first = not self.session.answered and not self.session.uses_sasl and self.session.in_flight
-        return (ClosedAtFirstRequest if is_first else Disconnected)(f"{peer} closed the connection", node=peer)
+        size_bytes = max((sent.size_bytes for sent in self.session.in_flight), default=0)
+        hint = (
+            f"a request of {size_bytes} bytes was under way: brokers close the connection over one that is larger than "
+            "their socket.request.max.bytes, or holds more than they take"
+            if size_bytes >= LARGE_REQUEST_BYTES
+            else None
+        )
+        kind = ClosedAtFirstRequest if is_first else Disconnected
+        return kind(f"{peer} closed the connection", node=peer, hint=hint)
 
     def _event(self, name: str, text: str = "") -> None:
         if self._trace is not None:

@@ -213,6 +213,8 @@ class ConnectionPool:
         address = key[:2]
         if not isinstance(error, ClosedAtFirstRequest) or address in self._answering:
             return error
+        if self._answering and error.hint:
+            return error  # the cluster takes clients without a login: this request is too large for it
         protocol = "SASL_SSL" if self.config.uses_tls else "SASL_PLAINTEXT (with TLS: SASL_SSL)"
         settings = f"security.protocol={protocol}, sasl.mechanism and sasl.jaas.config"
         times = self._closed_at_first[address] = self._closed_at_first.get(address, 0) + 1

@@ -39,13 +39,14 @@ class SaslExchange(Protocol):
 
 
 class InFlight(NamedTuple):
-    """A request whose answer has not come. ``context`` is the sender's own."""
+    """A request whose answer has not come, of so many bytes. ``context`` is the sender's own."""
 
     correlation_id: int
     request: Request
     version: int
     response: type[Response]
     context: Any
+    size_bytes: int
 
 
 class AnsweredRequest(NamedTuple):
@@ -205,13 +206,15 @@ class ClientSession:
 
     def _send(self, request: Request, version: int, context: Any) -> InFlight:
         self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
-        sent = InFlight(self._correlation_id, request, version, registry.api(request.API_KEY).response, context)
         try:
-            self._out += framed(encode_request(request, version, sent.correlation_id, self.client_id))
+            frame = framed(encode_request(request, version, self._correlation_id, self.client_id))
         except EncodeError as error:
             from kafka_tools.net.request_errors import explained
 
             raise explained(error, request, version, self.peer) from error
+        self._out += frame
+        response = registry.api(request.API_KEY).response
+        sent = InFlight(self._correlation_id, request, version, response, context, len(frame))
         if is_answered(request):
             self._in_flight.append(sent)
         return sent

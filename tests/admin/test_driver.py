@@ -3,6 +3,7 @@
 import pytest
 
 from kafka_tools.admin import driver
+from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.admin.calls.records import HIGH_WATERMARK
 from kafka_tools.admin.client import NewTopic
 from kafka_tools.errors import (
@@ -17,12 +18,15 @@ from kafka_tools.errors import (
     WireError,
 )
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.values import TopicPartition
 from tests.admin.virtual_cluster import VirtualCluster
@@ -424,3 +428,34 @@ def test_node_that_hangs_up_on_everything_is_tried_a_few_times_only(scripted):
         admin.delete_records({T0: 5})
     assert "security.protocol" in caught.value.hint
     assert len(cluster.sent(MetadataRequest)) == driver.UNREACHABLE_TRIES
+
+
+def test_a_served_clients_connection_that_ends_over_a_large_request_is_not_taken_for_a_missing_login():
+    cluster = VirtualCluster()
+    cluster.fault = lambda request, version, node: HANG_UP if isinstance(request, DescribeLogDirsRequest) else None
+    with cluster.admin() as admin:
+        admin.list_topics()
+        for count, words in ((60_000, "larger than their socket.request.max.bytes"), (1, "may want a SASL login")):
+            many = [TopicPartition("t", number) for number in range(count)]
+            error = admin.describe_log_dirs([3], many)[3].error
+            assert "disconnected" in str(error)
+            assert words in error.hint
+            assert ("SASL" in error.hint) == (count == 1)
+
+
+def test_many_reassignments_are_asked_for_and_begun_in_pieces():
+    """Kafka's controllers change 10,000 partitions in one request at most, and fail those beyond."""
+    cluster = VirtualCluster()
+    many = {TopicPartition("t", number): [1] for number in range(12_000)}
+    with cluster.admin() as admin:
+        assert list(admin.alter_partition_reassignments(many).succeeded()) == list(many)
+        assert admin.list_partition_reassignments(list(many)) == {}
+        places = [ReplicaPlace("t", number, 1) for number in range(12_000)]
+        assert list(admin.describe_replica_log_dirs(places)) == places
+    asked = [request for _, _, request, _ in cluster.log]
+    altered = [each for each in asked if isinstance(each, AlterPartitionReassignmentsRequest)]
+    listed = [each for each in asked if isinstance(each, ListPartitionReassignmentsRequest)]
+    described = [each for each in asked if isinstance(each, DescribeLogDirsRequest)]
+    assert [len(each.topics[0].partitions) for each in altered] == [5000, 5000, 2000]
+    assert [len(each.topics[0].partition_indexes) for each in listed] == [5000, 5000, 2000]
+    assert [len(each.topics[0].partitions) for each in described] == [5000, 5000, 2000]

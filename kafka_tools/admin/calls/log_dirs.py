@@ -129,6 +129,7 @@ class DescribeReplicaLogDirs(AdminCall[ReplicaPlace, ReplicaLogDirs, "DescribeLo
     """Replica -> its directories, from its broker's answer to DescribeLogDirs."""
 
     name = "describe replica log dirs"
+    per_request = 5_000
 
     def __init__(self) -> None:
         self.lookup = GivenNodeLookup(_broker_of)
@@ -178,6 +179,7 @@ class AlterReplicaLogDirs(AdminCall[ReplicaPlace, None, "AlterReplicaLogDirsResp
     """Replica -> the absolute path of the log directory of its broker that it shall move to."""
 
     name = "alter replica log dirs"
+    per_request = 5_000
 
     def __init__(self, paths: Mapping[ReplicaPlace, str]) -> None:
         self.lookup = GivenNodeLookup(_broker_of)

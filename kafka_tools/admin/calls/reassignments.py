@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse
     from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
 
+PER_REQUEST = 5_000
+"""Partitions of one request. Kafka's controllers change 10,000 at once at most (``MAX_RECORDS_PER_USER_OP``)."""
 IN_ZOOKEEPER = (
     "brokers of Kafka 2.4 and later reassign partitions for clients; before that it goes through ZooKeeper: use the "
     "release's own kafka-reassign-partitions.sh --zookeeper"
@@ -37,6 +39,7 @@ class AlterReassignments(AdminCall[TopicPartition, None, "AlterPartitionReassign
     """Partition -> its new replicas, the preferred leader first; None cancels a running reassignment."""
 
     name = "alter partition reassignments"
+    per_request = PER_REQUEST
 
     def __init__(
         self, wanted: Mapping[TopicPartition, Sequence[int] | None], allow_replication_factor_change: bool

@@ -150,9 +150,15 @@ class TopicOperations(Connected):
         deadline: Deadline | None = None,
     ) -> dict[TopicPartition, Reassignment]:
         """The moves that are under way, of some partitions or of all (2.4)."""
-        from kafka_tools.admin.calls.reassignments import ListReassignments
+        from kafka_tools.admin.calls.reassignments import PER_REQUEST, ListReassignments
 
-        return self.ask(ListReassignments(partitions), timeout_s, deadline)
+        deadline = deadline or self.deadline(timeout_s)
+        if partitions is None or len(partitions) <= PER_REQUEST:
+            return self.ask(ListReassignments(partitions), deadline=deadline)
+        found = {}
+        for start in range(0, len(partitions), PER_REQUEST):
+            found.update(self.ask(ListReassignments(partitions[start : start + PER_REQUEST]), deadline=deadline))
+        return found
 
     def elect_leaders(
         self,
