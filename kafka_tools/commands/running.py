@@ -40,6 +40,8 @@ OUTPUT_CLOSED = 141
 
 LONGEST_WORD, WORD_SHOWN = 300, 60
 """A word of a message that is longer than the first (in characters; topic names end at 249) is cut to the second."""
+LONGEST_LINE, LINE_SHOWN = 4_000, 1_000
+"""A complaint with a list that is longer than the first (in characters) is cut to the second, with how many follow."""
 
 _SHOWN = "kafka_tools.shown"
 """Key in ``click.Context.meta``: a document has been begun."""
@@ -153,14 +155,14 @@ def _in_one_line(said: Any) -> Any:
 def complain(program: str, message: str, hint: str | None = None) -> None:
     """One line on stderr that starts with the program's name, and the hint below it, whatever brokers put into them.
 
-    A word without end, such as a file given as a name, is cut, so that the reason stays in sight.
+    A word without end, such as a file given as a name, is cut, so that the reason stays in sight; so is a list.
     """
     from kafka_tools.shown_text import one_line
 
-    lines = [f"{program}: {one_line(_shortened(' '.join(message.split())))}"]
+    lines = [f"{program}: {one_line(_with_short_list(_shortened(' '.join(message.split()))))}"]
     if hint:
         # A hint may be a list. Its lines are set off, so that none can pass for a complaint.
-        lines += [f"  {one_line(_shortened(line.strip()))}" for line in hint.split("\n")]
+        lines += [f"  {one_line(_with_short_list(_shortened(line.strip())))}" for line in hint.split("\n")]
     standard_streams.say("\n".join(lines))
 
 
@@ -173,6 +175,16 @@ def _shortened(text: str) -> str:
         lambda word: f"{word[0][:WORD_SHOWN]}... ({len(word[0])} characters)",
         text,
     )
+
+
+def _with_short_list(text: str) -> str:
+    """``text``, where it is too long up to an item of its list that commas or semicolons part, and how many follow."""
+    if len(text) <= LONGEST_LINE:
+        return text
+    end, mark = max((text.rfind(each, 0, LINE_SHOWN), each) for each in (",", ";"))
+    if end < 0:
+        return f"{text[:LINE_SHOWN]}... ({len(text)} characters)"
+    return f"{text[:end]}{mark} ... and {text.count(mark, end)} more"
 
 
 def note(message: str, *more: str) -> None:

@@ -241,3 +241,20 @@ def test_a_name_without_end_is_cut_and_a_long_list_is_not(capsys) -> None:
         f"kafka-x: topic {'x' * 60}... (5000 characters) is not a name, unlike {names}\n"
         f"  see {'y' * 60}... (301 characters) and {'z' * 300}\n"
     )
+
+
+@pytest.mark.parametrize("mark", [", ", ",", "; "])
+def test_a_list_without_end_is_cut_and_what_follows_is_counted(mark: str, capsys) -> None:
+    items = [f"orders-{number}" for number in range(60_000)]
+    running.complain("kafka-x", f"not found: {mark.join(items)}", f"see {mark.join(items)}")
+    for line in capsys.readouterr().err.splitlines():
+        assert len(line) < 1100
+        shown, _, count = line.removesuffix(" more").partition(f"{mark.strip()} ... and ")
+        first = shown.split(": ", 2)[-1].removeprefix("  see ").split(mark)
+        assert first == items[: len(first)]
+        assert len(first) + int(count) == len(items)
+
+
+def test_a_text_without_end_that_is_no_list_is_cut(capsys) -> None:
+    running.complain("kafka-x", "word " * 1000)
+    assert capsys.readouterr().err == f"kafka-x: {('word ' * 1000)[:1000]}... (4999 characters)\n"

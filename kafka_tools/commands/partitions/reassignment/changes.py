@@ -44,7 +44,7 @@ def execute(
     additional: bool,
     allow_replication_factor_change: bool,
 ) -> Rows:
-    """Begin what a reassignment file says, all its partitions in one request; nothing is begun if it is not valid."""
+    """Begin what a reassignment file says, all its partitions at once; nothing is begun if it is not valid."""
     from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 
     document = read_reassignment(asked.text, asked.place)
