@@ -155,9 +155,9 @@ class TopicOperations(Connected):
         deadline = deadline or self.deadline(timeout_s)
         if partitions is None or len(partitions) <= PER_REQUEST:
             return self.ask(ListReassignments(partitions), deadline=deadline)
-        found = {}
+        found: dict[TopicPartition, Reassignment] = {}
         for start in range(0, len(partitions), PER_REQUEST):
-            found.update(self.ask(ListReassignments(partitions[start : start + PER_REQUEST]), deadline=deadline))
+            found |= self.ask(ListReassignments(partitions[start : start + PER_REQUEST]), deadline=deadline)
         return found
 
     def elect_leaders(
