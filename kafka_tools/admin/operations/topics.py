@@ -157,7 +157,8 @@ class TopicOperations(Connected):
             return self.ask(ListReassignments(partitions), deadline=deadline)
         found: dict[TopicPartition, Reassignment] = {}
         for start in range(0, len(partitions), PER_REQUEST):
-            found |= self.ask(ListReassignments(partitions[start : start + PER_REQUEST]), deadline=deadline)
+            part = self.ask(ListReassignments(partitions[start : start + PER_REQUEST]), deadline=deadline)
+            found.update(part)
         return found
 
     def elect_leaders(
