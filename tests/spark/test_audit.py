@@ -221,9 +221,9 @@ def test_segments_before_a_moment_are_left_out(spark: SparkSession) -> None:
     assert partition["segments"] - partition["segments_left_out"] == 1
 
 
-@pytest.mark.parametrize("text", ["yesterday", "7w", "2026-13-01", ""])
+@pytest.mark.parametrize("text", ["yesterday", "7x", "2026-13-01", ""])
 def test_a_time_that_is_none_is_a_usage_error(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="not a time"):
+    with pytest.raises(click.BadParameter, match="is not a "):
         audit_command._moment_ms(text)
 
 

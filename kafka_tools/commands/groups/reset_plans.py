@@ -10,8 +10,8 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kafka_tools.commands.options.moments import LONGEST_TEXT, in_range, moment_ms
 from kafka_tools.errors import InputError, UsageError
+from kafka_tools.texts.moments import LONGEST_TEXT, in_range, moment_ms, span_ms
 from kafka_tools.values import TopicPartition
 
 Plan = dict[str, dict[TopicPartition, int]]
@@ -20,8 +20,6 @@ Plan = dict[str, dict[TopicPartition, int]]
 _ISO_DURATION = re.compile(
     r"([+-]?)P(?:([+-]?\d+)D)?(?:T(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:[.,]\d{1,9})?)S)?)?", re.IGNORECASE
 )
-_SPAN = re.compile(r"(\d+)\s*(ms|s|m|h|d)", re.IGNORECASE)
-_SPAN_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def parse_moment_ms(text: str, now_ms: int) -> int:
@@ -31,13 +29,14 @@ def parse_moment_ms(text: str, now_ms: int) -> int:
 
 
 def parse_duration_ms(text: str) -> int:
-    """Milliseconds of ``PnDTnHnMnS`` (java.time.Duration), or of ``90m``, ``6h``, ``2d``."""
+    """Milliseconds of ``PnDTnHnMnS`` (java.time.Duration), or of ``90m``, ``6h``, ``2 days``."""
     if len(text) > LONGEST_TEXT:
         raise UsageError(f"--by-duration: a value of {len(text)} characters is not a time")
-    span = _SPAN.fullmatch(text.strip())
-    if span is not None:
+    if "P" not in text.upper():
         with _about("--by-duration"):
-            return in_range(text, int(span.group(1)) * _SPAN_MS[span.group(2).lower()])
+            span = span_ms(text.strip())
+            if span is not None:
+                return in_range(text, span)
     match = _ISO_DURATION.fullmatch(text.strip())
     if match is None or not any(match.groups()[1:]) or text.strip().upper().endswith("T"):
         raise UsageError(f"--by-duration: '{text}' is not of the form PnDTnHnMnS, for example PT6H or P1DT30M (or 6h)")

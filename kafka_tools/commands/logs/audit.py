@@ -48,7 +48,8 @@ _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position"
 @option(
     "--since",
     metavar="TIME",
-    help="Leave out closed segments that were last written before: 2026-11-01T00:00:00, or a time back like 36h or 7d.",
+    help="Leave out closed segments that were last written before: 2026-11-01 or 2026-11-01T00:00:00 (UTC unless a "
+    "zone follows), or a time back like 36h, 7d or '2 hours ago'.",
 )
 @option(
     "--headers-only",
@@ -101,6 +102,10 @@ def command(
     _check(log_dirs, report)
     patterns = tuple(part.strip() for part in (topics or "").split(",") if part.strip())
     since_ms = None if since is None else _moment_ms(since)
+    if since_ms is not None:
+        from kafka_tools.values import moment_text
+
+        running.note(f"closed segments last written before {moment_text(since_ms)} are left out")
     with spark_session(master, app_name="kafka-tools audit") as spark:
         from kafka_tools.output.progress import progress
         from kafka_tools.spark.audit import AuditOptions, audit
@@ -148,21 +153,16 @@ def _check(log_dirs: tuple[str, ...], report: str | None) -> None:
 
 
 def _moment_ms(text: str) -> int:
-    """A moment, or one so far back from now, in ms since the epoch."""
+    """A moment in ms since the epoch; a usage error for what is none."""
     import time
-    from datetime import UTC, datetime
 
-    if text[-1:] in _UNITS_MS and text[:-1].isdecimal():
-        return int(time.time() * 1000) - int(text[:-1]) * _UNITS_MS[text[-1]]
+    from kafka_tools.errors import InputError
+    from kafka_tools.texts.moments import moment_ms
+
     try:
-        moment = datetime.fromisoformat(text)
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
-    except (ValueError, OverflowError) as error:
-        expected = "2026-11-01T00:00:00 (UTC without a zone), or a time back like 90m, 36h or 7d"
-        raise click.BadParameter(f"'{text}' is not a time: {expected} is expected", param_hint="--since") from error
-
-
-_UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+        return moment_ms(text, int(time.time() * 1000), any_fraction=True)
+    except InputError as error:
+        raise click.BadParameter(str(error), param_hint="--since") from error
 
 
 def _write(path: str, write: Callable[[str], None]) -> None:

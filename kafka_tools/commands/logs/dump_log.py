@@ -64,8 +64,9 @@ _MIB = 1 << 20
     "times",
     metavar="FROM:TO",
     section=WHAT,
-    help="Only records with timestamps from the first up to the second: ISO-8601 with its zone, milliseconds since "
-    "1970, a span before now (2h), or now. Example: 2024-05-01T10:00:00Z:2024-05-01T10:05:00Z",
+    help="Only records with timestamps from the first up to the second: 2026-11-22 or 2026-11-22T10:00:00 (UTC unless "
+    "a zone follows), milliseconds since 1970, a span before now (2h, '2 hours ago'), or now. "
+    "Example: 2024-05-01T10:00:00Z:2024-05-01T10:05:00Z",
 )
 @option(
     "--key",
@@ -208,7 +209,7 @@ def command(jobs: int, show_position: bool, debug: bool, check_only: bool, **opt
     # numpy starts a thread per core for algebra, which nothing here does: half of the time that its import takes.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from kafka_tools.commands.logs.output import open_output
-    from kafka_tools.commands.logs.report import Report
+    from kafka_tools.commands.logs.report import Report, print_summaries, times_text
     from kafka_tools.dump.request import DumpRequest
 
     request = DumpRequest(**options)
@@ -216,6 +217,8 @@ def command(jobs: int, show_position: bool, debug: bool, check_only: bool, **opt
     if check_only:
         return _check_only(request, jobs)
     run = request.run()
+    if request.times is not None and not request.times.replace(":", "").isdecimal():
+        running.note(times_text(run))
     readings = request.readings()
     output = open_output(request.form, SCHEMA)
     if request.follow:
@@ -228,7 +231,7 @@ def command(jobs: int, show_position: bool, debug: bool, check_only: bool, **opt
         if request.partition_dir is not None:
             _cross_check(request.partition_dir, run, report, output, records=request.deep)
         if request.summary:
-            _print_summaries(report, request.form, output)
+            print_summaries(report, request.form, output)
         output.close()
     except KafkaToolsError:
         report.finish()
@@ -313,16 +316,6 @@ def _cross_check(directory: str, run: DumpRun, report: Report, output: Output, *
         if finding.kind != "offset-gap" and (finding.path, finding.kind, finding.position) not in known:
             report.note(finding)
             ending.line(ending.finding_line(finding))
-
-
-def _print_summaries(report: Report, form: str | None, output: Output) -> None:
-    """The sum of each file, and of all if there are several."""
-    if form is None:
-        from kafka_tools.dump.summary_text import summary_text as line
-    else:
-        from kafka_tools.dump.summary import summary_line as line
-    for summary in report.all_summaries():
-        output.write(line(summary))
 
 
 def _follow(run: DumpRun, output: Output, readings: list[Reading], directory: str | None) -> int:

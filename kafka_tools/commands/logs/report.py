@@ -97,6 +97,28 @@ def position_text(outcome: FileOutcome) -> str:
     return f"{outcome.path}: read up to byte {outcome.position}{following}; --from-position {base}{outcome.position}"
 
 
+def times_text(run: DumpRun) -> str:
+    """What --time was resolved to."""
+    from kafka_tools.values import moment_text
+
+    selection = run.options.selection
+    assert selection is not None, "--time selects"
+    first, last = (None if each is None else moment_text(each) for each in (selection.from_ms, selection.to_ms))
+    parts = [f"from {first}"] if first is not None else []
+    parts += [f"before {last}"] if last is not None else []
+    return f"records with timestamps {', '.join(parts)}"
+
+
+def print_summaries(report: Report, form: str | None, output: Output) -> None:
+    """The sum of each file, and of all if there are several."""
+    if form is None:
+        from kafka_tools.dump.summary_text import summary_text as line
+    else:
+        from kafka_tools.dump.summary import summary_line as line
+    for summary in report.all_summaries():
+        output.write(line(summary))
+
+
 _MOST_LINES = 200
 
 

@@ -63,7 +63,7 @@ class PlannedDeletion(NamedTuple):
 
 def parse_before(text: str, now_ms: int) -> Before:
     """Digits are an offset, -1 and ``end`` the high watermark, anything else a moment; UsageError for none of them."""
-    from kafka_tools.commands.options.moments import moment_ms
+    from kafka_tools.texts.moments import moment_ms
 
     typed = text.strip()
     if typed in (END, str(HIGH_WATERMARK)):

@@ -70,7 +70,7 @@ def parse_time(text: str, now_ms: int) -> tuple[int, bool]:
 
     UsageError with Kafka's text for what is none of its words and no moment.
     """
-    from kafka_tools.commands.options.moments import moment_ms
+    from kafka_tools.texts.moments import moment_ms
 
     if text in SPECS:
         return SPECS[text], False

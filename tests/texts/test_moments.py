@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.commands.options.moments import moment_ms
 from kafka_tools.errors import InputError
+from kafka_tools.texts.moments import moment_ms
 
 NOW = 1_800_000_000_123
 HOUR, DAY = 3_600_000, 86_400_000
@@ -23,6 +23,11 @@ HOUR, DAY = 3_600_000, 86_400_000
         (" 30 SECONDS  AGO ", NOW - 30_000),
         ("3 days ago", NOW - 3 * DAY),
         ("2w ago", NOW - 14 * DAY),
+        ("1.5h ago", NOW - HOUR * 3 // 2),
+        ("7d", NOW - 7 * DAY),
+        ("PT2H", NOW - 2 * HOUR),
+        ("P1DT1S ago", NOW - DAY - 1000),
+        ("1970-01-02Z", DAY),
         ("1970-01-02", DAY),
         ("1970-01-02 01:00", DAY + HOUR),
         ("1970-01-02T01:00Z", DAY + HOUR),
@@ -55,3 +60,8 @@ def test_a_moment_is_read_as_it_is_typed(text: str, expected: int) -> None:
 def test_what_is_not_a_moment_is_said(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said.replace("(", r"\(")):
         moment_ms(text, NOW)
+
+
+def test_a_fraction_of_another_length_is_iso_s_where_that_is_said() -> None:
+    assert moment_ms("1970-01-01T00:00:00.5", NOW, any_fraction=True) == 500
+    assert moment_ms("1970-01-01T00:00:00.123456789Z", NOW, any_fraction=True) == 123

@@ -1,0 +1,112 @@
+"""Moments and spans of time as people type them: ``2026-11-22``, ``2026-11-22T10:30``, ``2 hours ago``, ``7d``.
+
+Every option that takes a moment reads it here, in UTC unless a zone follows, says to what it was resolved, and takes
+bare digits as milliseconds since the epoch, as Kafka's tools do.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kafka_tools.errors import InputError
+
+FORMS = "2026-11-22, 2026-11-22T10:30:00 (UTC unless a zone such as Z or +02:00 follows), or '2 hours ago'"
+"""The forms of a moment, for hints."""
+
+LONGEST_TEXT = 100
+"""Longer than any value in range can be; thousands of digits would not even convert."""
+_LONGEST_MS = 2**62
+"""Most milliseconds before or after a moment: the difference of two still fits Kafka's INT64."""
+
+_DATE_TIME = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+_SPAN = re.compile(r"(\d{1,12})(?:\.(\d{1,3}))?\s*([a-z]+)", re.IGNORECASE | re.ASCII)
+_ISO_SPAN = re.compile(
+    r"P(?=.)(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?=.)(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+_ISO_MS = (604_800_000, 86_400_000, 3_600_000, 60_000, 1000)
+_AGO = re.compile(r"(.*\S)\s+ago", re.IGNORECASE)
+_UNITS = {
+    1: ("ms", "millisecond", "milliseconds"),
+    1000: ("s", "sec", "secs", "second", "seconds"),
+    60_000: ("m", "min", "mins", "minute", "minutes"),
+    3_600_000: ("h", "hour", "hours"),
+    86_400_000: ("d", "day", "days"),
+    604_800_000: ("w", "week", "weeks"),
+}
+UNIT_MS = {name: milliseconds for milliseconds, names in _UNITS.items() for name in names}
+"""Unit of time -> milliseconds."""
+
+
+def moment_ms(text: str, now_ms: int, *, any_fraction: bool = False) -> int:
+    """Milliseconds since the epoch of a moment as it was typed; a span such as ``2h`` is that long before ``now_ms``.
+
+    A fraction of a second has three digits: Kafka reads ``.5`` as 5 ms and ISO 8601 as 500, so anything else is
+    refused, unless ``any_fraction`` says that it is ISO's. InputError for what is not a moment.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise InputError(f"a value of {len(text)} characters is not a time")
+    typed = text.strip()
+    if typed.isascii() and typed.isdigit():
+        return in_range(text, int(typed))
+    if typed.lower() == "now":
+        return now_ms
+    ago = _AGO.fullmatch(typed)
+    span = span_ms(ago[1] if ago is not None else typed)
+    if span is not None:
+        return in_range(text, now_ms - span)
+    found = _DATE_TIME.fullmatch(typed)
+    if found is None:
+        raise InputError(f"'{text}' is not a moment: {FORMS} is expected")
+    return _of_date(text, found, any_fraction)
+
+
+def span_ms(text: str) -> int | None:
+    """Milliseconds of ``2h``, ``1.5 days`` or ``PT2H``; None for what is not of that form.
+
+    InputError for a number whose unit is none of time.
+    """
+    found = _SPAN.fullmatch(text)
+    if found is not None:
+        unit_ms = UNIT_MS.get(found[3].lower())
+        if unit_ms is None:
+            raise InputError(f"'{text}': '{found[3]}' is not a unit of time: s, m, h, days or weeks for example")
+        fraction = (found[2] or "").ljust(3, "0")
+        return int(found[1]) * unit_ms + int(fraction) * unit_ms // 1000
+    found = _ISO_SPAN.fullmatch(text)
+    if found is None:
+        return None
+    return sum(int(part or 0) * unit_ms for part, unit_ms in zip(found.groups(), _ISO_MS, strict=True))
+
+
+def in_range(text: str, milliseconds: int) -> int:
+    """``milliseconds``; InputError where Kafka could not hold them."""
+    if abs(milliseconds) > _LONGEST_MS:
+        raise InputError(f"'{text}' is outside the times that Kafka can hold")
+    return milliseconds
+
+
+def _of_date(text: str, found: re.Match[str], any_fraction: bool) -> int:
+    from datetime import UTC, datetime, timedelta
+
+    fraction = found[7] or ""
+    if fraction and len(fraction) != 3 and not any_fraction:
+        raise InputError(f"write the fraction of '{text}' with three digits (milliseconds)")
+    try:
+        year, month, day, hour, minute, second = (int(found[at] or 0) for at in range(1, 7))
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError as error:
+        raise InputError(f"'{text}' is not a date and time: {error}") from error
+    elapsed = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return elapsed // timedelta(milliseconds=1) + int(fraction.ljust(3, "0")[:3]) - _zone_ms(found[8])
+
+
+def _zone_ms(zone: str | None) -> int:
+    if zone is None or zone in "Zz":
+        return 0
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    offset_ms = (int(digits[:2]) * 60 + int(digits[2:])) * 60_000
+    return -offset_ms if zone[0] == "-" else offset_ms
