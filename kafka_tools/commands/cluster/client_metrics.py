@@ -31,7 +31,12 @@ SETTINGS = {"interval": "interval.ms", "match": "match", "metrics": "metrics"}
 @option(
     "--metrics", metavar="PREFIX,...", allow_empty=True, help="Prefixes of metric names; * is all, an empty value none."
 )
-@option("--interval", metavar="MS", allow_empty=True, help="Push interval of the clients; an empty value resets it.")
+@option(
+    "--interval",
+    metavar="MS",
+    allow_empty=True,
+    help="Push interval of the clients: milliseconds, or with a unit such as 30s; an empty value resets it.",
+)
 @option(
     "--match",
     metavar="K=V,...",
@@ -60,6 +65,10 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     changes = {config: given[option] for option, config in SETTINGS.items() if given[option] is not None}
     if action == "alter" and not changes:
         raise UsageError("--alter needs at least one of --metrics, --interval, --match")
+    if changes.get("interval.ms"):
+        from kafka_tools.commands.options.units import with_numbers
+
+        changes = with_numbers("client-metrics", changes, "--interval", UsageError)
     connection.check()
     with connection.admin() as admin:
         if action == "alter":

@@ -53,7 +53,8 @@ DEPRECATED = (
     "--add-config",
     metavar="K=V,...",
     shell_complete=added_settings,
-    help="Keys to set; brackets group commas: k1=v1,k2=[v1,v2]. k+=v appends to a list, k-=v takes from it.",
+    help="Keys to set; brackets group commas: k1=v1,k2=[v1,v2]. k+=v appends to a list, k-=v takes from it. Times and "
+    "sizes may have units: retention.ms=7d, segment.bytes=10MiB (MB is 10^6, MiB 2^20).",
 )
 @option("--add-config-file", metavar="FILE", help="Properties file with keys to set; - reads standard input.")
 @option(
@@ -130,7 +131,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
 
     _check_actions(context, given)
     chosen = targets(given, context.meta[ARGUMENTS], given["alter"])
-    changes = _changes(given)
+    changes = _changes(given, chosen[0][0].type)
     if changes:
         alter.check(chosen, changes)
     with _place(connection, chosen, changes, given) as place:
@@ -159,7 +160,7 @@ def _check_actions(context: click.Context, given: dict[str, Any]) -> None:
         raise UsageError("--dry-run changes nothing that --describe beside it could show: leave one of them out")
 
 
-def _changes(given: dict[str, Any]) -> list[ConfigChange]:
+def _changes(given: dict[str, Any], entity_type: str) -> list[ConfigChange]:
     """The configs to set, remove, append and subtract; UsageError for options that do not fit together."""
     if not given["alter"]:
         return []
@@ -170,6 +171,7 @@ def _changes(given: dict[str, Any]) -> list[ConfigChange]:
         parse_settings,
         refuse_repeated,
     )
+    from kafka_tools.commands.options.units import with_numbers
     from kafka_tools.commands.options.values import read_text
 
     if not any(given[name] for name in _CHANGES):
@@ -181,9 +183,12 @@ def _changes(given: dict[str, Any]) -> list[ConfigChange]:
     changes: list[ConfigChange] = []
     if given["add_config"]:
         changes += parse_settings(given["add_config"])
+        to_set = {change.name: change.value or "" for change in changes if change.operation == "set"}
+        numbers = with_numbers(entity_type, to_set, "--add-config", UsageError)
+        changes = [change._replace(value=numbers.get(change.name, change.value)) for change in changes]
     if given["add_config_file"]:
         place = given["add_config_file"]
-        added = parse_added_file(read_text(place, "config file"), place)
+        added = with_numbers(entity_type, parse_added_file(read_text(place, "config file"), place), place)
         changes += [ConfigChange(key, "set", value) for key, value in added.items()]
     for text in given["append_config"]:
         changes += parse_settings(text, "--append-config", "append")

@@ -38,7 +38,8 @@ def command() -> None:
 )  # fmt: skip
 @option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, type=key_value,
-    help="A config of the broker, for example --set num.partitions=3; beats the file. May be repeated.",
+    help="A config of the broker, for example --set num.partitions=3 or --set log.retention.ms=7d; beats the file. May "
+    "be repeated.",
 )  # fmt: skip
 @option(
     "--delegation-token-key", "token_key", metavar="FILE",
@@ -73,6 +74,11 @@ def run(
     from kafka_tools.broker_embedded.process import log_to_stderr
     from kafka_tools.broker_embedded.process import run as serve
 
+    set_here = dict(overrides)
+    if set_here:
+        from kafka_tools.commands.options.units import with_numbers
+
+        set_here = with_numbers("brokers", set_here, "--set", UsageError)
     log_to_stderr(log_level)
     properties = dict(DEFAULTS_FOR_TESTS)
     if properties_file is not None:
@@ -84,7 +90,7 @@ def run(
         if not secret:
             raise InputError(f"delegation token key {token_key}: the file is empty")
         properties["delegation.token.secret.key"] = secret
-    merged, dirs = with_overrides(properties, listen=listen, data_dir=data_dir, overrides=dict(overrides))
+    merged, dirs = with_overrides(properties, listen=listen, data_dir=data_dir, overrides=set_here)
     if adopt is not None and not dirs:
         raise UsageError("--adopt needs --data-dir, or a server.properties with log.dirs: where the copy is to live")
     serve(merged, dirs, release=release, fsync=fsync, adopt=adopt, ready=click.echo)

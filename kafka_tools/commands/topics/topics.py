@@ -66,7 +66,8 @@ _ALLOWED: dict[str, Sequence[str]] = {
     type=key_value,
     multiple=True,
     shell_complete=topic_setting,
-    help="A setting of the topic to create, for example retention.ms=86400000. May be repeated.",
+    help="A setting of the topic to create, for example retention.ms=86400000, or with a unit: retention.ms=7d, "
+    "segment.bytes=10MiB. May be repeated.",
 )
 @option(
     "--clone-from",
@@ -133,6 +134,10 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     if given["literal"] and not given["topic"]:
         raise click.UsageError("--literal needs --topic.", ctx=context)
     connection.check()
+    if given["config"]:
+        from kafka_tools.commands.options.units import with_numbers
+
+        given["config"] = with_numbers("topics", dict(given["config"]), "--config", UsageError)
     run = {"list": _list, "create": _create, "describe": _describe, "alter": _alter, "delete": _delete}[action]
     with connection.admin() as admin:
         return run(admin, given, output_format)

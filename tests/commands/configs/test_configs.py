@@ -382,3 +382,54 @@ def test_documentation_in_html_is_shown_as_text() -> None:
         "   k = v      false      true       Default config  list",
         "       One of a, <b>. first second",
     ]
+
+
+def test_values_may_have_units_which_are_told_as_what_they_resolve_to(
+    run: Run, topics: tuple[str, str], tmp_path: Path
+) -> None:
+    one, other = topics
+    done = run("--alter", "--topic", one, "--add-config", "retention.ms=7d,segment.bytes=10MB,cleanup.policy=compact")
+    assert done.status == 0
+    assert done.err == "retention.ms=7d is 604800000 ms\nsegment.bytes=10MB is 10000000 bytes\n"
+    assert held(run, "--topic", one) == {
+        "retention.ms": "604800000",
+        "segment.bytes": "10000000",
+        "cleanup.policy": "compact",
+    }
+    file = tmp_path / "configs.properties"
+    file.write_text("segment.bytes=10MiB\nretention.ms=1000\n", encoding="utf-8")
+    assert run("--alter", "--topic", other, "--add-config-file", file).err == "segment.bytes=10MiB is 10485760 bytes\n"
+    assert held(run, "--topic", other) == {"segment.bytes": "10485760", "retention.ms": "1000"}
+    planned = run("--alter", "--topic", other, "--add-config", "retention.ms=1.5h", "--dry-run")
+    assert "retention.ms: 1000 -> 5400000" in planned.out
+    assert planned.err == "retention.ms=1.5h is 5400000 ms\n"
+
+
+def test_quotas_may_have_units_of_bytes(run: Run) -> None:
+    done = run("--alter", "--user", "units", "--add-config", "producer_byte_rate=10MB/s,consumer_byte_rate=1MiB")
+    assert done.err.splitlines() == [
+        "producer_byte_rate=10MB/s is 10000000 bytes per second",
+        "consumer_byte_rate=1MiB is 1048576 bytes per second",
+    ]
+    (row,) = document(run("--describe", "--user", "units", "-o", "json"))["data"]
+    assert row["quotas"] == {"producer_byte_rate": 10_000_000.0, "consumer_byte_rate": 1_048_576.0}
+
+
+def test_a_unit_that_a_config_does_not_have_is_one_line_and_changes_nothing(
+    run: Run, topics: tuple[str, str], tmp_path: Path
+) -> None:
+    refused = run("--alter", "--topic", topics[0], "--add-config", "flush.messages=5,retention.ms=7x")
+    assert refused == (
+        2,
+        "",
+        "kafka-configs: --add-config: Invalid value 7x for configuration retention.ms: Not a number of type LONG: 'x' "
+        "is not a unit of time: ms, s, m, h, d or w\n",
+    )
+    file = tmp_path / "configs.properties"
+    file.write_text("segment.bytes=10GB\n", encoding="utf-8")
+    refused = run("--alter", "--topic", topics[0], "--add-config-file", file)
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert refused.err.startswith(f"kafka-configs: {file}: Invalid value 10GB for configuration segment.bytes")
+    assert held(run, "--topic", topics[0]) == {}
+    judged_by_the_broker = run("--alter", "--topic", topics[0], "--add-config", "cleanup.policy=7d")
+    assert (judged_by_the_broker.status, judged_by_the_broker.out) == (1, "")

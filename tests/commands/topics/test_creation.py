@@ -127,3 +127,17 @@ def test_a_broker_without_a_port_is_at_9092_and_that_is_said(capsys: pytest.Capt
 
 def test_brokers_with_ports_are_taken_without_a_word(broker: EmbeddedBroker, run: Run) -> None:
     assert run("--list", "--topic", "none").err == ""
+
+
+def test_settings_of_a_new_topic_may_have_units(run: Run) -> None:
+    made = run("--create", "--topic", "units", "--config", "retention.ms=2 days", "--config", "segment.bytes=10MiB")
+    assert made == (
+        0,
+        "Created topic units.\n",
+        "retention.ms=2 days is 172800000 ms\nsegment.bytes=10MiB is 10485760 bytes\n",
+    )
+    _count, configs = described(run, "units")
+    assert (configs["retention.ms"], configs["segment.bytes"]) == ("172800000", "10485760")
+    refused = run("--create", "--topic", "refused", "--config", "segment.bytes=10M")
+    assert (refused.status, refused.out) == (2, "")
+    assert "'M' is not a unit of bytes" in refused.err

@@ -1,0 +1,143 @@
+"""Values of configs as people type them: ``retention.ms=7d``, ``segment.bytes=10MiB``.
+
+A unit is read only where Kafka's definition of the config counts in that unit, and only in texts that Kafka itself
+takes for no number: what a broker would take literally stays as it is. MB is 10^6 bytes, MiB 2^20.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from importlib import import_module
+from typing import NamedTuple
+
+from kafka_tools.config_definitions import Row
+from kafka_tools.errors import ConfigError
+from kafka_tools.texts.moments import UNIT_MS
+
+_LONGEST_TEXT = 60
+"""Longer than any number with a unit is: such a text is left to the broker."""
+_QUANTITY = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([A-Za-z]+(?:/s)?)")
+_LIKE_A_NUMBER = re.compile(r"[+-]?\.?[0-9].*[A-Za-z].*", re.DOTALL)
+_JAVA_DOUBLE = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|0[xX][0-9a-fA-F.]+[pP][+-]?[0-9]+)[fFdD]?"
+)
+_LARGEST = {"SHORT": 2**15 - 1, "INT": 2**31 - 1, "LONG": 2**63 - 1}
+
+_TIMES = "ms, s, m, h, d or w"
+_SIZES = "kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)"
+_BYTES: dict[str, int] = {"B": 1, "kB": 1000} | {
+    f"{prefix}{unit}": base**power
+    for base, unit in ((1000, "B"), (1024, "iB"))
+    for power, prefix in enumerate("KMGTP", 1)
+}
+_BYTES |= {name.lower(): size for name, size in _BYTES.items()}
+
+_SUFFIX_MS = {".ms": 1, ".millis": 1, ".secs": 1000, ".seconds": 1000, ".minutes": 60_000, ".hours": 3_600_000}
+_MILLISECONDS = frozenset(("sasl.kerberos.min.time.before.relogin",))
+_SIZES_BY_NAME = frozenset(
+    (
+        "log.cleaner.dedupe.buffer.size",
+        "log.cleaner.io.buffer.size",
+        "metadata.log.max.record.bytes.between.snapshots",
+        "offsets.load.buffer.size",
+        "sasl.server.max.receive.size",
+        "share.coordinator.load.buffer.size",
+        "transaction.state.log.load.buffer.size",
+    )
+)
+_RATES = frozenset(
+    (
+        "consumer_byte_rate",
+        "follower.replication.throttled.rate",
+        "leader.replication.throttled.rate",
+        "producer_byte_rate",
+    )
+)
+"""Bytes per second."""
+_QUOTA: Row = ("DOUBLE", None, "")
+
+
+class Unit(NamedTuple):
+    """What a config counts: ``size`` ms or bytes each; ``rate``: per second."""
+
+    word: str
+    size: int
+    is_time: bool = False
+    rate: bool = False
+
+
+def unit_of(name: str) -> Unit | None:
+    """The unit of a config, by its name; None for one that counts something else, or nothing."""
+    for suffix, milliseconds in _SUFFIX_MS.items():
+        if name.endswith(suffix):
+            return Unit("ms" if milliseconds == 1 else suffix[1:], milliseconds, is_time=True)
+    if name in _MILLISECONDS:
+        return Unit("ms", 1, is_time=True)
+    if name in _RATES or name.endswith(".bytes.per.second"):
+        return Unit("bytes per second", 1, rate=True)
+    return Unit("bytes", 1) if name.endswith(".bytes") or name in _SIZES_BY_NAME else None
+
+
+def resolved(entity_type: str, name: str, text: str) -> str | None:
+    """The number that ``text`` stands for, if it is one with a unit and the config counts in it; None: as it is typed.
+
+    ``entity_type`` is that of kafka-configs: topics, brokers, groups, client-metrics, users or clients. ConfigError for
+    what looks like a number with a unit, and cannot be a value of that config.
+    """
+    typed = text.strip()
+    if len(typed) > _LONGEST_TEXT or not _LIKE_A_NUMBER.fullmatch(typed):
+        return None
+    unit = unit_of(name)
+    row = _row(entity_type, name) if unit is not None else None
+    if unit is None or row is None or (row[0] not in _LARGEST and row[0] != "DOUBLE"):
+        return None
+    if row[0] == "DOUBLE" and _JAVA_DOUBLE.fullmatch(typed):
+        return None
+    refused = f"Invalid value {typed} for configuration {name}: Not a number of type {row[0]}"
+    found = _QUANTITY.fullmatch(typed)
+    if found is None:
+        example = "7d" if unit.is_time else "10MiB"
+        raise ConfigError(f"{refused}, and no number with one unit, such as {example}")
+    number = Fraction(found[1]) * _size(found[2], unit, refused) / unit.size
+    if row[0] != "DOUBLE" and number.denominator != 1:
+        raise ConfigError(f"{refused}: {typed} is not a whole number of {unit.word}")
+    if number > _LARGEST.get(row[0], _LARGEST["LONG"]):
+        largest = _LARGEST.get(row[0], _LARGEST["LONG"])
+        raise ConfigError(f"{refused}: {typed} is more than {largest} {unit.word}, the most that it can be")
+    return str(number.numerator) if number.denominator == 1 else repr(float(number))
+
+
+def _size(word: str, unit: Unit, refused: str) -> int:
+    """Milliseconds or bytes of one ``word``; ConfigError where it is another kind of unit."""
+    if unit.is_time:
+        size = UNIT_MS.get(word if len(word) == 1 else word.lower())  # M could be a month, or a million
+        if size is None:
+            raise ConfigError(f"{refused}: '{word}' is not a unit of time: {_TIMES}")
+        return size
+    size = _BYTES.get(word.removesuffix("/s") if unit.rate else word)
+    if size is None:
+        raise ConfigError(f"{refused}: '{word}' is not a unit of {unit.word}: {_SIZES}")
+    return size
+
+
+def _row(entity_type: str, name: str) -> Row | None:
+    """The definition of a config, in 4.3.1 or in the last release with ZooKeeper; None where there is none."""
+    if entity_type in ("users", "clients"):
+        return _QUOTA if name in _RATES and "_" in name else None
+    if entity_type == "brokers":
+        from kafka_tools.config_definitions.broker_names import broker_row
+
+        return broker_row(name) or _older_row("broker", name)
+    if entity_type not in ("topics", "groups", "client-metrics"):
+        return None
+    module = {"topics": "topic", "groups": "group", "client-metrics": "client_metrics"}[entity_type]
+    table: dict[str, Row] = import_module(f"kafka_tools.config_definitions.{module}").TABLE
+    return table.get(name) or (_older_row("topic", name) if entity_type == "topics" else None)
+
+
+def _older_row(kind: str, name: str) -> Row | None:
+    from kafka_tools.config_definitions.zookeeper import tables
+
+    rows = (tables.TOPIC if kind == "topic" else tables.BROKER).get(name, {})
+    return next((row for row in reversed(rows.values()) if row is not None), None)
