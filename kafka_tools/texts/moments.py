@@ -101,12 +101,15 @@ def _of_date(text: str, found: re.Match[str], any_fraction: bool) -> int:
     except ValueError as error:
         raise InputError(f"'{text}' is not a date and time: {error}") from error
     elapsed = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return elapsed // timedelta(milliseconds=1) + int(fraction.ljust(3, "0")[:3]) - _zone_ms(found[8])
+    return elapsed // timedelta(milliseconds=1) + int(fraction.ljust(3, "0")[:3]) - _zone_ms(text, found[8])
 
 
-def _zone_ms(zone: str | None) -> int:
+def _zone_ms(text: str, zone: str | None) -> int:
     if zone is None or zone in "Zz":
         return 0
     digits = zone[1:].replace(":", "").ljust(4, "0")
-    offset_ms = (int(digits[:2]) * 60 + int(digits[2:])) * 60_000
+    hours, minutes = int(digits[:2]), int(digits[2:])
+    if hours > 23 or minutes > 59:  # Java reads no further than that either
+        raise InputError(f"'{text}': {zone} is not a zone: at most 23 hours and 59 minutes from UTC are expected")
+    offset_ms = (hours * 60 + minutes) * 60_000
     return -offset_ms if zone[0] == "-" else offset_ms

@@ -34,6 +34,7 @@ HOUR, DAY = 3_600_000, 86_400_000
         ("1970-01-02T01:00:00+01:00", DAY),
         ("1970-01-02T01:00:00.250-0100", DAY + 2 * HOUR + 250),
         ("1969-12-31", -DAY),
+        ("1970-01-02T01:00-23:59", 3 * DAY - 60_000 + HOUR - DAY),
     ],
 )
 def test_a_moment_is_read_as_it_is_typed(text: str, expected: int) -> None:
@@ -45,6 +46,8 @@ def test_a_moment_is_read_as_it_is_typed(text: str, expected: int) -> None:
     [
         ("2026-13-01", "is not a date and time: month must be in 1..12"),
         ("2026-02-30", "is not a date and time"),
+        ("2026-01-01T10:30+24:00", r"\+24:00 is not a zone"),
+        ("2026-01-01T10:30+0160", r"\+0160 is not a zone"),
         ("2026-1-1", "is not a moment"),
         ("tomorrow", "is not a moment"),
         ("2 fortnights ago", "'fortnights' is not a unit of time"),

@@ -40,6 +40,14 @@ NAMES_UP_TO = 9
 S = TypeVar("S")
 
 
+def at_or_after(moment_ms: int) -> int:
+    """What ``list_offsets`` takes for the first record at or after a moment (ms since the epoch).
+
+    Before 1970 there is no record, and the negative numbers mean other things: -1 would be the end of the log.
+    """
+    return max(moment_ms, 0)
+
+
 class ListedOffset(NamedTuple):
     """An offset of a partition. ``offset`` is -1 where no record fits; ``timestamp`` -1 and epoch None if not told."""
 

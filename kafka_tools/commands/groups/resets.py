@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kafka_tools.admin.calls.offsets import EARLIEST, LATEST
+from kafka_tools.admin.calls.offsets import EARLIEST, LATEST, at_or_after
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.clock import SystemClock
 from kafka_tools.commands import running
@@ -163,7 +163,7 @@ def _new_offsets(
     if mode == "to_current":
         ends = _log_offsets(admin, [key for key in keys if key not in committed], LATEST)
         return {key: committed[key] if key in committed else ends[key] for key in keys}
-    found = _log_offsets(admin, keys, moment_ms)
+    found = _log_offsets(admin, keys, at_or_after(moment_ms))
     late = [key for key in keys if found[key] < 0]
     for key in late:
         running.note(

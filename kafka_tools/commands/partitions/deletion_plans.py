@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.admin.calls.offsets import EARLIEST, LATEST
+from kafka_tools.admin.calls.offsets import EARLIEST, LATEST, at_or_after
 from kafka_tools.errors import InputError, KafkaToolsError, UsageError
 from kafka_tools.output.rows import ItemError
 from kafka_tools.protocol.enums import INTERNAL_TOPICS
@@ -92,7 +92,7 @@ def offsets_of(
         return {}, []
     # The ends come first: a record that arrives meanwhile is younger than the moment, and stays.
     ends = admin.list_offsets(dict.fromkeys(partitions, LATEST))
-    found = admin.list_offsets(dict.fromkeys(partitions, before.moment_ms))
+    found = admin.list_offsets(dict.fromkeys(partitions, at_or_after(before.moment_ms)))
     offsets, errors = {}, []
     for key in partitions:
         error = found[key].error or ends[key].error

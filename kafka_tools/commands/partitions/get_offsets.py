@@ -62,6 +62,7 @@ def command(
     output_format: str | None,
 ) -> int:
     """Show the offsets of partitions: latest, earliest, or at a moment."""
+    from kafka_tools.admin.calls.offsets import at_or_after
     from kafka_tools.clock import SystemClock
     from kafka_tools.commands.partitions import offset_filters
     from kafka_tools.errors import UsageError
@@ -77,6 +78,7 @@ def command(
     connection.check()
     if typed_as_moment:
         running.note(f"offsets of the first records at or after {moment_text(spec)}")
+        spec = at_or_after(spec)
     with connection.admin() as admin:
         found, errors = _partitions(admin, wanted, not exclude_internal_topics)
         return _show(admin, found, spec, errors, output_format)

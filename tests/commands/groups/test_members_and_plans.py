@@ -11,6 +11,7 @@ import pytest
 from kafka_tools import cli
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.clients.consumer import Consumer
+from kafka_tools.clients.producer import Producer
 from kafka_tools.commands import running
 from kafka_tools.net.config import ClientConfig
 
@@ -128,3 +129,14 @@ def test_command_lines_that_are_wrong(run: Run) -> None:
         status, out, err = run(*words)
         assert (status, out) == (2, "")
         assert text in err
+
+
+@pytest.mark.parametrize("moment", ["1969-12-31T23:59:59.999Z", "30000 days ago"])
+def test_a_moment_before_1970_is_before_all_records(run: Run, servers: str, moment: str) -> None:
+    with Producer(ClientConfig.load(bootstrap_servers=servers)) as producer:
+        producer.send("orders", b"v", partition=0)
+        producer.flush()
+    (row,) = rows(
+        run("--reset-offsets", "--group", "early", "--topic", "orders:0", "--to-datetime", moment, "-o", "json")
+    )
+    assert row["new_offset"] == 0

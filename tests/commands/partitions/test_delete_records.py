@@ -74,6 +74,14 @@ def test_a_moment_is_echoed_and_what_is_older_goes(run: Run, topic: str) -> None
     assert late.out.count("low_watermark: 10\n") == 2
 
 
+@pytest.mark.parametrize("moment", ["1969-12-31T23:59:59.999Z", "1969-12-31T23:59:59.998Z", "30000 days ago"])
+def test_before_a_moment_without_records_nothing_goes_whatever_its_number_means(
+    run: Run, topic: str, moment: str
+) -> None:
+    asked = run("delete-records", "--topic", topic, "--before", moment)
+    assert (asked.status, asked.out.count("low_watermark: 0\n")) == (0, 3)
+
+
 def test_a_record_that_arrives_after_a_moment_was_looked_up_stays() -> None:
     asked = []
 

@@ -98,6 +98,8 @@ def test_a_moment_is_echoed_as_what_it_resolves_to(run: Run) -> None:
     assert asked.err == "offsets of the first records at or after 2020-01-01T00:00:00.000Z\n"
     assert asked.out == "orders:0:0\norders:10:0\norders:2:0\n"
     assert run("get-offsets", "--topic", "orders", "--time", "now").out == ""
+    for before_1970 in ("1969-12-31T23:59:59.999Z", "1969-12-31T23:59:59.995Z", "30000 days ago"):
+        assert run("get-offsets", "--topic", "orders", "--time", before_1970).out == asked.out
     assert run("get-offsets", "--topic", "orders", "--time", "1577836800000").err == ""
 
 
