@@ -64,6 +64,17 @@ def parse_uuid(text: str) -> _uuid.UUID:
     return _uuid.UUID(bytes=raw)
 
 
+def parse_integer(text: str) -> int:
+    """The whole number that a text is; ValueError for anything else.
+
+    ``int`` also takes ``1_000`` and the digits of other scripts, which Kafka does not, or which are typing mistakes.
+    """
+    digits = text.strip().removeprefix("-").removeprefix("+")
+    if not (digits.isascii() and digits.isdigit()):
+        raise ValueError(f"'{text}' is not a whole number")
+    return int(text)
+
+
 def format_address(host: str, port: int) -> str:
     """``host:port``, an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -106,4 +117,4 @@ def moment_text(moment_ms: int) -> str:
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=moment_ms)
     except OverflowError:
         return str(moment_ms)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment_ms % 1000:03d}Z"
+    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"

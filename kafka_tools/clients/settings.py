@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 from kafka_tools.errors import ConfigError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.protocol.enums import CODECS, CoordinatorGroupType, IsolationLevel
+from kafka_tools.values import parse_integer
 
 T = TypeVar("T")
 
@@ -179,7 +180,7 @@ class _Reader:
         if text is None:
             return default
         try:
-            value = int(text.strip())
+            value = parse_integer(text)
         except ValueError:
             raise ConfigError(f"{key}: '{text}' is not a whole number") from None
         if not low <= value <= high:

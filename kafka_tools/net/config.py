@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.config_definitions import client as client_settings
 from kafka_tools.errors import ConfigError, InputError
 from kafka_tools.net.properties import read_properties
-from kafka_tools.values import parse_addresses
+from kafka_tools.values import parse_addresses, parse_integer
 
 if TYPE_CHECKING:
     from kafka_tools.net.jaas import JaasEntry
@@ -196,7 +196,7 @@ class ClientConfig:
         if text is None:
             return number.default
         try:
-            value = int(text.strip())
+            value = parse_integer(text)
         except ValueError:
             raise ConfigError(f"{key}: '{text}' is not a whole number") from None
         if not number.low <= value <= number.high:

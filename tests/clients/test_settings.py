@@ -45,6 +45,7 @@ def test_delivery_timeout_covers_linger_and_request() -> None:
     [
         ({"acks": "2"}, "acks: '2' is not one of all, -1, 0, 1"),
         ({"batch_size": "x"}, r"batch\.size: 'x' is not a whole number"),
+        ({"batch_size": "16_384"}, r"batch\.size: '16_384' is not a whole number"),
         ({"linger_ms": "-1"}, r"linger\.ms: -1 is outside 0"),
         ({"compression_type": "zip"}, r"compression\.type: 'zip' is not one of none, gzip"),
         (

@@ -23,6 +23,7 @@ FAILURE: list[BaseException] = []
 @option("--list", "list", is_flag=True)
 @option("--state", is_flag=False, flag_value="any")
 @option("--topic", metavar="NAME")
+@option("--number", type=click.IntRange(0, 99))
 @option("--add", multiple=True)
 @connection_options(controllers=True)
 @output_options("topic-names")
@@ -67,6 +68,10 @@ def test_help_exits_0_and_writes_to_stdout(spelling, capsys) -> None:
     "arguments, complaint",
     [
         (["--topic", "a", "--topic=b"], "'--topic' is given more than once"),
+        (["-ba:1", "-b", "b:1"], "'-b' is given more than once"),
+        (["-b", "a:1", "-bb:1"], "'-b' is given more than once"),
+        (["--number", "1_0"], "'1_0' is not a whole number"),
+        (["--number", "\u0661"], "'\u0661' is not a whole number"),
         (["--topic", ""], "the value is empty"),
         (["--add", "x", "--add", ""], "the value is empty"),
         (["--topic", os.fsdecode(b"orders\xff")], "'--topic': the value is not UTF-8 text"),

@@ -60,6 +60,7 @@ def test_unknown_settings_are_reported_and_producer_settings_are_not():
     ("key", "value", "message"),
     [
         ("request.timeout.ms", "soon", "not a whole number"),
+        ("request.timeout.ms", "30_000", "not a whole number"),
         ("request.timeout.ms", "-1", "outside"),
         ("security.protocol", "TLS", "not one of PLAINTEXT"),
         ("client.dns.lookup", "some", "not one of"),

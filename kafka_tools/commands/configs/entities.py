@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from kafka_tools.config_definitions.quota_entities import CLIENT_ID, IP, USER
 from kafka_tools.errors import UsageError
+from kafka_tools.values import parse_integer
 
 DEFAULT_TYPES = ("clients", "users", "brokers", "ips")
 QUOTA_TYPES = {"users": USER, "clients": CLIENT_ID, "ips": IP}
@@ -134,6 +135,6 @@ def _check_name(entity: Entity, alter: bool) -> None:
         raise UsageError("broker-loggers needs the id of a broker")
     if kind in ("brokers", "broker-loggers") and name:
         try:
-            int(name)
+            parse_integer(name)
         except ValueError:
             raise UsageError(f"the entity name for {kind} must be the id of a broker, not '{name}'") from None

@@ -18,7 +18,8 @@ Plan = dict[str, dict[TopicPartition, int]]
 """Group -> partition -> offset."""
 
 _ISO_DURATION = re.compile(
-    r"([+-]?)P(?:([+-]?\d+)D)?(?:T(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:[.,]\d{1,9})?)S)?)?", re.IGNORECASE
+    r"([+-]?)P(?:([+-]?\d+)D)?(?:T(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:[.,]\d{1,9})?)S)?)?",
+    re.IGNORECASE | re.ASCII,
 )
 
 

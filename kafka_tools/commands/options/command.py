@@ -22,7 +22,7 @@ _MAY_HOLD_SECRET = re.compile(r"password|passphrase|secret|jaas|scram|hmac|token
 
 
 class Option(click.Option):
-    """click's option, with a section of the help page and the rule about empty values."""
+    """click's option, with a section of the help page and the rules about empty values and numbers."""
 
     def __init__(self, *names: Any, section: str = "Options", allow_empty: bool = False, **attributes: Any) -> None:
         super().__init__(*names, **attributes)
@@ -38,7 +38,19 @@ class Option(click.Option):
             "\ud800" <= character <= "\udfff" for text in values if isinstance(text, str) for character in text
         ):
             raise click.BadParameter("the value is not UTF-8 text", ctx=ctx, param=self)
+        if isinstance(self.type, click.types.IntParamType):
+            self._check_integers(ctx, values)
         return super().type_cast_value(ctx, value)
+
+    def _check_integers(self, ctx: click.Context, values: Sequence[Any]) -> None:
+        from kafka_tools.values import parse_integer
+
+        for text in values:
+            try:
+                if isinstance(text, str):
+                    parse_integer(text)
+            except ValueError:
+                raise click.BadParameter(f"'{text}' is not a whole number", ctx=ctx, param=self) from None
 
 
 class Command(click.Command):
@@ -97,6 +109,8 @@ class Command(click.Command):
         position = 0
         while position < len(args) and args[position] != "--":
             name, has_value, _ = args[position].partition("=")
+            if not name.startswith("--") and len(args[position]) > 2 and args[position][:2] in options:
+                name, has_value = args[position][:2], "="  # -bHOST:PORT
             option = options.get(name)
             position += 1
             if not isinstance(option, click.Option) or option.is_flag or option.count:

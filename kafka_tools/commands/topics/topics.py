@@ -18,6 +18,7 @@ from kafka_tools.commands.options.connection import ConnectionOptions, connectio
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.values import key_value
 from kafka_tools.errors import InputError, UsageError
+from kafka_tools.values import parse_integer
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
@@ -332,7 +333,7 @@ def parse_replica_assignment(text: str) -> list[list[int]]:
     partitions: list[list[int]] = []
     for at, part in enumerate(text.split(",")):
         try:
-            replicas = [int(each.strip()) for each in part.split(":")]
+            replicas = [parse_integer(each) for each in part.split(":")]
         except ValueError:
             raise UsageError(
                 f"--replica-assignment: '{part}' is not a list of broker ids such as 0:1 (partition {at})"

@@ -44,6 +44,8 @@ def test_what_is_no_moment_is_a_usage_error(text) -> None:
 def test_a_moment_is_shown_in_utc() -> None:
     assert moment_text(1577836800005) == "2020-01-01T00:00:00.005Z"
     assert moment_text(10**18) == str(10**18)
+    assert moment_text(-1) == "1969-12-31T23:59:59.999Z"
+    assert moment_text(-60_000_000_000_000) == "0068-09-03T13:20:00.000Z"
 
 
 @pytest.mark.parametrize(
