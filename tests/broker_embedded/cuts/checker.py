@@ -11,18 +11,16 @@ from typing import Any
 
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.errors import KafkaToolsError
-from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
-from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_tools.storage.cleaner.rounds import CleaningAborted, MapSize
 from tests.broker_embedded.cuts import load
 from tests.broker_embedded.cuts.clients import Turns
+from tests.broker_embedded.cuts.found import Found
 from tests.broker_embedded.cuts.images import CutDisk
-from tests.broker_embedded.cuts.load import COMPACTED, GROUP, IDEMPOTENT, NEW, OLD, PARTITIONS, PLAIN, TOPICS, History
+from tests.broker_embedded.cuts.load import COMPACTED, NEW, OLD, PARTITIONS, TOPICS, History
 from tests.broker_embedded.cuts.recording import Recorder
 from tests.broker_embedded.cuts.refusals import RefusingDisk
 from tests.broker_embedded.disk_broker import DiskBroker
-from tests.broker_embedded.transactional_client import read_from
 from tests.storage.dirty_logs import clean_once
 
 SETTINGS = {
@@ -35,7 +33,10 @@ KEPT = (0.0, 1.0, 0.5, 0.1, 0.9)
 
 
 class Load:
-    """A broker under the load, recorded. Its fsyncs happen when the dice say so, and others come meanwhile."""
+    """A broker under the load, recorded. Its fsyncs happen when the dice say so, and others come meanwhile.
+
+    Where the disk refuses nothing it is started again twice, once after a kill and once after a regular stop.
+    """
 
     def __init__(self, folder: Path, seed: int, *, fsync: str = "always", disk: RefusingDisk | None = None) -> None:
         """``disk``: one that refuses something once the topics are made."""
@@ -60,19 +61,41 @@ class Load:
             core = broker.core
             for topic in TOPICS:
                 self._make(broker, topic)
-            if core.group_commit is not None:
-                core.group_commit.offload = lambda function, done: self._rounds.append((function, done))
-            clients = self._clients(broker)
+            self._hold_rounds(core)
+            clients = self._clients(broker, 0)
+            starts = self._starts(steps) if self._disk is None else {}
             try:
                 with self._disk.refusing() if self._disk is not None else contextlib.nullcontext():
-                    for _ in range(steps):
+                    for step in range(steps):
+                        if step in starts:
+                            self._start_again(broker, clients, kill=starts[step])
+                            clients = self._clients(broker, step)
                         self._step(broker, clients)
                         while any(client.take() for client in clients):
                             pass
             finally:
                 for client in clients:
                     client.stop()
-                core.close(clean=False)
+                broker.core.close(clean=False)
+
+    def _hold_rounds(self, core: Core) -> None:
+        if core.group_commit is not None:
+            core.group_commit.offload = lambda function, done: self._rounds.append((function, done))
+
+    def _starts(self, steps: int) -> dict[int, bool]:
+        """The steps before which the broker is started again, and whether it is killed then."""
+        kills = self._dice.choice((True, False))
+        return dict(zip(self._dice.sample(range(1, steps), 2), (kills, not kills), strict=True))
+
+    def _start_again(self, broker: DiskBroker, clients: list[Turns], *, kill: bool) -> None:
+        """What clients wait for stays in doubt. A regular stop lets the disk end its round, a kill does not."""
+        for client in clients:
+            client.stop()
+        for function, _ in () if kill else self._rounds:
+            function()
+        self._rounds.clear()
+        broker.restart(kill=kill)
+        self._hold_rounds(broker.core)
 
     def _make(self, broker: DiskBroker, name: str) -> None:
         Topic = CreateTopicsRequest.CreatableTopic
@@ -82,13 +105,14 @@ class Load:
         assert broker.call(CreateTopicsRequest(topics=[topic]), 5).topics[0].error_code == 0
         self.history.add("made", name)
 
-    def _clients(self, broker: DiskBroker) -> list[Turns]:
-        history = self.history
+    def _clients(self, broker: DiskBroker, step: int) -> list[Turns]:
+        """Clients that number what they do from ``step`` on: nothing is called as it was before a start."""
+        history, first = self.history, step * 10_000
         works = [
-            load.plain(history, "a"), load.plain(history, "b"), load.idempotent(history, 1),
-            load.idempotent(history, 2), load.compacted(history), load.transactional(history, OLD, bumps=False),
-            load.transactional(history, NEW, bumps=True), load.committer(history), load.reader(history),
-            load.changes(history),
+            load.plain(history, "a", first), load.plain(history, "b", first), load.idempotent(history, first + 1),
+            load.idempotent(history, first + 2), load.compacted(history, first),
+            load.transactional(history, OLD, first, bumps=False), load.transactional(history, NEW, first, bumps=True),
+            load.committer(history, first), load.reader(history), load.changes(history, first),
         ]  # fmt: skip
         refused = self._disk is not None
         return [
@@ -187,159 +211,6 @@ class Cuts:
         second = path.with_name(path.name + "-again")
         disk.write(second, self._dice, self._dice.choice(KEPT))
         return second
-
-
-class Found:
-    """What a broker has that was started on an image, beside what it had said before the cut."""
-
-    def __init__(self, broker: DiskBroker, history: History, cut: int) -> None:
-        self._broker = broker
-        self._core = broker.core
-        self._until: Callable[[str], list[Any]] = lambda kind: history.until(cut, kind)
-
-    def problems(self) -> list[str]:
-        """Everything that is not as it must be."""
-        if not self._until("started"):
-            return []
-        found = self._settle()
-        return found or [
-            *self._cluster(), *self._records(), *self._idempotence(), *self._keys(), *self._offsets(),
-            *(problem for topic in (OLD, NEW) for problem in self._transactions(topic)),
-        ]  # fmt: skip
-
-    def _settle(self) -> list[str]:
-        """End what is open, as the next producers of the same ids do."""
-        for _ in range(5):
-            self._broker.advance(0.2)
-        for transactional_id in self._until("transactional id"):
-            for _ in range(50):
-                request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000)
-                pending = self._broker.send(request, 4)
-                self._broker.advance(0.2)
-                if pending.response is not None and not pending.response.error_code:
-                    break
-            else:
-                return [f"{transactional_id} cannot begin again: {pending.response}"]
-        return [
-            f"{each.id}: a transaction is open for ever, from {each.last_stable_offset} to {each.high_watermark}"
-            for each in self._core.partitions
-            if each.last_stable_offset != each.high_watermark
-        ]
-
-    def _cluster(self) -> list[str]:
-        found = []
-        topics = self._core.cluster.topics
-        deleting = set(self._until("deleting"))
-        found += [f"{name} is lost" for name in self._until("made") if name not in topics and name not in deleting]
-        found += [f"{name} came back" for name in self._until("deleted") if name in topics]
-        retention = int(self._core.configs.topic(PLAIN).integer("retention.ms")) if PLAIN in topics else -1
-        least = max(self._until("set"), default=0)
-        if least and not least <= retention <= max(self._until("setting")):
-            found.append(f"retention.ms is {retention}, and {least} was acknowledged")
-        lookup = self._core.credentials.lookup
-        found += [f"{user} is lost" for user in self._until("user") if lookup("SCRAM-SHA-256", user) is None]
-        for name in self._until("acl"):
-            if not self._core.acls.authorize("User:a", "127.0.0.1", 3, 2, name):
-                found.append(f"the ACL for {name} is lost")
-        given = self._until("producer id")
-        if given and (following := self._core.producer_ids.next_id()) <= max(given):
-            found.append(f"the producer id {following} is given again")
-        return found
-
-    def _records(self) -> list[str]:
-        found = []
-        deleting = set(self._until("deleting"))
-        stored: dict[tuple[str, int], dict[int, bytes | None]] = {}
-        cutting = self._until("cutting")
-        for (topic, number, offset), value in self._until("record"):
-            partition = self._core.partitions.get(topic, number)
-            if partition is None:
-                if topic not in deleting:
-                    found.append(f"{topic}-{number} is gone, with {value!r}")
-                continue
-            at = topic, number
-            if at not in stored:
-                stored[at] = {
-                    record.offset: record.value
-                    for view in partition.log.walk()
-                    for record in (() if view.is_control else view.records())
-                }
-                most = max((to for which, to in cutting if topic == PLAIN and which == number), default=0)
-                least = max((to for which, to in self._until("cut") if topic == PLAIN and which == number), default=0)
-                if not least <= partition.log.log_start_offset <= most:
-                    found.append(f"{topic}-{number} begins at {partition.log.log_start_offset}, not {least} to {most}")
-            if topic in deleting and offset not in stored[at]:
-                found.append(f"{topic}-{number} is half deleted: it is there, and {value!r} is not")
-            elif offset >= partition.log.log_start_offset and stored[at].get(offset) != value:
-                found.append(f"{topic}-{number} at {offset}: {stored[at].get(offset)!r} is there, {value!r} was said")
-            elif offset >= partition.log.log_end_offset:
-                found.append(f"{topic}-{number}: offset {offset} is given again")
-        return found
-
-    def _idempotence(self) -> list[str]:
-        """The producers send again what they know no answer to, and everything is there once."""
-        last = {producer: (batch, values) for producer, batch, values in self._until("sending")}
-        found = []
-        for batch, values in last.values():
-            answer = self._broker.produce(IDEMPOTENT, batch)
-            if answer.error_code:
-                found.append(f"{values} sent again: {error_codes.error(answer.error_code).name}")
-        partition = self._core.partitions.get(IDEMPOTENT, 0)
-        if partition is not None:
-            stored = [record.value for view in partition.log.walk() for record in view.records()]
-            found += [f"{value!r} is there twice" for value in set(stored) if stored.count(value) > 1]
-        return found
-
-    def _keys(self) -> list[str]:
-        newest = dict(self._until("key"))
-        partition = self._core.partitions.get(COMPACTED, 0)
-        if partition is None or not newest:
-            return []
-        stored = {record.key: int(record.value or 0) for view in partition.log.walk() for record in view.records()}
-        return [
-            f"the newest value of {key!r} is {stored.get(key)}, and {number} was acknowledged"
-            for key, number in newest.items()
-            if stored.get(key, 0) < number
-        ]
-
-    def _offsets(self) -> list[str]:
-        offsets = {at.topic: each.offset for at, each in self._core.groups.offsets.of(GROUP).items()}
-        least, most = max(self._until("committed"), default=0), max(self._until("committing"), default=0)
-        if not least <= offsets.get(PLAIN, 0) <= most:
-            return [f"{GROUP} has {offsets.get(PLAIN)}, and {least} was acknowledged"]
-        return []
-
-    def _committed(self, topic: str, number: int) -> set[bytes | None]:
-        """What read_committed shows of a partition."""
-        values: set[bytes | None] = set()
-        next_offset, end = 0, self._core.partitions.led(topic, number).last_stable_offset
-        while next_offset < end:
-            shown, next_offset = read_from(self._broker, topic, number, next_offset)
-            values.update(shown)
-        return values
-
-    def _transactions(self, topic: str) -> list[str]:
-        if self._core.partitions.get(topic, 0) is None:
-            return []
-        shown = [self._committed(topic, partition) for partition in range(PARTITIONS)]
-        ended = {number: commits for of, number, commits in self._until("ended") if of == topic}
-        wanted = {number: commits for of, number, commits in self._until("ends") if of == topic}
-        found, last = [], 0
-        for of, number, values in self._until("begins"):
-            if of != topic:
-                continue
-            seen = [value in of_partition for value, of_partition in zip(values, shown, strict=True)]
-            if any(seen) and not all(seen):
-                found.append(f"{topic}: of transaction {number} {seen} is there")
-            if ended.get(number) is True and not all(seen):
-                found.append(f"{topic}: transaction {number} was committed, and {seen} is there")
-            if any(seen) and not wanted.get(number, False):
-                found.append(f"{topic}: transaction {number} was not committed, and {seen} is there")
-            last = number if all(seen) else last
-        offsets = [each.offset for each in self._core.groups.offsets.of(f"group of {topic}").values()]
-        if max(offsets, default=0) != last:
-            found.append(f"{topic}: the group's offset is {offsets}, and {last} is the last committed transaction")
-        return found
 
 
 def refused(folder: Path, seed: int, kind: str, number: int, steps: int) -> list[str]:

@@ -73,11 +73,11 @@ def _produced(client: Turns, topic: str, partition: int, batch: bytes) -> int:
     return int(answered.base_offset)
 
 
-def plain(history: History, name: str) -> Callable[[Turns], None]:
+def plain(history: History, name: str, first: int) -> Callable[[Turns], None]:
     """A producer whose every batch is acknowledged by its first offset."""
 
     def work(client: Turns) -> None:
-        number = 0
+        number = first
         while True:
             partition = client.dice.randrange(PARTITIONS)
             size = client.dice.choice((1, 1, 3, 40))
@@ -112,11 +112,11 @@ def idempotent(history: History, producer: int) -> Callable[[Turns], None]:
     return work
 
 
-def compacted(history: History) -> Callable[[Turns], None]:
+def compacted(history: History, first: int) -> Callable[[Turns], None]:
     """Ever newer values of a few keys."""
 
     def work(client: Turns) -> None:
-        number = 0
+        number = first
         while True:
             number += 1
             key = b"k%d" % client.dice.randrange(4)
@@ -127,7 +127,7 @@ def compacted(history: History) -> Callable[[Turns], None]:
     return work
 
 
-def transactional(history: History, topic: str, *, bumps: bool) -> Callable[[Turns], None]:
+def transactional(history: History, topic: str, first: int, *, bumps: bool) -> Callable[[Turns], None]:
     """Transactions over all partitions of a topic and the offset of a group."""
 
     def ok(client: Turns, call: Callable[[], int]) -> None:
@@ -143,7 +143,7 @@ def transactional(history: History, topic: str, *, bumps: bool) -> Callable[[Tur
         producer = Client(client, f"id of {topic}", bumps=bumps)
         ok(client, producer.init)
         history.add("transactional id", producer.id)
-        number = 0
+        number = first
         while True:
             number += 1
             transact(client, producer, number)
@@ -168,11 +168,11 @@ def transactional(history: History, topic: str, *, bumps: bool) -> Callable[[Tur
     return work
 
 
-def committer(history: History) -> Callable[[Turns], None]:
+def committer(history: History, first: int) -> Callable[[Turns], None]:
     """A group that commits ever higher offsets."""
 
     def work(client: Turns) -> None:
-        offset = 0
+        offset = first
         while True:
             offset += client.dice.randrange(1, 5)
             Topic = OffsetCommitRequest.RequestTopic
@@ -211,11 +211,11 @@ def reader(history: History) -> Callable[[Turns], None]:
     return work
 
 
-def changes(history: History) -> Callable[[Turns], None]:
+def changes(history: History, first: int) -> Callable[[Turns], None]:
     """Topics, configs, credentials, ACLs and log starts."""
 
     def work(client: Turns) -> None:
-        number = 0
+        number = first
         while True:
             number += 1
             kind = client.dice.choice((_topic, _config, _user, _acl, _log_start))
@@ -225,11 +225,8 @@ def changes(history: History) -> Callable[[Turns], None]:
 
 
 def _topic(client: Turns, history: History, number: int) -> None:
-    Topic = CreateTopicsRequest.CreatableTopic
     name = f"topic-{number}"
-    history.add("making", name)
-    wanted = CreateTopicsRequest(topics=[Topic(name=name, num_partitions=2, replication_factor=1)])
-    _check(client, client.call(wanted, 5).topics[0].error_code)
+    _make_topic(client, name)
     history.add("made", name)
     value = b"in %s" % name.encode()
     base = _produced(client, name, 0, client.batch(value))
@@ -239,6 +236,20 @@ def _topic(client: Turns, history: History, number: int) -> None:
         answer = client.call(DeleteTopicsRequest(topic_names=[name], timeout_ms=1000), 5)
         _check(client, answer.responses[0].error_code)
         history.add("deleted", name)
+        if client.dice.random() < 0.5:
+            history.add("making again", name)
+            _make_topic(client, name)
+            history.add("made again", name)
+            value = b"again in %s" % name.encode()
+            if _produced(client, name, 0, client.batch(value)):
+                raise AssertionError(f"{name} does not begin at 0")
+            history.add("again", (name, value))
+
+
+def _make_topic(client: Turns, name: str) -> None:
+    Topic = CreateTopicsRequest.CreatableTopic
+    wanted = CreateTopicsRequest(topics=[Topic(name=name, num_partitions=2, replication_factor=1)])
+    _check(client, client.call(wanted, 5).topics[0].error_code)
 
 
 def _config(client: Turns, history: History, number: int) -> None:
