@@ -18,7 +18,6 @@ from kafka_tools.commands.options.connection import ConnectionOptions, connectio
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.values import key_value
 from kafka_tools.errors import InputError, UsageError
-from kafka_tools.values import parse_integer
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
@@ -330,6 +329,8 @@ def _outcome_of_each(outcomes: Any, result: str, verb: str, output_format: str |
 
 def parse_replica_assignment(text: str) -> list[list[int]]:
     """``0:1,1:2`` -> the broker ids of each partition, in order. UsageError for anything else (TopicCommand)."""
+    from kafka_tools.values import parse_integer
+
     partitions: list[list[int]] = []
     for at, part in enumerate(text.split(",")):
         try:
