@@ -21,7 +21,7 @@ BESIDE = ("net/tls.py", "net/sasl/kerberos.py", "net/config_providers.py")
 """Code outside of the broker's folder that reads configs of its listeners."""
 OF_ALL_CONFIGS = (
     "configs/validation.py", "configs/together.py", "configs/describe.py", "configs/store.py", "configs/alter.py",
-    "directories/state_mending.py",
+    "directories/state_mending.py", "directories/formatted.py",
 )  # fmt: skip
 """Code that judges, stores or describes configs, or makes them: it does nothing of what they ask for."""
 _OF_CONSUMER_GROUPS = "coordinators/consumer/settings.py"

@@ -9,7 +9,7 @@ rates) is made anew from the logs, or forgotten. Handlers see the core as ``call
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
@@ -44,10 +44,12 @@ from kafka_tools.protocol.stored.cluster_metadata import PartitionChangeRecord
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.store import ClusterStore
     from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
+    from kafka_tools.protocol.schema import Stored
 
 log = logging.getLogger(__name__)
 
 NEWEST_RELEASE = "4.3"
+DEFAULT_NODE_ID = 1
 
 Authorizer = Callable[[str, str, int, int, str], bool]
 """(principal, client host, AclOperation, AclResourceType, resource name) -> allowed."""
@@ -123,11 +125,14 @@ class Core:
         )
         self.verification = Verification(self.partitions, self.transactions, self.configs)
 
-    def start(self) -> None:
-        """Replay the store, open every log, begin a leader epoch, load the coordinators. Raises LogError or OSError."""
+    def start(self, first: Sequence[Stored] = ()) -> None:
+        """Replay the store, open every log, begin a leader epoch, load the coordinators. Raises LogError or OSError.
+
+        ``first``: with what the cluster begins if the store is empty.
+        """
         self.journal.replay()
         check_topics(self.cluster)
-        self.features.begin(cluster_wide_min_isr(self.configs))
+        self.features.begin(cluster_wide_min_isr(self.configs), first)
         self._begin_leader_epochs()
         self.partitions.open_all()
         self.partitions.start_timers()
@@ -182,7 +187,15 @@ class Core:
 
 def node_id_of(properties: Mapping[str, str]) -> int:
     """The broker's id: node.id, else broker.id, else 1. Raises ConfigError for what is not an id."""
-    text = properties.get("node.id") or properties.get("broker.id") or "1"
-    if not text.strip().isdigit():
+    given = given_node_id(properties)
+    return DEFAULT_NODE_ID if given is None else given
+
+
+def given_node_id(properties: Mapping[str, str]) -> int | None:
+    """The id that the settings give the broker, None if they give none. Raises ConfigError for what is not an id."""
+    text = properties.get("node.id") or properties.get("broker.id")
+    if not text:
+        return None
+    if not (text.isascii() and text.strip().isdigit()):
         raise ConfigError(f"node.id '{text}' is not a number from 0 on")
     return int(text)

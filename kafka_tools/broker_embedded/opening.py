@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
-from kafka_tools.broker_embedded.core import Core, node_id_of
+from kafka_tools.broker_embedded.core import DEFAULT_NODE_ID, Core, given_node_id
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
+from kafka_tools.broker_embedded.directories.formatted import FormattedDirectories
 from kafka_tools.broker_embedded.directories.local_store import LocalStore
 from kafka_tools.broker_embedded.directories.state_checks import check_state
+from kafka_tools.broker_embedded.directories.survey import distinct, survey
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError, LogError
 from kafka_tools.storage.log.syncing import Unsynced
+
+log = logging.getLogger(__name__)
 
 KAFKA, ALWAYS = "kafka", "always"
 FSYNC = (KAFKA, ALWAYS)
@@ -25,19 +30,32 @@ def open_core(
     release: str | None = None,
     fsync: str = KAFKA,
 ) -> Core:
-    """A started core over its directories. Raises ConfigError or LogError, a disk that refuses included."""
+    """A started core over its directories. Raises ConfigError or LogError, a disk that refuses included.
+
+    Where no setting gives the broker an id it has that of its directories.
+    """
     if fsync not in FSYNC:
         raise ConfigError(f"fsync '{fsync}' is not one of {', '.join(FSYNC)}")
     unsynced = Unsynced() if fsync == ALWAYS else None
+    node_id = given_node_id(properties)
+    if node_id is None:
+        node_id = _node_id_of_directories(data_dirs)
+        if node_id != DEFAULT_NODE_ID:
+            properties = {**properties, "node.id": str(node_id)}
+    formatted = FormattedDirectories(properties, node_id)
     dirs = DataDirs(
-        data_dirs, node_id=node_id_of(properties), cluster_id=properties.get("cluster.id") or None, unsynced=unsynced
+        data_dirs,
+        node_id=node_id,
+        cluster_id=properties.get("cluster.id") or None,
+        unsynced=unsynced,
+        check_formatted=formatted.check,
     )
     core = None
     try:
         check_state(dirs)
         store = LocalStore(dirs.metadata_dir, clock, clean=dirs.clean[dirs.metadata_dir], unsynced=unsynced)
         core = Core(properties=properties, dirs=dirs, store=store, clock=clock, release=release)
-        core.start()
+        core.start(() if store.end_offset else formatted.first_records(dirs.metadata_dir, dirs.paths))
     except BaseException as error:
         if core is not None:
             core.close(clean=False)
@@ -47,3 +65,9 @@ def open_core(
             raise LogError(f"the broker cannot start: {place}: {error.strerror or error}", path=place) from error
         raise
     return core
+
+
+def _node_id_of_directories(data_dirs: Sequence[str]) -> int:
+    """The id in the first directory that has one. Raises ConfigError for a directory that is none of this broker's."""
+    metas = (survey(path, formatted=True) for path in distinct(data_dirs))
+    return next((meta.node_id for meta in metas if meta is not None and meta.node_id is not None), DEFAULT_NODE_ID)

@@ -20,7 +20,7 @@ from kafka_tools.protocol.stored.control_records import (
 )
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.build import Row, build_batch
-from kafka_tools.records.control import build_control_batch, control_type
+from kafka_tools.records.control import build_control_batch, control_type, control_value
 from kafka_tools.records.record import Record
 from kafka_tools.storage.checkpoints import replace_file
 from kafka_tools.storage.findings import Finding
@@ -48,6 +48,28 @@ def read_kraft_snapshot(path: str) -> Iterator[Record]:
                 yield from view.records()
     if last != ControlRecordType.SNAPSHOT_FOOTER:
         raise CorruptBatch(f"{path} does not end with a snapshot's footer", path=path)
+
+
+def read_voters(path: str) -> tuple[int, VotersRecord | None]:
+    """(kraft.version, voters) of a snapshot; 0 and None where the voters are not in the log (KIP-853).
+
+    Raises OSError, and CorruptBatch for one that is damaged.
+    """
+    kraft_version, voters = 0, None
+    with Segment(path) as segment:
+        for view in segment.batches(strict=True):
+            if not (isinstance(view, BatchView) and view.is_control):
+                continue
+            for record in view.records():
+                number = control_type(record.key)
+                if number not in (ControlRecordType.KRAFT_VERSION, ControlRecordType.KRAFT_VOTERS):
+                    continue
+                value, _ = control_value(number, record.value)
+                if isinstance(value, KRaftVersionRecord):
+                    kraft_version = value.kraft_version
+                elif isinstance(value, VotersRecord):
+                    voters = value
+    return kraft_version, voters
 
 
 def write_kraft_snapshot(

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools import AdminClient
+from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.commands.logs.cluster_image.loading import load
+from kafka_tools.net.properties import read_properties
 from kafka_tools.storage.checkpoints import read_meta_properties
 from kafka_tools.storage.segment import Segment
 from tests.against_kafka.harness import RealKafka, Setup
@@ -97,6 +100,44 @@ def test_what_asks_no_directory_says_the_same(words: str) -> None:
     complaints = [line for line in their.stderr.splitlines() if "ERROR Reconfiguration" not in line]  # of its logging
     assert [line.removeprefix("kafka-tools: ") for line in our.stderr.splitlines()] == complaints
     assert our.returncode == their.returncode
+
+
+@pytest.mark.parametrize(
+    "release, words, voters",
+    [
+        ("4.3.1", ["--standalone", "--add-scram", SCRAM], DYNAMIC),
+        ("3.9.2", ["--add-scram", SCRAM], "controller.quorum.voters=1@localhost:9093\n"),
+    ],
+)
+def test_the_bundled_broker_starts_on_what_kafka_formatted(
+    tmp_path: Path, release: str, words: list[str], voters: str
+) -> None:
+    path = properties(tmp_path / "server", voters)
+    done = run_tool(release, "kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", path, *words, fresh=True)
+    assert done.returncode == 0, done.stderr
+    ids = {meta.parent.name: read_meta_properties(str(meta)).directory_id for meta in path.parent.glob("*/meta.*")}
+    level = load(str(path.parent / "a" / "bootstrap.checkpoint")).image.metadata_version
+    config = {
+        **read_properties(str(path)),
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+    }
+    del config["listeners"]
+    with EmbeddedBroker(listeners=["SASL://127.0.0.1:0"], config=config) as broker:
+        for _ in range(2):
+            login = {
+                "bootstrap.servers": broker.bootstrap_servers, "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "SCRAM-SHA-256", "sasl.jaas.config":
+                "org.apache.kafka.common.security.scram.ScramLoginModule required "
+                'username="alice" password="wonderland";',
+            }  # fmt: skip
+            with AdminClient(login) as client:
+                assert client.describe_cluster().cluster_id == CLUSTER
+            assert broker.call(lambda core: core.features.finalized["metadata.version"]) == level
+            broker.restart(kill=True)
+    assert {
+        meta.parent.name: read_meta_properties(str(meta)).directory_id for meta in path.parent.glob("*/meta.*")
+    } == ids
 
 
 @pytest.mark.parametrize("standalone", [True, False])

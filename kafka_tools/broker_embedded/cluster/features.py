@@ -10,7 +10,7 @@ changes nothing in a quorum of one that has no voters to add. Rules and texts ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.broker_embedded.refusals import refuse
@@ -40,6 +40,16 @@ SUPPORTED = {
 
 UPGRADE, UNSAFE_DOWNGRADE = FeatureUpgradeType.UPGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE
 """Types of an update on the wire; between them is the safe downgrade."""
+
+
+def unsupported(levels: Mapping[str, int]) -> str | None:
+    """The first level that is not one of Kafka 4.3.1's, in words; None if all of them are."""
+    for name, level in levels.items():
+        low, high = SUPPORTED.get(name, (0, 0))
+        if not low <= level <= high:
+            known = f"{low} to {high} are known" if high else "it is not known"
+            return f"{name}={level}, and {known} here"
+    return None
 
 
 class Update(NamedTuple):
@@ -74,17 +84,22 @@ class FinalizedFeatures:
         """Of groups: 1 has those of the consumer protocol (KIP-848)."""
         return self.finalized.get(GROUP_VERSION, 0)
 
-    def begin(self, with_elr: Sequence[Stored]) -> None:
-        """Finalize Kafka 4.3.1's levels in a cluster that has none: a new one, or one of an older broker.
+    def begin(self, with_elr: Sequence[Stored], first: Sequence[Stored] = ()) -> None:
+        """Finalize levels in a cluster that has none: Kafka 4.3.1's in a new one, and in one of an older broker.
 
-        ``with_elr``: the records that go with eligible leader replicas.
+        ``with_elr``: the records that go with eligible leader replicas. ``first``: with what a new cluster begins; the
+        levels among them are taken in place of the newest.
         """
         if METADATA_VERSION in self.finalized:
             return
-        newest = {name: high for name, (_, high) in SUPPORTED.items() if name != KRAFT_VERSION}
-        order = [METADATA_VERSION, *(name for name in newest if name != METADATA_VERSION)]
-        levels = [FeatureLevelRecord(name=name, feature_level=newest[name]) for name in order]
-        self._journal.commit([*levels, *with_elr])
+        levels = [record for record in first if isinstance(record, FeatureLevelRecord)]
+        if not any(record.name == METADATA_VERSION for record in levels):
+            newest = {name: high for name, (_, high) in SUPPORTED.items() if name != KRAFT_VERSION}
+            order = [METADATA_VERSION, *(name for name in newest if name != METADATA_VERSION)]
+            levels += [FeatureLevelRecord(name=name, feature_level=newest[name]) for name in order]
+        others = [record for record in first if not isinstance(record, FeatureLevelRecord)]
+        has_elr = any(record.name == ELIGIBLE_LEADER_REPLICAS and record.feature_level for record in levels)
+        self._journal.commit([*levels, *(with_elr if has_elr else ()), *others])
 
     def changes(self, updates: Iterable[Update], with_elr: Sequence[Stored]) -> list[Stored]:
         """The records of all updates; BrokerError INVALID_UPDATE_VERSION for the first that cannot be.

@@ -12,10 +12,15 @@ import stat
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kafka_tools.broker_embedded.cluster.features import METADATA_VERSION, SUPPORTED
-from kafka_tools.broker_embedded.directories.data_dirs import METADATA_DIRECTORY
+from kafka_tools.broker_embedded.cluster.features import METADATA_VERSION, unsupported
 from kafka_tools.broker_embedded.directories.kafka_state import KafkaState, read_kafka_state
-from kafka_tools.broker_embedded.directories.survey import META_FILE, WRITTEN_BY, WRITTEN_BY_KEY, agreed
+from kafka_tools.broker_embedded.directories.survey import (
+    META_FILE,
+    METADATA_DIRECTORY,
+    agreed,
+    is_only_formatted,
+    is_ours,
+)
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row
 from kafka_tools.config_definitions.values import parse
@@ -119,13 +124,17 @@ def _meta(path: str) -> MetaProperties:
         raise _refused(path, str(error)) from error
     except OSError as error:
         raise _refused(path, f"{meta_path}: {error.strerror}") from error
-    if meta.others.get(WRITTEN_BY_KEY) == WRITTEN_BY:
+    if is_ours(meta):
         raise _refused(path, "it is of this broker, not of Kafka", "start the broker on it with --data-dir")
     if meta.version == 0:
         raise _refused(
             path, "it is of a broker in ZooKeeper mode: topics, configs and users are in ZooKeeper, not in it",
             "migrate the cluster to KRaft with Kafka 3.9 first",
         )  # fmt: skip
+    if is_only_formatted(path):
+        raise _refused(
+            path, "it was formatted, and no broker has started on it yet", "start the broker on it with --data-dir"
+        )
     return meta
 
 
@@ -144,7 +153,7 @@ def _check_alone(path: str, state: KafkaState, controllers: set[int], node_id: i
     """ConfigError unless the whole cluster was this node, with one log directory."""
     several = "only a cluster of one node, with one log directory, can be adopted"
     if node_id not in state.brokers:
-        why = f"no broker {node_id} has registered: it is of a controller alone, or was formatted and never started"
+        why = f"no broker {node_id} has registered: it is of a controller alone"
         raise _refused(path, why)
     if state.migration not in _MIGRATED:
         raise _refused(path, "its cluster is being migrated from ZooKeeper", "finish the migration first")
@@ -163,11 +172,9 @@ def _check_alone(path: str, state: KafkaState, controllers: set[int], node_id: i
 def _check_features(path: str, state: KafkaState) -> None:
     if METADATA_VERSION not in state.features:
         raise _refused(path, f"its cluster has no {METADATA_VERSION}: it is of a Kafka before 3.3", "upgrade it first")
-    for name, level in state.features.items():
-        low, high = SUPPORTED.get(name, (0, 0))
-        if not low <= level <= high:
-            known = f"{low} to {high} are known" if high else "it is not known"
-            raise _refused(path, f"its cluster works at {name}={level}, and {known} here")
+    unknown = unsupported(state.features)
+    if unknown is not None:
+        raise _refused(path, f"its cluster works at {unknown}")
 
 
 def _partition_dirs(path: str, state: KafkaState, one_dir: bool, left_out: list[str]) -> list[str]:

@@ -11,22 +11,23 @@ import logging
 import os
 import shutil
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kafka_tools.broker_embedded.directories.locks import DirectoryLock
 from kafka_tools.broker_embedded.directories.survey import (
     LOCK_FILE,
     META_FILE,
+    METADATA_DIRECTORY,
     WRITTEN_BY,
     WRITTEN_BY_KEY,
     agreed,
     cannot_be_used,
     distinct,
     has_logs,
+    is_ours,
     survey,
 )
 from kafka_tools.errors import ConfigError, CorruptIndex, LogError
-from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.storage.checkpoints import (
     MetaProperties,
     read_offset_checkpoint,
@@ -44,8 +45,9 @@ CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
-METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
-"""Where the state of the cluster is, in one of the directories: the one name here that no topic may have."""
+
+FormattedCheck = Callable[[Sequence[tuple[str, MetaProperties]], Sequence[str]], object]
+"""Told the directories that are only formatted, and all; raises ConfigError if this broker cannot start on them."""
 
 
 class DataDirs:
@@ -61,12 +63,15 @@ class DataDirs:
         node_id: int,
         cluster_id: str | None = None,
         unsynced: Unsynced | None = None,
+        check_formatted: FormattedCheck | None = None,
     ) -> None:
         """Lock and read the directories, making what is missing.
 
         Raises ConfigError, with nothing touched, for a directory that is not empty and not this broker's (one of
         Apache Kafka's included), belongs to another cluster or node, is in use or cannot be used, or that is given
-        twice or within another one. ``unsynced`` is told what is written in them and not forced to the disk.
+        twice or within another one. ``unsynced`` is told what is written in them and not forced to the disk. Those
+        that were formatted, and that no broker has started on, become this broker's if ``check_formatted`` agrees;
+        without it they are refused.
         """
         self.paths = distinct(paths)
         self.unsynced = unsynced
@@ -77,7 +82,8 @@ class DataDirs:
         self._written: dict[str, dict[TopicPartition, int]] = {}
         """What the checkpoint files hold that this object has written."""
         self._locks: list[DirectoryLock] = []
-        agreed([(path, survey(path)) for path in self.paths], node_id, cluster_id)
+        self._check_formatted = check_formatted
+        self._survey(node_id, cluster_id)
         try:
             self._open(node_id, cluster_id)
         except OSError as error:
@@ -94,12 +100,12 @@ class DataDirs:
             except OSError as error:
                 raise ConfigError(f"the data directory {path} cannot be made: {error.strerror}") from error
             self._locks.append(DirectoryLock(path))
-        found = [(path, survey(path)) for path in self.paths]  # again: now nobody else can change it
-        self.cluster_id = agreed(found, node_id, cluster_id) or uuid_text(uuid.uuid4())
+        found, known_id = self._survey(node_id, cluster_id)  # again: now nobody else can change it
+        self.cluster_id = known_id or uuid_text(uuid.uuid4())
         for path, meta in found:
-            if meta is None:
-                _write_meta(path, self.cluster_id, node_id)
-                if self.unsynced is not None:
+            if meta is None or not is_ours(meta):
+                _write_meta(path, self.cluster_id, node_id, meta)
+                if meta is not None or self.unsynced is not None:
                     sync_directory(path)  # without it what is made next would be taken for somebody else's
             marker = os.path.join(path, CLEAN_SHUTDOWN_FILE)
             self.clean[path] = os.path.exists(marker) or not has_logs(path)
@@ -108,6 +114,17 @@ class DataDirs:
             self.recovery_points[path] = read_checkpoint(os.path.join(path, RECOVERY_POINTS))
             self.log_starts[path] = read_checkpoint(os.path.join(path, LOG_STARTS))
             self.high_watermarks[path] = read_checkpoint(os.path.join(path, HIGH_WATERMARKS))
+
+    def _survey(
+        self, node_id: int, cluster_id: str | None
+    ) -> tuple[list[tuple[str, MetaProperties | None]], str | None]:
+        """What each directory is, and the cluster that they belong to. Touches nothing; raises ConfigError."""
+        found = [(path, survey(path, formatted=self._check_formatted is not None)) for path in self.paths]
+        known_id = agreed(found, node_id, cluster_id)
+        formatted = [(path, meta) for path, meta in found if meta is not None and not is_ours(meta)]
+        if formatted and self._check_formatted is not None:
+            self._check_formatted(formatted, self.paths)
+        return found, known_id
 
     @property
     def metadata_dir(self) -> str:
@@ -217,6 +234,9 @@ def read_checkpoint(path: str) -> dict[TopicPartition, int]:
         return {}
 
 
-def _write_meta(path: str, cluster_id: str, node_id: int) -> None:
-    meta = MetaProperties(1, cluster_id, node_id, uuid_text(uuid.uuid4()), {WRITTEN_BY_KEY: WRITTEN_BY})
+def _write_meta(path: str, cluster_id: str, node_id: int, formatted: MetaProperties | None) -> None:
+    """Make a directory this broker's; one that was formatted keeps its id."""
+    directory_id = formatted and formatted.directory_id
+    others = {**(formatted.others if formatted else {}), WRITTEN_BY_KEY: WRITTEN_BY}
+    meta = MetaProperties(1, cluster_id, node_id, directory_id or uuid_text(uuid.uuid4()), others)
     write_meta_properties(os.path.join(path, META_FILE), meta)

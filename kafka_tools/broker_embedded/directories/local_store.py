@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator, Sequence
 
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
-from kafka_tools.broker_embedded.directories.data_dirs import METADATA_DIRECTORY
 from kafka_tools.broker_embedded.directories.state_checks import MEND
+from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY
 from kafka_tools.clock import Clock
 from kafka_tools.errors import LogError, WireError
 from kafka_tools.protocol.codec import decode_prefix, encode_into

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 
 from kafka_tools.broker_embedded.cluster.metadata import Cluster
-from kafka_tools.broker_embedded.directories.data_dirs import METADATA_DIRECTORY, DataDirs
+from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
+from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY
 from kafka_tools.errors import LogError
 from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.storage.layout import partition_files

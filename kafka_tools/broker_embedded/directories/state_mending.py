@@ -20,7 +20,6 @@ from typing import NamedTuple
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
 from kafka_tools.broker_embedded.configs.internal_topics import SYSTEM_CONFIGS
 from kafka_tools.broker_embedded.directories.data_dirs import (
-    METADATA_DIRECTORY,
     DataDirs,
     remove_directory,
     retire_directory,
@@ -28,7 +27,7 @@ from kafka_tools.broker_embedded.directories.data_dirs import (
 from kafka_tools.broker_embedded.directories.group_log_mending import MendedGroups, mend_group_logs
 from kafka_tools.broker_embedded.directories.local_store import LocalStore, decode_record
 from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
-from kafka_tools.broker_embedded.directories.survey import survey
+from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY, survey
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, LogError
 from kafka_tools.protocol.enums import CLUSTER_METADATA, ConfigResourceType

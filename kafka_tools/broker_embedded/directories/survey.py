@@ -7,11 +7,12 @@ import stat
 from collections.abc import Collection, Sequence
 
 from kafka_tools.errors import ConfigError, CorruptIndex
+from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.storage.checkpoints import (
     MetaProperties,
     read_meta_properties,
 )
-from kafka_tools.storage.names import parse_partition_dir
+from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT, checkpoint_name, parse_partition_dir
 
 META_FILE = "meta.properties"
 ADOPTING_FILE = "meta.properties.adopting"
@@ -19,16 +20,22 @@ ADOPTING_FILE = "meta.properties.adopting"
 LOCK_FILE = ".lock"
 WRITTEN_BY = "kafka_tools"
 WRITTEN_BY_KEY = "written.by"
+METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
+"""Where the state of the cluster is, in one of the directories: the one name here that no topic may have."""
+FIRST_SNAPSHOT = os.path.join(METADATA_DIRECTORY, checkpoint_name(0, 0))
+"""What a formatting writes where the voters of the metadata quorum are in its log (KIP-853)."""
 _OF_THE_FILE_SYSTEM = frozenset({"lost+found"})
 _FIRST_START = frozenset({LOCK_FILE, META_FILE + ".tmp"})
+_FORMATTED = _FIRST_START | {META_FILE, BOOTSTRAP_CHECKPOINT, METADATA_DIRECTORY}
 _NAMES_SHOWN = 3
 _GIVE_ANOTHER = "give an empty directory, or one that is not there yet, with --data-dir (log.dirs)"
 
 
-def survey(path: str) -> MetaProperties | None:
+def survey(path: str, *, formatted: bool = False) -> MetaProperties | None:
     """What meta.properties says of a directory of this broker; None for one that is empty or not there yet.
 
-    Touches nothing. Raises ConfigError for anything else.
+    ``formatted``: one that was formatted, and that no broker has started on, will do as well; ``is_ours`` tells which
+    it is. Touches nothing. Raises ConfigError for anything else.
     """
     try:
         mode = os.stat(path).st_mode
@@ -36,7 +43,7 @@ def survey(path: str) -> MetaProperties | None:
             raise ConfigError(f"the data directory {path} is {_kind(mode)}, not a directory", hint=_GIVE_ANOTHER)
         names = set(os.listdir(path)) - _OF_THE_FILE_SYSTEM
         if META_FILE in names:
-            return _survey_meta(path)
+            return _survey_meta(path, formatted)
         if ADOPTING_FILE in names:
             raise ConfigError(
                 f"the adoption of a directory of Kafka into {path} did not end",
@@ -70,7 +77,31 @@ def _is_unfinished_start(path: str, names: Collection[str]) -> bool:
     return all(stat.S_ISREG(entry.st_mode) for entry in found.values()) and found[LOCK_FILE].st_size == 0
 
 
-def _survey_meta(path: str) -> MetaProperties:
+def is_ours(meta: MetaProperties) -> bool:
+    """Whether this broker wrote it; otherwise the directory was formatted only."""
+    return meta.others.get(WRITTEN_BY_KEY) == WRITTEN_BY
+
+
+def is_only_formatted(path: str) -> bool:
+    """Whether a directory with meta.properties holds what ``kafka-storage format`` writes and nothing since."""
+    names = set(os.listdir(path)) - _OF_THE_FILE_SYSTEM
+    if not names <= _FORMATTED:
+        return False
+    for name in names:
+        entry = os.lstat(os.path.join(path, name))
+        if not (stat.S_ISDIR if name == METADATA_DIRECTORY else stat.S_ISREG)(entry.st_mode):
+            return False
+        if name == LOCK_FILE and entry.st_size:
+            return False
+    if METADATA_DIRECTORY not in names:
+        return True
+    inner = os.listdir(os.path.join(path, METADATA_DIRECTORY))
+    return set(inner) <= {os.path.basename(FIRST_SNAPSHOT)} and all(
+        stat.S_ISREG(os.lstat(os.path.join(path, METADATA_DIRECTORY, name)).st_mode) for name in inner
+    )
+
+
+def _survey_meta(path: str, formatted: bool) -> MetaProperties:
     meta_path = os.path.join(path, META_FILE)
     if not stat.S_ISREG(os.stat(meta_path).st_mode):
         raise ConfigError(f"{meta_path} is not a file", hint=_GIVE_ANOTHER)
@@ -80,13 +111,21 @@ def _survey_meta(path: str) -> MetaProperties:
         raise ConfigError(
             f"the data directory {path} is not one of this broker: {error}", hint=_GIVE_ANOTHER
         ) from error
-    if found.others.get(WRITTEN_BY_KEY) != WRITTEN_BY:
+    if is_ours(found):
+        return found
+    if found.version == 1 and is_only_formatted(path):
+        if formatted:
+            return found
         raise ConfigError(
-            f"the data directory {path} holds the logs of another broker, Apache Kafka: its {META_FILE} (cluster "
-            f"{found.cluster_id}, node {found.node_id}) was not written by this one",
-            hint=f"nothing in it was changed; {_GIVE_ANOTHER}",
+            f"the data directory {path} was formatted (cluster {found.cluster_id}, node {found.node_id}), and no "
+            "broker has started on it yet",
+            hint=f"nothing in it was changed; kafka-tools broker run --data-dir {path} starts on it",
         )
-    return found
+    raise ConfigError(
+        f"the data directory {path} holds the logs of another broker, Apache Kafka: its {META_FILE} (cluster "
+        f"{found.cluster_id}, node {found.node_id}) was not written by this one",
+        hint=f"nothing in it was changed; --adopt {path} serves a copy of it; or {_GIVE_ANOTHER}",
+    )
 
 
 def agreed(found: Sequence[tuple[str, MetaProperties | None]], node_id: int, cluster_id: str | None) -> str | None:

@@ -14,7 +14,6 @@ from kafka_tools import cli
 from kafka_tools.commands import running
 from kafka_tools.commands.logs.cluster_image.loading import load
 from kafka_tools.commands.logs.formatting import formatting
-from kafka_tools.errors import KafkaToolsError
 from kafka_tools.storage.checkpoints import read_meta_properties
 from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
 from kafka_tools.values import parse_uuid
@@ -298,17 +297,6 @@ def test_files_are_as_private_as_their_directory(tmp_path: Path) -> None:
     assert format_(tmp_path, "-s", log_dirs=f"{tmp_path}/a") == 0
     modes = {os.stat(path).st_mode & 0o077 for path in (tmp_path / "a").iterdir() if path.is_file()}
     assert modes == {0}
-
-
-def test_the_bundled_broker_refuses_a_directory_of_kafkas_in_one_line(tmp_path: Path) -> None:
-    from kafka_tools.broker_embedded import EmbeddedBroker
-
-    assert format_(tmp_path, "-s", log_dirs=f"{tmp_path}/a") == 0
-    before = (tmp_path / "a" / "meta.properties").read_bytes()
-    with pytest.raises(KafkaToolsError, match="Apache Kafka") as caught:
-        EmbeddedBroker(data_dir=tmp_path / "a").start()
-    assert "\n" not in str(caught.value)
-    assert (tmp_path / "a" / "meta.properties").read_bytes() == before
 
 
 def test_a_fifo_in_the_place_of_the_identity_keeps_nobody_waiting(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord, UserScramCredentialRecord
 from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties, write_meta_properties
 from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
+from kafka_tools.storage.log.syncing import sync_directory
 from kafka_tools.storage.names import checkpoint_name
 from kafka_tools.values import parse_uuid, uuid_text
 
@@ -132,8 +133,11 @@ def _format(directory: str, directory_id: str, records: Sequence[Stored], reques
             kraft_version=request.levels[KRAFT_VERSION],
             voters=voters_record(request.voters.values(), request.controller_listener),
         )
+        sync_directory(inner)
+    sync_directory(directory)  # what has meta.properties is formatted: all else is on the disk before it
     meta = MetaProperties(1, request.cluster_id, request.node_id, directory_id)
     write_meta_properties(os.path.join(directory, META_FILE), meta)
+    sync_directory(directory)
 
 
 def _kind(directory: str, request: FormatRequest) -> str:

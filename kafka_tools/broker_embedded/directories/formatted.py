@@ -1,0 +1,171 @@
+"""Directories that ``kafka-storage format``, Kafka's or ours, made ready, and that no broker has started on yet.
+
+Formatting says who the node is (``meta.properties``), with which feature levels and credentials the cluster begins
+(``bootstrap.checkpoint``, KIP-778 and KIP-900), and, where the voters are in the metadata log, who they are (its first
+snapshot, KIP-853). A start makes the directories this broker's, by their ``meta.properties``, and then writes the state
+in one change. Until there is a state a start begins with what was formatted, so that a kill between the two loses
+nothing. Nothing that was formatted is removed. Sources: ``BootstrapDirectory``, ``KafkaRaftServer``,
+``ActivationRecordsGenerator`` of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kafka_tools.broker_embedded.cluster.features import KRAFT_VERSION, METADATA_VERSION, unsupported
+from kafka_tools.broker_embedded.configs.store import check_properties
+from kafka_tools.broker_embedded.configs.together import check_together
+from kafka_tools.broker_embedded.directories.local_store import decode_record
+from kafka_tools.broker_embedded.directories.survey import FIRST_SNAPSHOT, METADATA_DIRECTORY
+from kafka_tools.errors import ConfigError, LogError
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord, UserScramCredentialRecord
+from kafka_tools.storage.checkpoints import MetaProperties
+from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot, read_voters
+from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT
+
+log = logging.getLogger(__name__)
+
+_MOST_BYTES = 16 << 20
+"""Of a file: a hundred thousand credentials."""
+_FORMAT_AGAIN = "format a directory for one node that is broker and controller"
+
+
+class _Quorum(NamedTuple):
+    """What the first snapshot says: the level of kraft.version, and the voters' ids."""
+
+    kraft_version: int
+    voters: frozenset[int]
+
+
+class FormattedDirectories:
+    """What a broker with these settings makes of formatted directories."""
+
+    def __init__(self, properties: Mapping[str, str], node_id: int) -> None:
+        self._properties = properties
+        self._node_id = node_id
+
+    def check(self, formatted: Sequence[tuple[str, MetaProperties]], log_dirs: Sequence[str]) -> None:
+        """Raise ConfigError, with nothing touched, if the broker cannot start on them; LogError for damage.
+
+        ``formatted``: those that are only formatted, ``log_dirs``: all of its directories.
+        """
+        check_properties(self._properties)
+        check_together(self._properties)
+        path = formatted[0][0]
+        self._check_roles(path)
+        having = [each for each in log_dirs if os.path.isdir(os.path.join(each, METADATA_DIRECTORY))]
+        if len(having) > 1:
+            raise _refused(path, f"the metadata log is in several directories: {' and '.join(having)}")
+        seen: dict[str, str] = {}
+        for each, meta in formatted:
+            _read_records(each)
+            id = meta.directory_id
+            if id is not None and id in seen:
+                raise _refused(each, f"its directory.id {id} is that of {seen[id]} too", "format one of them again")
+            seen[id or each] = each
+        self._check_voters(path, self._quorum(log_dirs))
+
+    def _check_roles(self, path: str) -> None:
+        roles = {role.strip() for role in self._properties.get("process.roles", "").split(",") if role.strip()}
+        if roles and not {"broker", "controller"} <= roles:
+            raise _refused(
+                path, f"process.roles={','.join(sorted(roles))} asks for one half of a node, and this broker is both",
+                _FORMAT_AGAIN + ", and set process.roles=broker,controller",
+            )  # fmt: skip
+
+    def _check_voters(self, path: str, quorum: _Quorum | None) -> None:
+        configured = self._properties.get("controller.quorum.voters", "").strip()
+        if quorum is None and not configured and self._properties.get("process.roles", "").strip():
+            raise _refused(
+                path, "no voter is in it and none in controller.quorum.voters: this node joins the quorum of others",
+                "format it with --standalone",
+            )  # fmt: skip
+        voters = set(quorum.voters) if quorum is not None else {_voter_id(text) for text in configured.split(",")}
+        if (quorum is not None or configured) and voters != {self._node_id}:
+            shown = ", ".join(map(str, sorted(voters)))
+            raise _refused(path, f"its quorum has the voters {shown}, and one node has to be all of it", _FORMAT_AGAIN)
+
+    def _quorum(self, log_dirs: Sequence[str]) -> _Quorum | None:
+        """What the snapshot in the directory of the metadata log says; None without one."""
+        for place in self._places(log_dirs):
+            path = os.path.join(place, FIRST_SNAPSHOT)
+            if os.path.isfile(path):
+                with _reading(place, path):
+                    has_records = next(read_kraft_snapshot(path), None) is not None
+                    kraft_version, voters = read_voters(path)
+                if has_records:
+                    raise _refused(place, f"{path} has records, which formatting by Kafka 3.3 to 4.3 does not write")
+                ids = frozenset(voter.voter_id for voter in voters.voters) if voters is not None else frozenset()
+                problem = unsupported({KRAFT_VERSION: kraft_version})
+                if problem is not None:
+                    raise _refused(place, f"its quorum works at {problem}")
+                return _Quorum(kraft_version, ids)
+        return None
+
+    def _places(self, log_dirs: Sequence[str]) -> list[str]:
+        """Where the metadata log may be: in one of the log directories, or in one of its own."""
+        own = self._properties.get("metadata.log.dir", "").strip()
+        return [*log_dirs, *([own] if own else [])]
+
+    def first_records(self, metadata_dir: str, log_dirs: Sequence[str]) -> list[Stored]:
+        """With what the cluster begins: empty where nothing was formatted. Raises ConfigError or LogError."""
+        places = [metadata_dir, *self._places(log_dirs)]
+        place = next((path for path in places if os.path.exists(os.path.join(path, BOOTSTRAP_CHECKPOINT))), None)
+        records = [] if place is None else _read_records(place)
+        quorum = self._quorum(log_dirs)
+        if quorum is not None and quorum.kraft_version:
+            records.append(FeatureLevelRecord(name=KRAFT_VERSION, feature_level=quorum.kraft_version))
+        if place is not None:
+            users = sum(isinstance(record, UserScramCredentialRecord) for record in records)
+            log.info("the cluster begins as %s was formatted, with %d SCRAM credentials", place, users)
+        return records
+
+
+def _read_records(path: str) -> list[Stored]:
+    """The records of ``bootstrap.checkpoint``; none without one, as of a Kafka before 3.3. Raises ConfigError."""
+    file = os.path.join(path, BOOTSTRAP_CHECKPOINT)
+    if not os.path.lexists(file):
+        return []
+    with _reading(path, file):
+        records = [decode_record(record.value or b"", file) for record in read_kraft_snapshot(file)]
+    levels: dict[str, int] = {}
+    for record in records:
+        if isinstance(record, FeatureLevelRecord):
+            levels[record.name] = record.feature_level
+        elif not isinstance(record, UserScramCredentialRecord):
+            raise _refused(path, f"{file} has a {type(record).__name__}, with which no cluster begins here")
+    if METADATA_VERSION not in levels:
+        raise _refused(path, f"{file} has no {METADATA_VERSION}")
+    problem = unsupported({name: level for name, level in levels.items() if level})
+    if problem is not None:
+        raise _refused(path, f"its cluster is to work at {problem}", "Kafka 3.3 to 4.3 format what is known")
+    return records
+
+
+@contextlib.contextmanager
+def _reading(path: str, file: str) -> Iterator[None]:
+    """A file of a directory is read meanwhile; what is wrong with it is why the broker cannot start on it."""
+    try:
+        size = os.stat(file).st_size
+        if size > _MOST_BYTES:
+            raise LogError(f"{file} has {size} bytes, more than {_MOST_BYTES}")
+        yield
+    except OSError as error:
+        raise _refused(path, f"{file}: {error.strerror}") from error
+    except LogError as error:
+        raise _refused(path, str(error) if file in str(error) else f"{file}: {error}") from error
+
+
+def _voter_id(text: str) -> int:
+    """The id of a voter in controller.quorum.voters; -1 for what is not ``id@host:port``."""
+    id = text.partition("@")[0].strip()
+    return int(id) if id.isascii() and id.isdigit() else -1
+
+
+def _refused(path: str, why: str, hint: str | None = None) -> ConfigError:
+    return ConfigError(f"the data directory {path} was formatted, and this broker cannot start on it: {why}", hint=hint)
