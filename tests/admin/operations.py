@@ -88,12 +88,16 @@ OPERATIONS: dict[str, Operation] = {
     "alter_group_offsets": Operation(
         lambda admin: admin.alter_group_offsets("g", {T0: CommittedOffset(1)}), COORDINATOR
     ),
+    "alter_groups_offsets": Operation(lambda admin: admin.alter_groups_offsets({"g": {T0: 1}}), COORDINATOR),
     "delete_group_offsets": Operation(lambda admin: admin.delete_group_offsets("g", [T0]), COORDINATOR, "2.4"),
     "list_share_group_offsets": Operation(
         lambda admin: admin.list_share_group_offsets({"g": [T0]}), COORDINATOR, "4.1"
     ),
     "alter_share_group_offsets": Operation(
         lambda admin: admin.alter_share_group_offsets("g", {T0: 1}), COORDINATOR, "4.1"
+    ),
+    "alter_share_groups_offsets": Operation(
+        lambda admin: admin.alter_share_groups_offsets({"g": {T0: 1}}), COORDINATOR, "4.1"
     ),
     "delete_share_group_offsets": Operation(
         lambda admin: admin.delete_share_group_offsets("g", ["t"]), COORDINATOR, "4.1"

@@ -56,8 +56,10 @@ TRIED_AGAIN = {
     ("describe_topics", ITEMS): RETRIABLE - {error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID},
     ("elect_leaders", ITEMS): {error_codes.NOT_CONTROLLER},
     ("alter_share_group_offsets", ITEMS): set(),
+    ("alter_share_groups_offsets", ITEMS): set(),
     # As Kafka's client: a group in the middle of a rebalance takes commits shortly after.
     ("alter_group_offsets", ITEMS): OF_COORDINATORS | {error_codes.REBALANCE_IN_PROGRESS},
+    ("alter_groups_offsets", ITEMS): OF_COORDINATORS | {error_codes.REBALANCE_IN_PROGRESS},
     ("delete_group_offsets", ITEMS): OF_COORDINATORS | {error_codes.REBALANCE_IN_PROGRESS},
 }
 """(operation, level) -> the codes after which it asks again, where that is not the rule of reads or of changes."""

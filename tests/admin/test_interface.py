@@ -112,6 +112,8 @@ OPTIONS = {
 }
 """Kafka's option -> our parameter, where it is not the same word in snake case."""
 BEYOND = {
+    "alter_groups_offsets",  # of many groups at once
+    "alter_share_groups_offsets",  # the same
     "api_versions",  # Kafka's tool asks node by node
     "describe_quotas",  # which quota counts for a user and client
     "list_group_offsets",  # of one group

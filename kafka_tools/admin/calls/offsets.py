@@ -204,24 +204,26 @@ def _committed(
 
 
 class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetCommitResponse"]):
-    """Commit for a group that has no members; the value is an outcome per partition."""
+    """Commit for groups that have no members, a request for each; the value is an outcome per partition."""
 
     name = "alter group offsets"
+    per_request = 1
 
-    def __init__(self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]) -> None:
+    def __init__(self, offsets: Mapping[str, Mapping[TopicPartition, CommittedOffset]]) -> None:
         self.lookup = CoordinatorLookup()
-        self._group_id = group_id
         self._offsets = offsets
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> tuple[Request, int]:
         from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 
         Topic = OffsetCommitRequest.RequestTopic
+        (group_id,) = keys
+        offsets = self._offsets[group_id]
         topics = []
-        for name, numbers in by_topic(self._offsets).items():
+        for name, numbers in by_topic(offsets).items():
             partitions = []
             for number in numbers:
-                offset, metadata, epoch = self._offsets[TopicPartition(name, number)]
+                offset, metadata, epoch = offsets[TopicPartition(name, number)]
                 partitions.append(
                     Topic.RequestPartition(
                         partition_index=number,
@@ -232,7 +234,7 @@ class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetC
                 )
             topics.append(Topic(name=name, partitions=partitions))
         version = min(versions.newest(OffsetCommitRequest), NAMES_UP_TO)
-        return OffsetCommitRequest(group_id=self._group_id, topics=topics), version
+        return OffsetCommitRequest(group_id=group_id, topics=topics), version
 
     def interpret(
         self,
@@ -242,7 +244,8 @@ class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetC
         node: Node,
         progress: Progress[str, Outcomes[TopicPartition, None]],
     ) -> None:
-        take_partitions(self._group_id, self._offsets, response.topics, node, progress)
+        (group_id,) = keys
+        take_partitions(group_id, self._offsets[group_id], response.topics, node, progress)
 
 
 class DeleteGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetDeleteResponse"]):

@@ -155,13 +155,13 @@ def _offset(
 
 
 class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterShareGroupOffsetsResponse"]):
-    """Start sharing from other offsets; the group must have no members. An outcome per partition."""
+    """Start sharing from other offsets; groups must have no members. A request for each, an outcome per partition."""
 
     name = "alter share group offsets"
+    per_request = 1
 
-    def __init__(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
+    def __init__(self, offsets: Mapping[str, Mapping[TopicPartition, int]]) -> None:
         self.lookup = CoordinatorLookup()
-        self._group_id = group_id
         self._offsets = offsets
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -169,19 +169,19 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterSha
 
         versions.require(AlterShareGroupOffsetsRequest, 0, "altering offsets of share groups")
         Topic = AlterShareGroupOffsetsRequest.RequestTopic
+        (group_id,) = keys
+        offsets = self._offsets[group_id]
         topics = [
             Topic(
                 topic_name=name,
                 partitions=[
-                    Topic.RequestPartition(
-                        partition_index=number, start_offset=self._offsets[TopicPartition(name, number)]
-                    )
+                    Topic.RequestPartition(partition_index=number, start_offset=offsets[TopicPartition(name, number)])
                     for number in numbers
                 ],
             )
-            for name, numbers in _topics(self._offsets)
+            for name, numbers in _topics(offsets)
         ]
-        return AlterShareGroupOffsetsRequest(group_id=self._group_id, topics=topics)
+        return AlterShareGroupOffsetsRequest(group_id=group_id, topics=topics)
 
     def interpret(
         self,
@@ -191,8 +191,9 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterSha
         node: Node,
         progress: Progress[str, Outcomes[TopicPartition, None]],
     ) -> None:
+        (group_id,) = keys
         if response.error_code != error_codes.NONE:
-            progress.settle(self._group_id, response.error_code, response.error_message, Outcomes(()))
+            progress.settle(group_id, response.error_code, response.error_message, Outcomes(()))
             return
         found = {
             TopicPartition(topic.topic_name, item.partition_index): Outcome[None](
@@ -201,7 +202,7 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterSha
             for topic in response.responses
             for item in topic.partitions
         }
-        progress.completed[self._group_id] = answered(self._offsets, found, node)
+        progress.completed[group_id] = answered(self._offsets[group_id], found, node)
 
 
 class DeleteShareOffsets(AdminCall[str, Outcomes[str, None], "DeleteShareGroupOffsetsResponse"]):

@@ -162,11 +162,21 @@ class GroupOperations(ClusterOperations):
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, None]:
         """Start sharing from other offsets; the group must have no members (4.1)."""
+        wanted = {group_id: offsets} if offsets else {}
+        outcomes = self.alter_share_groups_offsets(wanted, timeout_s=timeout_s, deadline=deadline)
+        return outcomes[group_id].get() if offsets else Outcomes(())
+
+    def alter_share_groups_offsets(
+        self,
+        offsets: Mapping[str, Mapping[TopicPartition, int]],
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[str, Outcomes[TopicPartition, None]]:
+        """The same for many groups at once, a request for each."""
         from kafka_tools.admin.calls.share_groups import AlterShareOffsets
 
-        if not offsets:
-            return Outcomes(())
-        return self.ask_group(AlterShareOffsets(group_id, offsets), group_id, timeout_s, deadline)
+        return self.run(AlterShareOffsets(offsets), offsets, timeout_s, deadline)
 
     def delete_share_group_offsets(
         self, group_id: str, topics: Sequence[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
@@ -217,15 +227,29 @@ class GroupOperations(ClusterOperations):
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, None]:
         """Commit offsets for a group that has no members."""
+        wanted = {group_id: offsets} if offsets else {}
+        outcomes = self.alter_groups_offsets(wanted, timeout_s=timeout_s, deadline=deadline)
+        return outcomes[group_id].get() if offsets else Outcomes(())
+
+    def alter_groups_offsets(
+        self,
+        offsets: Mapping[str, Mapping[TopicPartition, int | CommittedOffset]],
+        *,
+        timeout_s: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Outcomes[str, Outcomes[TopicPartition, None]]:
+        """The same for many groups at once: a request for each, none of which waits for another's answer."""
         from kafka_tools.admin.calls.offsets import CommitGroupOffsets, CommittedOffset
 
-        if not offsets:
-            return Outcomes(())
-        values = {key: CommittedOffset(value) if isinstance(value, int) else value for key, value in offsets.items()}
-        negative = next((key for key, value in values.items() if value.offset < 0), None)
-        if negative is not None:
-            raise InputError(f"{negative}: offset {values[negative].offset} cannot be committed: it is below 0")
-        return self.ask_group(CommitGroupOffsets(group_id, values), group_id, timeout_s, deadline)
+        values: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+        for group_id, wanted in offsets.items():
+            values[group_id] = {}
+            for key, value in wanted.items():
+                committed = CommittedOffset(value) if isinstance(value, int) else value
+                if committed.offset < 0:
+                    raise InputError(f"{key}: offset {committed.offset} cannot be committed: it is below 0")
+                values[group_id][key] = committed
+        return self.run(CommitGroupOffsets(values), values, timeout_s, deadline)
 
     def delete_group_offsets(
         self,

@@ -5,15 +5,15 @@ Kafka's tool ends with status 0 and prints its errors on stdout; this one report
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from kafka_tools.commands import running
 from kafka_tools.commands.groups.options import (
-    ALL_MODES,
     ANY,
+    KAFKAS_MODES,
     group_option,
     modes_given,
     new_offsets,
@@ -26,8 +26,10 @@ from kafka_tools.commands.options.output import output_options
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands.groups.holders import Holder
 
 ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "remove_members", "validate_regex")
+MODES = (*KAFKAS_MODES, "from_group")
 _RESET = ("reset_offsets",)
 _ALLOWED: dict[str, Sequence[str]] = {
     "group": ("describe", "delete", "reset_offsets", "delete_offsets", "remove_members"),
@@ -43,7 +45,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
     "dry_run": _RESET,
     "execute": _RESET,
     "export": _RESET,
-    **dict.fromkeys(ALL_MODES, _RESET),
+    **dict.fromkeys(MODES, _RESET),
 }
 
 
@@ -73,7 +75,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
 @option("--instance", metavar="ID", multiple=True, help="The same for a static member, by its group.instance.id.")
 @option("--all-members", is_flag=True, help="The same for every member of the group.")
 @views(types=True)
-@new_offsets(*ALL_MODES)
+@new_offsets(*MODES)
 @option("--dry-run", is_flag=True, help="Show the new offsets and change nothing. The default.")
 @option("--execute", is_flag=True, help="Commit the new offsets.")
 @option("--export", is_flag=True, help="Print the new offsets as CSV.")
@@ -148,12 +150,16 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
     if action == "delete_offsets" and not (len(given["group"]) == 1 and given["topic"]):
         refuse("--delete-offsets needs one --group and --topic.")
     if action == "reset_offsets":
-        one_of(context, *ALL_MODES)
+        one_of(context, *MODES)
         if given["dry_run"] and given["execute"]:
             refuse("--dry-run and --execute exclude each other.")
         if given["topic"] and given["all_topics"]:
             refuse("--topic and --all-topics exclude each other.")
-        if not (given["topic"] or given["all_topics"] or given["from_file"]):
+        if given["from_group"] and given["all_groups"]:
+            refuse("--from-group needs --group: the groups that get the offsets.")
+        if given["from_group"] in given["group"]:
+            refuse("--from-group is one of the groups that are to be reset.")
+        if not (given["topic"] or given["all_topics"] or given["from_file"] or given["from_group"]):
             refuse("One of the reset scopes should be defined: --all-topics, --topic.")
 
 
@@ -225,9 +231,12 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
 
     (group,) = given["group"]
     partitions, missing = partitions_of(admin, parse_topics(given["topic"]))
-    with running.about(group):
-        outcomes = admin.delete_group_offsets(group, partitions)
-    return deleted_offsets.finish(group, outcomes, missing, output_format)
+
+    def members() -> Iterable[Holder]:
+        found = admin.describe_groups([group])[group].value
+        return () if found is None else found.members
+
+    return deleted_offsets.delete(admin, group, partitions, missing, members, output_format)
 
 
 def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
@@ -241,7 +250,7 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
             "require either --dry-run or --execute to be specified. You should add the --dry-run option explicitly if "
             "you are scripting this command and want to keep the current default behavior without prompting."
         )
-    (mode,) = modes_given(given, ALL_MODES)
+    (mode,) = modes_given(given, MODES)
     kind = ConsumerGroupResets(admin)
     return resets.run(kind, _groups(admin, given), mode, given, output_format, group_text.reset_plan)
 

@@ -1,35 +1,47 @@
-"""The end of ``--delete-offsets`` of consumer groups and of streams groups: partition by partition."""
+"""``--delete-offsets`` of consumer groups and of streams groups: partition by partition."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.commands import running
+from kafka_tools.commands.groups.holders import Holder, is_blocked, named, naming_holders
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.output.kafka import group_text
 from kafka_tools.output.rows import ItemError, Rows
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.outcomes import Outcomes
+    from kafka_tools.admin.client import AdminClient
     from kafka_tools.values import TopicPartition
 
 
-def finish(
+def delete(
+    admin: AdminClient,
     group: str,
-    outcomes: Outcomes[TopicPartition, None],
+    partitions: Sequence[TopicPartition],
     missing: Sequence[tuple[str, KafkaToolsError]],
+    members: Callable[[], Iterable[Holder]],
     output_format: str | None,
 ) -> int:
-    """Print what became of each partition, and of the topics that are not there; the exit status."""
+    """Delete the offsets of a group, print what became of each partition, and of topics that are not there; the exit
+    status.
+
+    ``members`` finds those of the group, for partitions that they still consume.
+    """
+    with running.about(group), naming_holders(members):
+        outcomes = admin.delete_group_offsets(group, partitions)
     shown: list[dict[str, Any]] = [{"topic": topic, "partition": None, "error": str(error)} for topic, error in missing]
     errors = [ItemError.of(f"topic {topic}", error) for topic, error in missing]
     rows = []
+    held = named(members()) if any(is_blocked(error) for error in outcomes.failures().values()) else ""
     for key, outcome in sorted(outcomes.items()):
         row = {"topic": key.topic, "partition": key.partition}
         shown.append(row | {"error": None if outcome.error is None else str(outcome.error)})
         if outcome.error:
-            errors.append(ItemError.of(key, outcome.error))
+            found = ItemError.of(key, outcome.error)
+            text = f"{found.message}.{held}" if held and is_blocked(outcome.error) else found.message
+            errors.append(found._replace(message=text))
         else:
             rows.append({"group": group, **row, "result": "deleted"})
     if output_format is None:

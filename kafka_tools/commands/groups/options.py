@@ -48,6 +48,16 @@ _OFFSETS: dict[str, Decorator] = {
     ),
 }
 
+KAFKAS_MODES = tuple(_OFFSETS)
+"""The options of Kafka's tools that say where a reset puts a group, by their names in Python."""
+_OFFSETS["from_group"] = option(
+    "--from-group",
+    metavar="ID",
+    shell_complete=group_names,
+    section="New offsets",
+    help="The offsets that this group committed: of --topic, or of all its topics.",
+)
+
 
 def together(*decorators: Decorator) -> Decorator:
     """Several options as one decorator, in the order in which the help page has them."""
@@ -100,11 +110,8 @@ def views(members: str = "Describe the members.", types: bool = False) -> Decora
 
 
 def new_offsets(*modes: str) -> Decorator:
-    """The options that say where a reset puts a group, by their names in Python (``to_earliest``)."""
+    """The options that say where a reset puts a group, some of KAFKAS_MODES or ``from_group``."""
     return together(*(_OFFSETS[mode] for mode in modes))
-
-
-ALL_MODES = tuple(_OFFSETS)
 
 
 def modes_given(given: Mapping[str, Any], modes: Iterable[str]) -> list[str]:

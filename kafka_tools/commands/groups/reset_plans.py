@@ -14,6 +14,8 @@ from kafka_tools.errors import InputError, UsageError
 from kafka_tools.texts.moments import LONGEST_TEXT, in_range, moment_ms, span_ms
 from kafka_tools.values import TopicPartition
 
+_LOOKED_THROUGH = 24
+"""Longer names are quoted in any case."""
 Plan = dict[str, dict[TopicPartition, int]]
 """Group -> partition -> offset."""
 
@@ -54,9 +56,10 @@ def read_plan(text: str, place: str, groups: Sequence[str]) -> Plan:
     InputError, with the line, for a row of another form, a partition given twice, or a missing group.
     """
     import csv
+    import io
 
     plan: Plan = {}
-    reader = csv.reader(text.splitlines(), skipinitialspace=True)
+    reader = csv.reader(io.StringIO(text, newline=""))  # a quoted name may hold line ends
     try:
         for row in reader:
             if not any(field.strip() for field in row):
@@ -67,7 +70,7 @@ def read_plan(text: str, place: str, groups: Sequence[str]) -> Plan:
             if len(row) != 4:
                 form = "topic,partition,offset" if len(groups) == 1 else "group,topic,partition,offset"
                 raise InputError(f"{where}: {form} is expected")
-            group, topic = row[0].strip(), row[1].strip()
+            group, topic = row[0], row[1].strip()
             key = TopicPartition(topic, _number(row[2], where, "a partition", 2**31))
             offsets = plan.setdefault(group, {})
             if key in offsets:
@@ -79,16 +82,19 @@ def read_plan(text: str, place: str, groups: Sequence[str]) -> Plan:
 
 
 def plan_csv(plan: Mapping[str, Mapping[TopicPartition, int]], with_group: bool) -> str:
-    """The CSV of a plan, as ``read_plan`` takes it."""
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    """The CSV of a plan, as ``read_plan`` takes it and Kafka's tool writes it."""
+    lines = []
     for group, offsets in plan.items():
-        for partition, offset in offsets.items():
-            writer.writerow([*([group] if with_group else []), partition.topic, partition.partition, offset])
-    return out.getvalue()
+        head = f"{_quoted(group)}," if with_group else ""
+        lines += [f"{head}{_quoted(key.topic)},{key.partition},{offset}\n" for key, offset in offsets.items()]
+    return "".join(lines)
+
+
+def _quoted(name: str) -> str:
+    """A name in CSV: Jackson quotes what may need it, and what is too long to look through (CsvEncoder)."""
+    if len(name) <= _LOOKED_THROUGH and not any(character <= "," or character == "\\" for character in name):
+        return name
+    return '"' + name.replace('"', '""') + '"'
 
 
 def parse_topics(texts: Iterable[str]) -> dict[str, list[int] | None]:

@@ -7,28 +7,23 @@ warning. A group that cannot be reset leaves the others alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kafka_tools.admin.calls.offsets import EARLIEST, LATEST, at_or_after
 from kafka_tools.admin.outcomes import Outcome, Outcomes
-from kafka_tools.clock import SystemClock
 from kafka_tools.commands import running
-from kafka_tools.commands.groups.reset_plans import (
-    Plan,
-    parse_duration_ms,
-    parse_moment_ms,
-    parse_topics,
-    plan_csv,
-    read_plan,
-)
-from kafka_tools.commands.groups.resettable import Offsets, OutsideGroup, Resettable
-from kafka_tools.commands.options.values import read_text
+from kafka_tools.commands.groups.holders import is_blocked
+from kafka_tools.commands.groups.reset_plans import Plan, parse_topics, plan_csv
+from kafka_tools.commands.groups.reset_targets import Target
+from kafka_tools.commands.groups.resettable import Offsets, Resettable
+from kafka_tools.errors import KafkaToolsError
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
-from kafka_tools.values import TopicPartition, moment_text
+from kafka_tools.values import TopicPartition
 
-if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient
+_AT_ONCE = 1000
+"""Groups whose offsets are committed within one deadline."""
+_MOST_NAMED = 10
+"""New groups that a remark names."""
 
 
 def run(
@@ -65,52 +60,86 @@ def prepare(
 ) -> tuple[Plan, list[ItemError]]:
     """Group -> partition -> new offset, and the groups that cannot be reset.
 
-    ``mode``: the option that says where. ``given``: its value, and ``topic`` and ``all_topics``.
+    ``mode``: the option that says where. ``given``: its value, and ``topic`` and ``all_topics``. Everything is asked of
+    all groups at once: the number of requests depends on brokers, not on groups.
     """
     topics = parse_topics(given["topic"])
-    from_file: Plan = {}
-    moment_ms = 0
-    if mode == "from_file":
-        place = given["from_file"]
-        from_file = read_plan(read_text(place, "reset plan"), place, groups)
-    elif mode == "to_datetime":
-        moment_ms = parse_moment_ms(given["to_datetime"], SystemClock().now_ms())
-    elif mode == "by_duration":
-        moment_ms = SystemClock().now_ms() - parse_duration_ms(given["by_duration"])
-    if mode in ("to_datetime", "by_duration"):
-        running.note(f"offsets of the first records at or after {moment_text(moment_ms)}")
-    refusals = kind.inactive(groups)
-    plan: Plan = {group: {} for group in refusals}
-    errors = [refusal for refusal in refusals.values() if refusal is not None]
-    ready = [group for group, refusal in refusals.items() if refusal is None]
+    target = Target(kind, mode, given, groups)
+    standings = kind.standings(groups)
+    plan: Plan = {group: {} for group in standings}
+    errors = [each.refusal for each in standings.values() if each.refusal is not None]
+    ready = [group for group, each in standings.items() if each.refusal is None]
     committed: Outcomes[str, Offsets] = Outcomes((group, Outcome[Offsets]({})) for group in ready)
     if given["all_topics"] or mode in ("to_current", "shift_by"):
         committed = kind.committed(ready)
-        errors += [ItemError.of(f"group '{group}'", error) for group, error in committed.failures().items()]
-    for group, offsets in committed.succeeded().items():
-        if mode == "from_file":
-            if group not in from_file:
-                errors.append(ItemError(f"group '{group}'", None, f"No reset plan for group {group} found"))
-            plan[group] = _within_log(kind.admin, from_file.get(group, {}))
-            continue
+    failed = dict(committed.failures())
+    offsets = committed.succeeded()
+    keys = target.partitions(offsets, topics) if offsets else Outcomes[str, list[TopicPartition]](())
+    if keys is None and given["all_topics"]:
+        keys = Outcomes((group, Outcome(kind.all_partitions(group, offsets[group]))) for group in offsets)
+    elif keys is None:
+        keys = kind.named_partitions(list(offsets), topics)
+    failed |= keys.failures()
+    target.look_up(keys.succeeded(), offsets)
+    for group, wanted in keys.succeeded().items():
         try:
-            named = not given["all_topics"]
-            keys = kind.named_partitions(group, topics) if named else kind.all_partitions(group, offsets)
-            plan[group] = _new_offsets(kind.admin, keys, mode, given, offsets, moment_ms)
-        except OutsideGroup as error:
-            errors.append(ItemError.of(f"group '{group}'", error))
+            plan[group] = target.offsets(group, wanted, offsets[group])
+        except KafkaToolsError as error:
+            failed[group] = error
+    errors += [_refused(group, failed[group]) for group in ready if group in failed]
+    _tell_new([group for group in ready if standings[group].is_new and plan[group]], bool(given["execute"]))
     return plan, errors
 
 
+def _refused(group: str, error: KafkaToolsError) -> ItemError:
+    found = ItemError.of(f"group '{group}'", error)
+    where = error.item
+    return found if where is None or where in found.message else found._replace(message=f"{where}: {found.message}")
+
+
+def _tell_new(groups: Sequence[str], execute: bool) -> None:
+    if groups:
+        names = ", ".join(f"'{group}'" for group in groups[:_MOST_NAMED])
+        more = f" and {len(groups) - _MOST_NAMED} more" if len(groups) > _MOST_NAMED else ""
+        what = "is made by its first offsets" if len(groups) == 1 else "are made by their first offsets"
+        does = "does" if len(groups) == 1 else "do"
+        subject = "group" if len(groups) == 1 else "groups"
+        when = "now" if execute else "with --execute"
+        running.note(f"{subject} {names}{more} {does} not exist yet, and {what} {when}")
+
+
 def commit(kind: Resettable, plan: Plan) -> tuple[Plan, list[ItemError]]:
-    """Commit the offsets of each group; the part of the plan that was done, and what failed, by partition."""
+    """Commit the offsets of each group; the part of the plan that was done, and what failed, by group or partition."""
+    outcomes: dict[str, Outcome[Outcomes[TopicPartition, None]]] = {}
+    wanted = [group for group, offsets in plan.items() if offsets]
+    for start in range(0, len(wanted), _AT_ONCE):
+        outcomes |= kind.alter({group: plan[group] for group in wanted[start : start + _AT_ONCE]})
+    joined = [group for group, outcome in outcomes.items() if _has_members(outcome)]
+    blocked = {name: each.refusal for name, each in kind.standings(joined).items()} if joined else {}
     done: Plan = {}
     errors = []
     for group, offsets in plan.items():
-        failures = kind.alter(group, offsets).failures() if offsets else {}
+        done[group] = {}
+        outcome = outcomes.get(group)
+        if outcome is None:
+            continue
+        if outcome.error is not None:
+            errors.append(blocked.get(group) or ItemError.of(f"group '{group}'", outcome.error))
+            continue
+        failures = outcome.get().failures()
         done[group] = {key: offset for key, offset in offsets.items() if key not in failures}
-        errors += [ItemError.of(f"{key} of group '{group}'", error) for key, error in failures.items()]
+        refusal = blocked.get(group)
+        if refusal is not None and len(failures) == len(offsets):
+            errors.append(refusal)
+        else:
+            errors += [ItemError.of(f"{key} of group '{group}'", error) for key, error in failures.items()]
     return done, errors
+
+
+def _has_members(outcome: Outcome[Outcomes[TopicPartition, None]]) -> bool:
+    """Whether a coordinator refused offsets because somebody has joined the group meanwhile."""
+    failures = outcome.get().failures().values() if outcome.error is None else [outcome.error]
+    return any(is_blocked(error) for error in failures)
 
 
 def positions(kind: Resettable, plan: Plan) -> dict[str, Offsets]:
@@ -137,59 +166,3 @@ def plan_rows(plan: Plan, before: Mapping[str, Offsets], result: str) -> list[Ro
                 }
             )
     return rows
-
-
-def _new_offsets(
-    admin: AdminClient,
-    keys: Sequence[TopicPartition],
-    mode: str,
-    given: Mapping[str, Any],
-    committed: Offsets,
-    moment_ms: int,
-) -> Offsets:
-    if mode == "to_offset":
-        return _within_log(admin, dict.fromkeys(keys, given["to_offset"]))
-    if mode == "shift_by":
-        for key in keys:
-            if key not in committed:
-                raise OutsideGroup(
-                    f"Cannot shift offset for partition {key} since there is no current committed offset"
-                )
-        return _within_log(admin, {key: committed[key] + given["shift_by"] for key in keys})
-    if mode == "to_earliest":
-        return _log_offsets(admin, keys, EARLIEST)
-    if mode == "to_latest":
-        return _log_offsets(admin, keys, LATEST)
-    if mode == "to_current":
-        ends = _log_offsets(admin, [key for key in keys if key not in committed], LATEST)
-        return {key: committed[key] if key in committed else ends[key] for key in keys}
-    found = _log_offsets(admin, keys, at_or_after(moment_ms))
-    late = [key for key in keys if found[key] < 0]
-    for key in late:
-        running.note(
-            f"\nWarn: Partition {key.partition} from topic {key.topic} is empty. Falling back to latest known offset."
-        )
-    return found | _log_offsets(admin, late, LATEST)
-
-
-def _log_offsets(admin: AdminClient, keys: Iterable[TopicPartition], spec: int) -> Offsets:
-    wanted = dict.fromkeys(keys, spec)
-    if not wanted:
-        return {}
-    outcomes = admin.list_offsets(wanted).raise_any()
-    return {key: outcome.get().offset for key, outcome in outcomes.items()}
-
-
-def _within_log(admin: AdminClient, wanted: Offsets) -> Offsets:
-    starts = _log_offsets(admin, wanted, EARLIEST)
-    ends = _log_offsets(admin, wanted, LATEST)
-    offsets = {}
-    for key, offset in wanted.items():
-        offsets[key] = max(starts[key], min(ends[key], offset))
-        if offset != offsets[key]:
-            which = "higher than latest" if offset > ends[key] else "lower than earliest"
-            running.note(
-                f"New offset ({offset}) is {which} offset for topic partition {key}. "
-                f"Value will be set to {offsets[key]}"
-            )
-    return offsets

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.commands.groups.holders import Holder, blocked
 from kafka_tools.errors import InputError, KafkaToolsError, NotFound
 from kafka_tools.output.rows import ItemError
 from kafka_tools.protocol.enums import GroupState
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.admin.client import AdminClient, CommittedOffset
 
 RESETTABLE = (GroupState.EMPTY, GroupState.DEAD)
 """The states in which a group has no members."""
@@ -23,16 +24,6 @@ Topics = Mapping[str, list[int] | None]
 
 class OutsideGroup(InputError):
     """What a reset asks of one group is not that group's; others are reset all the same."""
-
-
-class Holder(Protocol):
-    """A member of a group, whatever its kind, as the one that holds partitions."""
-
-    @property
-    def client_id(self) -> str: ...
-
-    @property
-    def host(self) -> str: ...
 
 
 class Described(Protocol):
@@ -51,13 +42,22 @@ class Described(Protocol):
 D = TypeVar("D", bound=Described)
 
 
+class Standing(NamedTuple):
+    """Whether a group may be reset."""
+
+    refusal: ItemError | None = None
+    """Why not."""
+    is_new: bool = False
+    """It does not exist: its first offsets make it."""
+
+
 class Resettable(Protocol):
-    """What a reset asks of groups of one kind, and changes there."""
+    """What a reset asks of groups of one kind, and changes there; always of all groups at once."""
 
     admin: AdminClient
 
-    def inactive(self, groups: Sequence[str]) -> dict[str, ItemError | None]:
-        """Each group with None when it may be reset, else with the reason why not."""
+    def standings(self, groups: Sequence[str]) -> dict[str, Standing]:
+        """Whether each group may be reset."""
         ...
 
     def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
@@ -65,15 +65,15 @@ class Resettable(Protocol):
         ...
 
     def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
-        """What is meant by all topics of the group."""
+        """What is meant by all topics of a group whose offsets are ``committed``."""
         ...
 
-    def named_partitions(self, group: str, topics: Topics) -> list[TopicPartition]:
-        """What is meant by these topics; raises InputError for one that is not there."""
+    def named_partitions(self, groups: Sequence[str], topics: Topics) -> Outcomes[str, list[TopicPartition]]:
+        """What is meant by these topics in each group; raises InputError for one that is not there."""
         ...
 
-    def alter(self, group: str, offsets: Offsets) -> Outcomes[TopicPartition, None]:
-        """Put the group there."""
+    def alter(self, plan: Mapping[str, Offsets]) -> Outcomes[str, Outcomes[TopicPartition, None]]:
+        """Put each group there."""
         ...
 
 
@@ -83,8 +83,8 @@ class ConsumerGroupResets:
     def __init__(self, admin: AdminClient) -> None:
         self.admin = admin
 
-    def inactive(self, groups: Sequence[str]) -> dict[str, ItemError | None]:
-        return refused_unless_inactive(self.admin.describe_groups(groups), not_inactive)
+    def standings(self, groups: Sequence[str]) -> dict[str, Standing]:
+        return standings_of(self.admin.describe_groups(groups), not_inactive)
 
     def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
         return committed_offsets(self.admin, groups)
@@ -92,39 +92,43 @@ class ConsumerGroupResets:
     def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
         return sorted(committed)
 
-    def named_partitions(self, group: str, topics: Topics) -> list[TopicPartition]:
-        return named_partitions(self.admin, topics)
+    def named_partitions(self, groups: Sequence[str], topics: Topics) -> Outcomes[str, list[TopicPartition]]:
+        return the_same_for_all(groups, named_partitions(self.admin, topics))
 
-    def alter(self, group: str, offsets: Offsets) -> Outcomes[TopicPartition, None]:
-        return self.admin.alter_group_offsets(group, offsets)
+    def alter(self, plan: Mapping[str, Offsets]) -> Outcomes[str, Outcomes[TopicPartition, None]]:
+        return self.admin.alter_groups_offsets(plan)
+
+
+def the_same_for_all(groups: Iterable[str], keys: list[TopicPartition]) -> Outcomes[str, list[TopicPartition]]:
+    """The same partitions of each group."""
+    return Outcomes((group, Outcome(keys)) for group in groups)
 
 
 def committed_offsets(admin: AdminClient, groups: Sequence[str]) -> Outcomes[str, Offsets]:
-    """What groups committed, of all of them together."""
+    """What groups committed, of all of them together; a group whose offsets are told in part only has none."""
     found = admin.list_groups_offsets(dict.fromkeys(groups)) if groups else Outcomes(())
-    return Outcomes(
-        (
-            name,
-            Outcome(None, outcome.error)
-            if outcome.value is None
-            else Outcome({key: value.offset for key, value in outcome.value.succeeded().items() if value is not None}),
-        )
-        for name, outcome in found.items()
-    )
+    return Outcomes((name, _offsets(outcome)) for name, outcome in found.items())
 
 
-def refused_unless_inactive(
-    outcomes: Outcomes[str, D], refusal: Callable[[D], ItemError]
-) -> dict[str, ItemError | None]:
-    """Each group with None when it may be reset, else with why not. One that does not exist gets its first offsets."""
-    found: dict[str, ItemError | None] = {}
+def _offsets(told: Outcome[Outcomes[TopicPartition, CommittedOffset | None]]) -> Outcome[Offsets]:
+    if told.value is None:
+        return Outcome(None, told.error)
+    for key, error in told.value.failures().items():
+        error.item = error.item or str(key)
+        return Outcome(None, error)
+    return Outcome({key: value.offset for key, value in told.value.succeeded().items() if value is not None})
+
+
+def standings_of(outcomes: Outcomes[str, D], refusal: Callable[[D], ItemError]) -> dict[str, Standing]:
+    """Whether groups may be reset by what was told of them: those without members, and those that do not exist."""
+    found: dict[str, Standing] = {}
     for name, outcome in outcomes.items():
         if outcome.value is not None:
-            found[name] = None if outcome.value.state in RESETTABLE else refusal(outcome.value)
+            found[name] = Standing(None if outcome.value.state in RESETTABLE else refusal(outcome.value))
         elif outcome.error is None or isinstance(outcome.error, NotFound):
-            found[name] = None
+            found[name] = Standing(is_new=True)
         else:
-            found[name] = ItemError.of(f"group '{name}'", outcome.error)
+            found[name] = Standing(ItemError.of(f"group '{name}'", outcome.error))
     return found
 
 
@@ -133,12 +137,6 @@ def not_inactive(group: Described) -> ItemError:
     name = group.group_id
     text = f"Assignments can only be reset if the group '{name}' is inactive, but the current state is {group.state}."
     return blocked(name, text, group.members)
-
-
-def blocked(group: str, text: str, members: Iterable[Holder]) -> ItemError:
-    """The refusal of a group, with the members that stand in the way."""
-    holders = ", ".join(sorted({f"{member.client_id} at {member.host}" for member in members}))
-    return ItemError(f"group '{group}'", None, text + (f" Members: {holders}." if holders else ""))
 
 
 def named_partitions(admin: AdminClient, topics: Topics) -> list[TopicPartition]:

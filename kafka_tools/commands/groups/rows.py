@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.admin.outcomes import Listing, Outcomes
 from kafka_tools.commands import running
+from kafka_tools.commands.groups.holders import is_blocked, named
 from kafka_tools.errors import KafkaToolsError, NotFound, UsageError
-from kafka_tools.net.broker_errors import has_code
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
-from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType, GroupState, GroupType
 from kafka_tools.values import TopicPartition
 
@@ -108,17 +107,13 @@ def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[GroupDescr
 
 def refused_for_members(admin: AdminClient, failures: Mapping[str, KafkaToolsError]) -> list[ItemError]:
     """The groups that could not be deleted; those that have members name them."""
-    busy = [name for name, error in failures.items() if has_code(error, error_codes.NON_EMPTY_GROUP)]
+    busy = [name for name, error in failures.items() if is_blocked(error)]
     described = admin.describe_groups(busy).succeeded() if busy else {}
     errors = []
     for name, error in failures.items():
         found = ItemError.of(f"group '{name}'", error)
-        held = (
-            sorted({f"{each.client_id} at {each.host}" for each in described[name].members})
-            if name in described
-            else []
-        )
-        errors.append(found._replace(message=f"{found.message} Members: {', '.join(held)}.") if held else found)
+        held = named(described[name].members) if name in described else ""
+        errors.append(found._replace(message=f"{found.message}.{held}") if held else found)
     return errors
 
 

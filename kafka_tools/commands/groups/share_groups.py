@@ -5,7 +5,7 @@ Follows Kafka's ShareGroupCommand, which prints its errors on stdout; this one r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -19,6 +19,7 @@ from kafka_tools.commands.options.output import output_options
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands.groups.holders import Holder
     from kafka_tools.output.cells import Row
     from kafka_tools.output.rows import ItemError
 
@@ -174,11 +175,17 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
 
 
 def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.commands.groups.holders import naming_holders
     from kafka_tools.output.kafka import share_group_text
     from kafka_tools.output.rows import ItemError, Rows
 
     (group,) = given["group"]
-    with running.about(group):
+
+    def members() -> Iterable[Holder]:
+        found = admin.describe_share_groups([group])[group].value
+        return () if found is None else found.members
+
+    with running.about(group), naming_holders(members):
         outcomes = admin.delete_share_group_offsets(group, sorted(set(given["topic"])))
     if output_format is None:
         shown = {topic: None if each.error is None else str(each.error) for topic, each in outcomes.items()}

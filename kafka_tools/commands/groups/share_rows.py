@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.commands import running
+from kafka_tools.commands.groups.holders import blocked
 from kafka_tools.commands.groups.resettable import (
     Offsets,
+    Standing,
     Topics,
-    blocked,
     named_partitions,
-    refused_unless_inactive,
+    standings_of,
+    the_same_for_all,
 )
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError
@@ -85,10 +87,10 @@ class ShareGroupResets:
         self.admin = admin
         self._shared: dict[str, list[TopicPartition]] = {}
 
-    def inactive(self, groups: Sequence[str]) -> dict[str, ItemError | None]:
+    def standings(self, groups: Sequence[str]) -> dict[str, Standing]:
         outcomes = self.admin.describe_share_groups(groups)
         running.refuse_old_brokers(outcomes)
-        return refused_unless_inactive(
+        return standings_of(
             outcomes,
             lambda group: blocked(group.group_id, f"Share group '{group.group_id}' is not empty.", group.members),
         )
@@ -111,8 +113,8 @@ class ShareGroupResets:
     def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
         return self._shared[group]
 
-    def named_partitions(self, group: str, topics: Topics) -> list[TopicPartition]:
-        return named_partitions(self.admin, topics)
+    def named_partitions(self, groups: Sequence[str], topics: Topics) -> Outcomes[str, list[TopicPartition]]:
+        return the_same_for_all(groups, named_partitions(self.admin, topics))
 
-    def alter(self, group: str, offsets: Offsets) -> Outcomes[TopicPartition, None]:
-        return self.admin.alter_share_group_offsets(group, offsets)
+    def alter(self, plan: Mapping[str, Offsets]) -> Outcomes[str, Outcomes[TopicPartition, None]]:
+        return self.admin.alter_share_groups_offsets(plan)

@@ -12,13 +12,21 @@ import click
 
 from kafka_tools.commands import running
 from kafka_tools.commands.groups import typed_groups
-from kafka_tools.commands.groups.options import ALL_MODES, group_option, modes_given, new_offsets, topic_option, views
+from kafka_tools.commands.groups.options import (
+    KAFKAS_MODES,
+    group_option,
+    modes_given,
+    new_offsets,
+    topic_option,
+    views,
+)
 from kafka_tools.commands.options.command import Command, one_of, only_with, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands.groups.holders import Holder
     from kafka_tools.errors import KafkaToolsError
     from kafka_tools.output.cells import Row
     from kafka_tools.output.rows import ItemError
@@ -75,7 +83,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
     help="With --delete, or --reset-offsets --execute: delete the group's internal topics as well.",
 )
 @views("Describe the members and their tasks.")
-@new_offsets(*ALL_MODES)
+@new_offsets(*KAFKAS_MODES)
 @option("--dry-run", is_flag=True, help="Show the new offsets and change nothing.")
 @option("--execute", is_flag=True, help="Commit the new offsets.")
 @option("--export", is_flag=True, help="Print the new offsets as CSV.")
@@ -254,13 +262,17 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
 
     (group,) = given["group"]
     missing: list[tuple[str, KafkaToolsError]] = []
-    with running.about(group):
-        if given["all_input_topics"]:
+
+    def members() -> Iterable[Holder]:
+        found = admin.describe_streams_groups([group])[group].value
+        return () if found is None else found.members
+
+    if given["all_input_topics"]:
+        with running.about(group):
             described = admin.describe_streams_groups([group])[group].get()
             sources = streams_rows.source_topics(described)
             committed = admin.list_group_offsets(group)
-            partitions = sorted(key for key in committed if key.topic in sources)
-        else:
-            partitions, missing = partitions_of(admin, parse_topics(given["input_topic"]))
-        outcomes = admin.delete_group_offsets(group, partitions)
-    return deleted_offsets.finish(group, outcomes, missing, output_format)
+        partitions = sorted(key for key in committed if key.topic in sources)
+    else:
+        partitions, missing = partitions_of(admin, parse_topics(given["input_topic"]))
+    return deleted_offsets.delete(admin, group, partitions, missing, members, output_format)

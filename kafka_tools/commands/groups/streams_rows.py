@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.admin.outcomes import Outcomes
+from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.commands import running
 from kafka_tools.commands.groups import rows as group_rows
+from kafka_tools.commands.groups.holders import blocked
 from kafka_tools.commands.groups.resettable import (
     Offsets,
     OutsideGroup,
+    Standing,
     Topics,
-    blocked,
     committed_offsets,
     named_partitions,
     not_inactive,
-    refused_unless_inactive,
+    standings_of,
 )
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError
@@ -204,11 +205,11 @@ class StreamsGroupResets:
         self.admin = admin
         self.described: dict[str, StreamsGroupDescription] = {}
 
-    def inactive(self, groups: Sequence[str]) -> dict[str, ItemError | None]:
+    def standings(self, groups: Sequence[str]) -> dict[str, Standing]:
         outcomes = self.admin.describe_streams_groups(groups)
         running.refuse_old_brokers(outcomes)
         self.described = outcomes.succeeded()
-        return refused_unless_inactive(outcomes, not_inactive)
+        return standings_of(outcomes, not_inactive)
 
     def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
         return committed_offsets(self.admin, groups)
@@ -217,12 +218,15 @@ class StreamsGroupResets:
         sources = source_topics(self.described[group]) if group in self.described else set()
         return sorted(key for key in committed if key.topic in sources)
 
-    def named_partitions(self, group: str, topics: Topics) -> list[TopicPartition]:
+    def named_partitions(self, groups: Sequence[str], topics: Topics) -> Outcomes[str, list[TopicPartition]]:
         keys = named_partitions(self.admin, topics)
-        committed = self.committed([group])[group].get()
-        if not committed.keys() >= set(keys):
-            raise OutsideGroup(f"One or more topics are not part of the group '{group}'.")
-        return keys
+        found: list[tuple[str, Outcome[list[TopicPartition]]]] = []
+        for name, outcome in self.committed(groups).items():
+            error = outcome.error
+            if outcome.value is not None and not outcome.value.keys() >= set(keys):
+                error = OutsideGroup(f"One or more topics are not part of the group '{name}'.")
+            found.append((name, Outcome(None, error) if error is not None else Outcome(keys)))
+        return Outcomes(found)
 
-    def alter(self, group: str, offsets: Offsets) -> Outcomes[TopicPartition, None]:
-        return self.admin.alter_group_offsets(group, offsets)
+    def alter(self, plan: Mapping[str, Offsets]) -> Outcomes[str, Outcomes[TopicPartition, None]]:
+        return self.admin.alter_groups_offsets(plan)

@@ -60,13 +60,17 @@ def addresses(text: str, default_port: int | None = None) -> str:
     return text
 
 
-def read_text(path: str, what: str) -> str:
-    """The text of a file the user named (``-``: standard input); InputError when it cannot be read."""
+def read_text(path: str, what: str, keeps_line_ends: bool = False) -> str:
+    """The text of a file the user named (``-``: standard input); InputError when it cannot be read.
+
+    Every line end becomes ``\\n`` unless ``keeps_line_ends``, and a byte order mark goes.
+    """
     from kafka_tools.given_files import DOCUMENT_BYTES, read_given, read_standard_input
 
     try:
         data = read_standard_input() if path == "-" else read_given(path, DOCUMENT_BYTES)
-        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        text = data.decode("utf-8-sig")
+        return text if keeps_line_ends else text.replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise InputError(f"{what} {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

@@ -1,0 +1,56 @@
+"""Members that stand in the way of a change of their group: an operator has to know whom to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from kafka_tools.errors import BrokerError, KafkaToolsError
+from kafka_tools.net.broker_errors import broker_error, has_code
+from kafka_tools.output.rows import ItemError
+from kafka_tools.protocol import error_codes
+
+_MOST_NAMED = 20
+"""Members that a refusal names."""
+
+
+class Holder(Protocol):
+    """A member of a group, whatever its kind, as the one that holds partitions."""
+
+    @property
+    def client_id(self) -> str: ...
+
+    @property
+    def host(self) -> str: ...
+
+
+def named(members: Iterable[Holder]) -> str:
+    """`` Members: app at /10.0.0.9.``, to go behind a refusal; nothing without members."""
+    found = sorted({f"{member.client_id} at {member.host}" for member in members})
+    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    return f" Members: {', '.join(found[:_MOST_NAMED])}{more}." if found else ""
+
+
+def blocked(group: str, text: str, members: Iterable[Holder]) -> ItemError:
+    """The refusal of a group, with the members that stand in the way."""
+    return ItemError(f"group '{group}'", None, text + named(members))
+
+
+def is_blocked(error: KafkaToolsError) -> bool:
+    """Whether a coordinator refused a change for the members that the group has."""
+    if isinstance(error, BrokerError) and error.code.member_unknown:
+        return True  # what is committed without a member is taken for a member's that is gone
+    return any(has_code(error, code) for code in (error_codes.NON_EMPTY_GROUP, error_codes.GROUP_SUBSCRIBED_TO_TOPIC))
+
+
+@contextmanager
+def naming_holders(members: Callable[[], Iterable[Holder]]) -> Iterator[None]:
+    """A refusal of a whole group that leaves the ``with`` block names the members; they are only then asked for."""
+    try:
+        yield
+    except BrokerError as error:
+        if not is_blocked(error):
+            raise
+        text = f"{error.broker_message or error.code.text}.{named(members())}"
+        raise broker_error(error.code.code, text, hint=error.hint) from error

@@ -1,0 +1,197 @@
+"""Where a reset puts groups: an offset, a moment, the ends of the log, a file, another group (OffsetsUtils).
+
+An offset outside the log becomes its start or its end, with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.admin.calls.offsets import EARLIEST, LATEST, ListedOffset, at_or_after
+from kafka_tools.admin.outcomes import Outcome, Outcomes
+from kafka_tools.clock import SystemClock
+from kafka_tools.commands import running
+from kafka_tools.commands.groups.reset_plans import Plan, parse_duration_ms, parse_moment_ms, read_plan
+from kafka_tools.commands.groups.resettable import Offsets, OutsideGroup, Resettable, Topics
+from kafka_tools.commands.options.values import read_text
+from kafka_tools.errors import InputError, NotFound
+from kafka_tools.values import TopicPartition, moment_text
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+
+
+class LogOffsets:
+    """Offsets of the logs of partitions, each asked for once however many groups want it."""
+
+    def __init__(self, admin: AdminClient) -> None:
+        self._admin = admin
+        self._found: dict[tuple[TopicPartition, int], Outcome[ListedOffset]] = {}
+        self.gone: set[TopicPartition] = set()
+        """Partitions that do not exist."""
+
+    def ask(self, keys: Iterable[TopicPartition], *specs: int) -> None:
+        """Find out; a spec is a moment in ms, EARLIEST or LATEST."""
+        for spec in specs:
+            wanted = {key: spec for key in sorted(set(keys)) if (key, spec) not in self._found}
+            for key, outcome in (self._admin.list_offsets(wanted) if wanted else {}).items():
+                self._found[key, spec] = outcome
+                if isinstance(outcome.error, NotFound):
+                    self.gone.add(key)
+
+    def is_told(self, key: TopicPartition, spec: int) -> bool:
+        """Whether it was found."""
+        return self._found[key, spec].error is None
+
+    def at(self, key: TopicPartition, spec: int) -> int:
+        """What was found; raises the error of the partition."""
+        with running.about(key):
+            return self._found[key, spec].get().offset
+
+
+class Target:
+    """What one of the options means in each group.
+
+    ``mode``: the option; ``given``: its value; ``groups``: those that are to be reset. Raises InputError for a value,
+    a file or a group that says nothing.
+    """
+
+    def __init__(self, kind: Resettable, mode: str, given: Mapping[str, Any], groups: Sequence[str]) -> None:
+        self._mode = mode
+        self._given = given
+        self._log = LogOffsets(kind.admin)
+        self._since = EARLIEST
+        """The moment, as ListOffsets takes it."""
+        self._wanted: Plan | None = None
+        """Offsets by group and partition, where the option itself has them."""
+        self._said: set[str] = set()
+        if mode == "from_file":
+            place = given["from_file"]
+            self._wanted = read_plan(read_text(place, "reset plan", keeps_line_ends=True), place, groups)
+            _tell_left_out(self._wanted, groups, place)
+        elif mode == "from_group":
+            copied = _offsets_of(kind, given["from_group"])
+            self._wanted = dict.fromkeys(groups, copied)
+        elif mode in ("to_datetime", "by_duration"):
+            now_ms = SystemClock().now_ms()
+            if mode == "to_datetime":
+                moment_ms = parse_moment_ms(given["to_datetime"], now_ms)
+            else:
+                moment_ms = now_ms - parse_duration_ms(given["by_duration"])
+            self._since = at_or_after(moment_ms)
+            running.note(f"offsets of the first records at or after {moment_text(moment_ms)}")
+
+    def partitions(self, groups: Iterable[str], topics: Topics) -> Outcomes[str, list[TopicPartition]] | None:
+        """The partitions of each group that the option itself names; None where it names none.
+
+        ``topics``: those of another group's that are wanted, all for none.
+        """
+        if self._wanted is None:
+            return None
+        found: list[tuple[str, Outcome[list[TopicPartition]]]] = []
+        for group in groups:
+            if group not in self._wanted:
+                found.append((group, Outcome(None, OutsideGroup(f"No reset plan for group {group} found"))))
+                continue
+            keys = sorted(self._wanted[group])
+            if topics and self._mode == "from_group":
+                keys = self._chosen(keys, topics)
+            found.append((group, Outcome(keys)))
+        return Outcomes(found)
+
+    def _chosen(self, keys: Sequence[TopicPartition], topics: Topics) -> list[TopicPartition]:
+        chosen = []
+        for topic, numbers in topics.items():
+            found = [key for key in keys if key.topic == topic and (numbers is None or key.partition in numbers)]
+            if not found:
+                raise InputError(f"group '{self._given['from_group']}' has no committed offsets of topic {topic}")
+            chosen += found
+        return sorted(chosen)
+
+    def look_up(self, keys: Mapping[str, Sequence[TopicPartition]], committed: Mapping[str, Offsets]) -> None:
+        """Ask for what ``offsets`` needs of the logs, of all groups together."""
+        union = {key for each in keys.values() for key in each}
+        if self._mode == "to_earliest":
+            self._log.ask(union, EARLIEST)
+        elif self._mode == "to_latest":
+            self._log.ask(union, LATEST)
+        elif self._mode == "to_current":
+            new = {key for group, each in keys.items() for key in each if key not in committed[group]}
+            self._log.ask(union if self._skips_gone else new, LATEST)
+        elif self._mode in ("to_datetime", "by_duration"):
+            self._log.ask(union, self._since)
+            late = [key for key in sorted(union - self._log.gone) if self._is_late(key)]
+            for key in late:
+                running.note(
+                    f"\nWarn: Partition {key.partition} from topic {key.topic} is empty. "
+                    "Falling back to latest known offset."
+                )
+            self._log.ask(late, LATEST)
+        else:
+            self._log.ask(union, EARLIEST, LATEST)
+        if self._skips_gone:
+            for key in sorted(union & self._log.gone):
+                running.note(f"{key} does not exist any more: its offset stays as it is")
+
+    @property
+    def _skips_gone(self) -> bool:
+        """Whether partitions were only named by what a group committed, maybe long ago."""
+        return self._given["all_topics"] or self._mode == "from_group"
+
+    def _is_late(self, key: TopicPartition) -> bool:
+        return self._log.is_told(key, self._since) and self._log.at(key, self._since) < 0
+
+    def offsets(self, group: str, keys: Iterable[TopicPartition], committed: Offsets) -> Offsets:
+        """Where the group is put; raises the error of a partition."""
+        if self._skips_gone:
+            keys = [key for key in keys if key not in self._log.gone]
+        return {key: self._offset(group, key, committed.get(key)) for key in keys}
+
+    def _offset(self, group: str, key: TopicPartition, committed: int | None) -> int:
+        mode = self._mode
+        if mode == "to_earliest":
+            return self._log.at(key, EARLIEST)
+        if mode == "to_latest":
+            return self._log.at(key, LATEST)
+        if mode == "to_current":
+            return self._log.at(key, LATEST) if committed is None else committed
+        if mode in ("to_datetime", "by_duration"):
+            found = self._log.at(key, self._since)
+            return self._log.at(key, LATEST) if found < 0 else found
+        if mode == "to_offset":
+            return self._within_log(key, self._given["to_offset"])
+        if mode == "shift_by":
+            if committed is None:
+                raise OutsideGroup(
+                    f"Cannot shift offset for partition {key} since there is no current committed offset"
+                )
+            return self._within_log(key, committed + self._given["shift_by"])
+        assert self._wanted is not None
+        return self._within_log(key, self._wanted[group][key])
+
+    def _within_log(self, key: TopicPartition, offset: int) -> int:
+        start, end = self._log.at(key, EARLIEST), self._log.at(key, LATEST)
+        found = max(start, min(end, offset))
+        if found != offset:
+            which = "higher than latest" if offset > end else "lower than earliest"
+            text = f"New offset ({offset}) is {which} offset for topic partition {key}. Value will be set to {found}"
+            if text not in self._said:
+                self._said.add(text)
+                running.note(text)
+        return found
+
+
+def _tell_left_out(plan: Plan, groups: Sequence[str], place: str) -> None:
+    others = sorted(plan.keys() - set(groups))
+    if others:
+        names = ", ".join(f"'{group}'" for group in others[:10]) + (" and others" if len(others) > 10 else "")
+        running.note(f"{place}: the rows of groups that are not named here are left out: {names}")
+
+
+def _offsets_of(kind: Resettable, group: str) -> Offsets:
+    with running.about(group):
+        found = kind.committed([group])[group].get()
+    if not found:
+        raise InputError(f"group '{group}' has no committed offsets: there is nothing to copy")
+    return found
