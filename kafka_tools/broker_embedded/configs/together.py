@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping
 
+from kafka_tools.broker_embedded.configs.assignors import consumer_assignors
 from kafka_tools.config_definitions.values import Value, check, default_of
 from kafka_tools.errors import ConfigError
 
@@ -39,6 +40,9 @@ def check_together(properties: Mapping[str, str]) -> None:
     for first, relation, second in _pairs():
         if not _RELATIONS[relation](number(first), number(second)):
             raise ConfigError(f"{first} {relation} {second}: they are {number(first)} and {number(second)}")
+    assignors = value("group.consumer.assignors")
+    assert isinstance(assignors, list)
+    consumer_assignors(assignors)
     if value("log.roll.ms") is not None and number("log.roll.ms") < 1:
         raise ConfigError("log.roll.ms must be greater than or equal to 1")
     if value("log.roll.jitter.ms") is not None and number("log.roll.jitter.ms") < 0:

@@ -49,6 +49,15 @@ WRONG: list[tuple[Mapping[str, str], str]] = [
         "connection.failed.authentication.delay.ms=100 should always be less than connections.max.idle.ms=100 to "
         "prevent failed authentication responses from timing out",
     ),
+    (
+        {"group.consumer.assignors": "uniform,com.example.Sticky"},
+        "group.consumer.assignors: Class com.example.Sticky cannot be found",
+    ),
+    (
+        {"group.consumer.assignors": "range,org.apache.kafka.coordinator.group.assignor.RangeAssignor"},
+        "group.consumer.assignors: org.apache.kafka.coordinator.group.assignor.RangeAssignor is the assignor range, "
+        "which is named already",
+    ),
 ]
 
 
@@ -69,6 +78,7 @@ def test_values_that_do_not_fit_one_another(properties: Mapping[str, str], text:
         {"queued.max.request.bytes": "104857600"},
         {"connections.max.idle.ms": "-1"},
         {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "127.0.0.1:5"},
+        {"group.consumer.assignors": "org.apache.kafka.coordinator.group.assignor.UniformAssignor,range"},
     ],
     ids=str,
 )

@@ -121,6 +121,14 @@ def test_heartbeat_that_lacks_something_is_refused_in_kafkas_words(
     assert (answer.error_code, answer.error_message) == (codes.INVALID_REQUEST, text)
 
 
+def test_assignors_by_kafkas_classes_are_those_of_their_names() -> None:
+    package = "org.apache.kafka.coordinator.group.assignor"
+    broker = MemoryBroker({"group.consumer.assignors": f"{package}.RangeAssignor"})
+    assert ModernMember(broker, "m1").join("t", server_assignor="range").error_code == 0
+    answer = ModernMember(broker, "m2").join("t", server_assignor="uniform")
+    assert answer.error_message == "ServerAssignor uniform is not supported. Supported assignors: range."
+
+
 def test_unknown_assignor_is_refused(broker: MemoryBroker) -> None:
     answer = ModernMember(broker, "m1").join("t", server_assignor="sticky")
     assert answer.error_code == codes.UNSUPPORTED_ASSIGNOR

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafka_tools.broker_embedded.configs.assignors import consumer_assignors
 from kafka_tools.broker_embedded.configs.store import GROUP
 from kafka_tools.protocol.enums import CoordinatorGroupType
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
     from kafka_tools.broker_embedded.configs.store import ConfigStore
-
-_ASSIGNORS = {
-    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
-    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
-    "uniform": "uniform",
-    "range": "range",
-}
 
 
 class ConsumerGroupSettings:
@@ -36,10 +30,10 @@ class ConsumerGroupSettings:
 
     @property
     def assignors(self) -> list[str]:
-        """The assignors that members may ask for, the default one first; those of classes are not here."""
+        """The assignors that members may ask for, the default one first."""
         names = self._configs.broker.get("group.consumer.assignors")
         assert isinstance(names, list)
-        return [_ASSIGNORS[str(name)] for name in names if str(name) in _ASSIGNORS] or ["uniform"]
+        return consumer_assignors(names)
 
     @property
     def max_size(self) -> int:

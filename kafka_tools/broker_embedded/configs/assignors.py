@@ -1,0 +1,27 @@
+"""The server-side assignors of consumer groups that ``group.consumer.assignors`` names (``GroupCoordinatorConfig``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafka_tools.errors import ConfigError
+
+_BUILT_IN = ("uniform", "range")
+_CLASSES = {f"org.apache.kafka.coordinator.group.assignor.{name.title()}Assignor": name for name in _BUILT_IN}
+"""Kafka's own, by the names of their classes. No other class can be loaded: there is no JVM."""
+
+
+def consumer_assignors(named: Sequence[str]) -> list[str]:
+    """The names that members ask for, the default one first. ConfigError for a class, or one that is named twice."""
+    found: list[str] = []
+    for text in named:
+        name = _CLASSES.get(text, text)
+        if name not in _BUILT_IN:
+            raise ConfigError(
+                f"group.consumer.assignors: Class {text} cannot be found",
+                hint=f"there is no JVM to load a class: name {' or '.join(_BUILT_IN)}, or Kafka's class of either",
+            )
+        if name in found:
+            raise ConfigError(f"group.consumer.assignors: {text} is the assignor {name}, which is named already")
+        found.append(name)
+    return found
