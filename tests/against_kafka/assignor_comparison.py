@@ -18,6 +18,7 @@ from uuid import UUID
 
 from kafka_tools.broker_embedded.coordinators.consumer.assignors import MemberSpec, Target, hash_order, uniform
 from kafka_tools.broker_embedded.coordinators.consumer.assignors import range as by_range
+from kafka_tools.broker_embedded.slices import whole
 from tests.against_kafka.java_programs import Lines
 
 ROUNDS = 6
@@ -126,7 +127,7 @@ class Group:
 
     def _topics_in_order(self) -> list[UUID]:
         names = {topic.id: topic.name for topic in self.topics}
-        return hash_order.topics_in_order(names, names)
+        return whole(hash_order.topics_in_order(names, names))
 
     def assigned(self, targets: dict[str, list[tuple[str, list[int]]]]) -> None:
         """What Kafka decided is what members have in the next round."""

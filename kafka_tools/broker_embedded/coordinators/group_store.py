@@ -54,7 +54,7 @@ class GroupStore:
         if self.unread and self.partition(group_id) in self.unread:
             raise refuse(error_codes.NOT_COORDINATOR, f"{GROUPS_TOPIC}-{self.partition(group_id)} is damaged")
 
-    def holds(self, group: ClassicGroup) -> bool:
+    def holds(self, group: ClassicGroup | ConsumerGroup) -> bool:
         """Whether the group is still this coordinator's: timers ask before they act."""
         return self.groups.get(group.id) is group
 
@@ -107,15 +107,27 @@ class GroupStore:
             self.log.ensure()
         self.log.append_batch(self.partition(group_id), batch, producer=producer)
 
-    def commit(self, group_id: str, records: Sequence[CoordinatorRecord]) -> None:
+    def change_of(self, records: Sequence[CoordinatorRecord]) -> Work[bytes | None]:
+        """The batch of a change of a consumer group, in slices, for ``commit``; None for none. Raises as it does."""
+        if not records:
+            return None
+        try:
+            return (yield from self.log.batch_of(records))
+        except BrokerError as error:
+            raise refuse(response_code_of_group_append(error), error.broker_message) from error
+
+    def commit(self, group_id: str, records: Sequence[CoordinatorRecord], batch: bytes | None = None) -> None:
         """Write a change of a consumer group and make it hold. BrokerError with what a member is told: it does not.
 
-        A classic group that ends with it ends here too.
+        ``batch``: what ``change_of`` made of the records. A classic group that ends with it ends here too.
         """
         if not records:
             return
         try:
-            self.write(group_id, records)
+            if batch is None:
+                self.write(group_id, records)
+            else:
+                self.write_batch(group_id, batch)
         except BrokerError as error:
             raise refuse(response_code_of_group_append(error), error.broker_message) from error
         for record in records:
@@ -123,4 +135,4 @@ class GroupStore:
                 assert record.value is None
                 self.groups.pop(group_id, None)
             else:
-                replay(self.groups, record.key, record.value)
+                replay(self.groups, record.key, record.value, record.read)

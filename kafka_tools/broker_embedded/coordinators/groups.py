@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.coordinators.classic.group import DEAD, EMPTY, STABLE, ClassicGroup, in_join_version
+from kafka_tools.broker_embedded.coordinators.classic.group import DEAD, STABLE, ClassicGroup, in_join_version
 from kafka_tools.broker_embedded.coordinators.classic.membership import Membership
 from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances, join_error
 from kafka_tools.broker_embedded.coordinators.consumer import consumer_records
@@ -27,11 +27,10 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
     VALUES,
     committed_of_value,
     group_of_value,
-    group_tombstone,
-    offset_tombstone,
 )
 from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
 from kafka_tools.broker_embedded.coordinators.offsets import Offsets
+from kafka_tools.broker_embedded.coordinators.removal import Removal
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
@@ -78,7 +77,7 @@ def type_of(group: ClassicGroup | ConsumerGroup) -> str:
 
 
 class GroupCoordinator:
-    """``membership`` and ``offsets`` are the two halves of the work on what ``store`` holds; ``load`` reads the log."""
+    """``membership``, ``offsets`` and ``removal`` work on what ``store`` holds; ``load`` reads the log."""
 
     def __init__(
         self,
@@ -101,6 +100,7 @@ class GroupCoordinator:
         self._slices = slices
         self.consumer = ConsumerGroups(store, GroupTopics(journal, cluster), self.settings, rebalances, timers, slices)
         self._classic_members = ClassicMembers(self.consumer)
+        self.removal = Removal(store, self.offsets, configs, timers, slices)
         self._topic_names: dict[uuid.UUID, str] = {}
         self._loaded = False
         journal.on_record(TopicRecord, self._apply_topic)
@@ -122,10 +122,12 @@ class GroupCoordinator:
             response = join_error(error.code.code, "")
         return in_join_version(response, version)
 
-    def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Parked:
+    def sync(self, request: SyncGroupRequest) -> Work[SyncGroupResponse | Parked]:
         """A member asks for its assignment. BrokerError with what it is told."""
         group = self._with_members(request.group_id)
-        return self.membership.sync(request) if group is None else self._classic_members.sync(group, request)
+        if group is None:
+            return self.membership.sync(request)
+        return (yield from self._classic_members.sync(group, request))
 
     def heartbeat(self, request: HeartbeatRequest) -> int:
         """Keep a member's session; returns the error code of the answer, or BrokerError."""
@@ -160,12 +162,12 @@ class GroupCoordinator:
             if (not wanted or group.state.lower() in wanted) and (not kinds or type_of(group) in kinds)
         ]
 
-    def describe_consumer(self, group_id: str) -> ConsumerGroupDescribeResponse.DescribedGroup:
+    def describe_consumer(self, group_id: str) -> Work[ConsumerGroupDescribeResponse.DescribedGroup]:
         """A consumer group and its members. BrokerError GROUP_ID_NOT_FOUND for others."""
         if not group_id:
             raise refuse(error_codes.INVALID_GROUP_ID)
         group = self.consumer.migration.existing(group_id)
-        return described(group, self.settings.assignors[0], self.consumer.topics)
+        return (yield from described(group, self.settings.assignors[0], self.consumer.topics))
 
     def describe(self, group_id: str, version: int) -> DescribeGroupsResponse.DescribedGroup:
         """A group and its members; protocol and metadata only while it is stable. Unknown groups are Dead."""
@@ -201,54 +203,6 @@ class GroupCoordinator:
         ]
         return answer
 
-    # deleting
-
-    def delete(self, group_id: str) -> None:
-        """Forget a group without members, its offsets too. BrokerError if it has members, or does not exist."""
-        group = self.store.find(group_id)
-        if group is None:
-            raise refuse(error_codes.GROUP_ID_NOT_FOUND)
-        if group.state != EMPTY:
-            raise refuse(error_codes.NON_EMPTY_GROUP)
-        self._delete(group, [*{*self.offsets.of(group_id), *self.offsets.open.of(group_id)}])
-
-    def _delete(self, group: ClassicGroup | ConsumerGroup, partitions: Sequence[TopicPartition]) -> None:
-        records = [offset_tombstone(group.id, partition) for partition in partitions]
-        if isinstance(group, ConsumerGroup):
-            self.store.write(group.id, [*records, *consumer_records.consumer_group_tombstones(group)])
-        else:
-            self.store.write(group.id, [*records, group_tombstone(group.id)])
-            for member_id in list(group.pending_join):
-                group.forget_pending(member_id)
-            group.to(DEAD, self._timers.clock.now_ms())
-        del self.store.groups[group.id]
-        self.offsets.drop(group.id)
-
-    def expire(self) -> None:
-        """Remove offsets whose time is over, and groups that are left with nothing. Runs on a timer of its own."""
-        now_ms = self._timers.clock.now_ms()
-        for group in list(self.store.groups.values()):
-            try:
-                self._expire_group(group, now_ms)
-            except BrokerError as error:  # the next sweep tries again
-                log.warning("expired offsets of group %s stay for now: %s", group.id, error)
-        self._schedule_expiry()
-
-    def _expire_group(self, group: ClassicGroup | ConsumerGroup, now_ms: int) -> None:
-        gone = self.offsets.expired(group, now_ms)
-        joining = isinstance(group, ClassicGroup) and bool(group.pending_join)
-        idle = group.state == EMPTY and not joining and not self.offsets.open.is_open(group.id)
-        if idle and len(gone) == len(self.offsets.of(group.id)):
-            self._delete(group, gone)
-        elif gone:
-            self.store.write(group.id, [offset_tombstone(group.id, partition) for partition in gone])
-            for partition in gone:
-                self.offsets.replay(group.id, partition, None)
-
-    def _schedule_expiry(self) -> None:
-        interval_ms = self._configs.broker.integer("offsets.retention.check.interval.ms")
-        self._timers.call_later(interval_ms, self.expire)
-
     # the log
 
     def load(self) -> None:
@@ -279,7 +233,7 @@ class GroupCoordinator:
             else:
                 self._rebalances.loaded(group)
         self._loaded = True
-        self._schedule_expiry()
+        self.removal.schedule()
 
     def pending(self, partition: int, producer_id: int, key: Stored, value: Stored | None) -> None:
         """What a transaction committed, as the log is read."""

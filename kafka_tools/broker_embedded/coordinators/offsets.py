@@ -24,7 +24,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
 )
 from kafka_tools.broker_embedded.coordinators.pending_offsets import PendingOffsets
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE
@@ -201,8 +201,23 @@ class Offsets:
             if committed:
                 self._by_group.setdefault(group_id, {})[at] = offset
 
-    def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> Work[dict[TopicPartition, int]]:
         """Forget offsets that no member of the group reads; returns the error code per partition."""
+        _, gone = self._deletable(group_id, partitions)
+        batch = yield from self._groups.batch_of(offset_tombstone(group_id, at) for at in gone)
+        codes, now = self._deletable(group_id, partitions)
+        if now != gone:  # the group has changed meanwhile
+            batch = whole(self._groups.batch_of(offset_tombstone(group_id, at) for at in now))
+        if now:
+            self._groups.write_batch(group_id, batch)
+        for at in now:
+            self.replay(group_id, at, None)
+        return codes
+
+    def _deletable(
+        self, group_id: str, partitions: Sequence[TopicPartition]
+    ) -> tuple[dict[TopicPartition, int], list[TopicPartition]]:
+        """The error code of each partition, and what is to be forgotten. BrokerError if the group lets none go."""
         group = self._groups.find(group_id)
         if group is None:
             raise refuse(error_codes.GROUP_ID_NOT_FOUND)
@@ -215,10 +230,8 @@ class Offsets:
             for partition in partitions
         }
         known = self.of(group_id)
-        gone = [at for at, code in codes.items() if not code and (at in known or self.open.is_open(group_id, at))]
-        if gone:
-            self._write_tombstones(group_id, gone)
-        return codes
+        there = [at for at in codes if at in known or self.open.is_open(group_id, at)]
+        return codes, [at for at in there if not codes[at]]
 
     def forget_topic(self, topic: str) -> None:
         """A topic was deleted: so are the offsets committed for it."""
@@ -230,19 +243,20 @@ class Offsets:
                 except BrokerError as error:
                     log.warning("offsets of deleted topic %s in group %s stay for now: %s", topic, group_id, error)
 
-    def expired(self, group: ClassicGroup | ConsumerGroup, now_ms: int) -> list[TopicPartition]:
+    def expired(self, group: ClassicGroup | ConsumerGroup, now_ms: int) -> Work[list[TopicPartition]]:
         """The offsets whose time is over.
 
         It counts from the commit for simple groups, for consumer groups and for topics that a stable group no longer
         reads, and from the moment the last member left for classic groups that have none. Offsets of topics that are
         gone expire at once.
         """
-        return [
-            partition
-            for partition, committed in self.of(group.id).items()
-            if not self.open.is_open(group.id, partition)
-            if self._cluster.topic(partition.topic) is None or self._is_expired(group, partition, committed, now_ms)
-        ]
+        found = []
+        for at, committed in list(self.of(group.id).items()):
+            yield
+            is_gone = self._cluster.topic(at.topic) is None
+            if not self.open.is_open(group.id, at) and (is_gone or self._is_expired(group, at, committed, now_ms)):
+                found.append(at)
+        return found
 
     def _is_expired(
         self, group: ClassicGroup | ConsumerGroup, at: TopicPartition, committed: OffsetCommit, now_ms: int

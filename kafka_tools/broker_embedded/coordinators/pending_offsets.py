@@ -38,7 +38,8 @@ class PendingOffsets:
 
     def forget(self, group_id: str, at: TopicPartition) -> None:
         """The offset was deleted, in transactions too."""
-        for owner in list(self._by_group.get(group_id, {}).get(at, ())):
+        known = self._by_group.get(group_id)
+        for owner in list(known.get(at, ())) if known else ():
             self._close(owner, group_id, at)
 
     def forget_group(self, group_id: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from struct import Struct as Layout
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -33,7 +34,7 @@ log = logging.getLogger(__name__)
 
 _INT16 = Layout(">h")
 _MOST_AT_ONCE = 200
-"""A batch of more records is built on another thread."""
+"""A batch of more records is built on another thread, and a record of more elements encoded there."""
 _MOST_COMPRESSED_BYTES = 8 * 1024 * 1024
 """Bytes: a larger change is refused without compressing it to see whether it fits."""
 
@@ -42,11 +43,17 @@ KeyTypes = Mapping[int, type[Stored]]
 
 
 class CoordinatorRecord(NamedTuple):
-    """One change. ``value`` None is a tombstone; ``version`` is the value's."""
+    """One change. ``value`` None is a tombstone; ``version`` is the value's.
+
+    ``elements``: about how many the value has. A record with very many is encoded on another thread.
+    ``read``: what whoever replays it would read from its value, where whoever made it has that.
+    """
 
     key: Stored
     value: Stored | None
     version: int = 0
+    elements: int = 0
+    read: object = None
 
 
 class Transactional(Protocol):
@@ -113,10 +120,10 @@ class CoordinatorLog:
         size_bytes = 0
         for record in records:
             yield
-            try:
-                key, value = encode_key(record.key), _encode_value(record)
-            except EncodeError as error:  # the records' strings are shorter than those of newer requests
-                raise refuse(error_codes.INVALID_REQUEST, str(error)) from error
+            if record.elements > _MOST_AT_ONCE:
+                key, value = yield Elsewhere(partial(_encoded, record))
+            else:
+                key, value = _encoded(record)
             size_bytes += len(key) + len(value or b"")
             if size_bytes > most_bytes:
                 raise refuse(error_codes.MESSAGE_TOO_LARGE, f"a change of more than {most_bytes} bytes")
@@ -190,8 +197,12 @@ def encode_key(key: Stored) -> bytes:
     return _INT16.pack(key.ID) + encode(key, 0)
 
 
-def _encode_value(record: CoordinatorRecord) -> bytes | None:
-    return None if record.value is None else encode_versioned(record.value, record.version)
+def _encoded(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
+    try:
+        value = None if record.value is None else encode_versioned(record.value, record.version)
+        return encode_key(record.key), value
+    except EncodeError as error:  # the records' strings are shorter than those of newer requests
+        raise refuse(error_codes.INVALID_REQUEST, str(error)) from error
 
 
 def _decode_record(

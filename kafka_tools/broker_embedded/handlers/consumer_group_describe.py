@@ -35,7 +35,7 @@ def handle(call: Call) -> Work[ConsumerGroupDescribeResponse]:
 
 def _described(call: Call, group_id: str) -> Work[ConsumerGroupDescribeResponse.DescribedGroup]:
     try:
-        group = call.broker.groups.describe_consumer(group_id)
+        group = yield from call.broker.groups.describe_consumer(group_id)
     except BrokerError as error:
         return Described(group_id=group_id, error_code=error.code.code, error_message=error.broker_message)
     assignments = (each for member in group.members for each in (member.assignment, member.target_assignment))

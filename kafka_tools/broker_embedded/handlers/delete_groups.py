@@ -23,7 +23,7 @@ def handle(call: Call) -> Work[DeleteGroupsResponse]:
         try:
             if not call.allowed_on_group(AclOperation.DELETE, group_id):
                 raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
-            call.broker.groups.delete(group_id)
+            yield from call.broker.groups.removal.delete(group_id)
         except BrokerError as error:
             result.error_code = response_code_of_group_append(error)
         response.results.append(result)

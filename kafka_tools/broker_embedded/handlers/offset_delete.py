@@ -6,6 +6,7 @@ from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import response_code_of_offset_append
 from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
@@ -19,7 +20,7 @@ ResponseTopic = OffsetDeleteResponse.ResponseTopic
 ResponsePartition = ResponseTopic.ResponsePartition
 
 
-def handle(call: Call) -> OffsetDeleteResponse:
+def handle(call: Call) -> Work[OffsetDeleteResponse]:
     request, cluster = call.request, call.broker.cluster
     if not call.allowed_on_group(AclOperation.DELETE, request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
@@ -32,6 +33,7 @@ def handle(call: Call) -> OffsetDeleteResponse:
         code = _refusal(call, topic.name)
         out, to_group = ResponseTopic(name=topic.name, partitions=[]), ResponseTopic(name=topic.name, partitions=[])
         for partition in topic.partitions:
+            yield
             index = partition.partition_index
             if code or cluster.partition(topic.name, index) is None:
                 wrong = code or error_codes.UNKNOWN_TOPIC_OR_PARTITION
@@ -44,11 +46,12 @@ def handle(call: Call) -> OffsetDeleteResponse:
         if to_group.partitions:
             asked.append((topic.name, to_group))
     try:
-        codes = call.broker.groups.offsets.delete(request.group_id, wanted)
+        codes = yield from call.broker.groups.offsets.delete(request.group_id, wanted)
     except BrokerError as error:
         return OffsetDeleteResponse(error_code=response_code_of_offset_append(error))
     for name, answered in asked:
         for each in answered.partitions:
+            yield
             each.error_code = codes[TopicPartition(str(name), each.partition_index)]
     return OffsetDeleteResponse(topics=put_together(refused, asked))
 

@@ -50,7 +50,8 @@ def handle(call: Call) -> Work[OffsetFetchResponse]:
     committed = call.broker.groups.offsets.committed(request.group_id)
     response = OffsetFetchResponse()
     if request.topics is None:
-        wanted = [(topic, numbers, error_codes.NONE) for topic, numbers in _all_topics(call, committed).items()]
+        found_topics = yield from _all_topics(call, committed)
+        wanted = [(topic, numbers, error_codes.NONE) for topic, numbers in found_topics.items()]
     else:
         wanted = [(topic.name, topic.partition_indexes, _code(call, topic.name)) for topic in request.topics]
     for name, numbers, code in wanted:
@@ -78,7 +79,7 @@ def _group(call: Call, wanted: Any) -> Work[OffsetFetchResponse.ResponseGroup]:
         response.error_code = error.code.code
         return response
     if wanted.topics is None:
-        for name, numbers in _all_topics(call, committed).items():
+        for name, numbers in (yield from _all_topics(call, committed)).items():
             known = cluster.topic(name)
             if known is not None or call.version < 10:  # v10 has no way to name a topic that is gone
                 topic = ResponseGroup.ResponseTopics(name=name)
@@ -115,13 +116,18 @@ def _code(call: Call, topic: str) -> int:
     )
 
 
-def _all_topics(call: Call, committed: Mapping[TopicPartition, OffsetCommit]) -> dict[str, list[int]]:
+def _all_topics(call: Call, committed: Mapping[TopicPartition, OffsetCommit]) -> Work[dict[str, list[int]]]:
     """Everything committed, sorted, less the topics that the caller may not see."""
     topics: dict[str, list[int]] = {}
-    for topic, partition in sorted(committed):
+    for topic, partition in list(committed):
+        yield
+        topics.setdefault(topic, []).append(partition)
+    found = {}
+    for topic in sorted(topics):
+        yield
         if call.allowed_on_topic(AclOperation.DESCRIBE, topic):
-            topics.setdefault(topic, []).append(partition)
-    return topics
+            found[topic] = sorted(topics[topic])
+    return found
 
 
 def _partitions(

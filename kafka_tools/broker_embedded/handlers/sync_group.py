@@ -5,6 +5,7 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.purgatory import Parked
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.sync_group import SyncGroupResponse
@@ -13,10 +14,10 @@ VERSIONS = (0, 5)
 AUTHORIZE = ()
 
 
-def handle(call: Call) -> SyncGroupResponse | Parked:
+def handle(call: Call) -> Work[SyncGroupResponse | Parked]:
     request = call.request
     if call.version >= 5 and (request.protocol_type is None or request.protocol_name is None):
         raise refuse(error_codes.INCONSISTENT_GROUP_PROTOCOL)
     if not call.allowed_on_group(AclOperation.READ, request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
-    return call.broker.groups.sync(request)
+    return (yield from call.broker.groups.sync(request))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.coordinators.classic.group import Member
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -549,7 +550,7 @@ def test_a_group_goes_through_kafkas_states(broker: MemoryBroker) -> None:
     assert state(broker) == "Stable"
     leave(broker, (member_id, None))
     assert state(broker) == "Empty"
-    broker.core.groups.delete("g")
+    whole(broker.core.groups.removal.delete("g"))
     assert state(broker) == "Dead"
 
 

@@ -117,7 +117,8 @@ class ClassicGroup:
         self.pending_join: dict[str, Timer] = {}
         self.pending_sync: set[str] = set()
         self.new_member_added = False
-        self.subscribed_topics: frozenset[str] | None = None
+        self._subscriptions: list[bytes] | None = None
+        self._subscribed_topics: frozenset[str] | None = None
         self.join_timer: Timer | None = None
         self.sync_timer: Timer | None = None
 
@@ -249,37 +250,37 @@ class ClassicGroup:
         """Begin a generation: with members the group waits for the leader's assignment, without it is empty."""
         self.generation += 1
         self.protocol = self.select_protocol() if self.members else None
-        self.subscribed_topics = self._subscriptions()
+        self.refresh_subscriptions()
         self.to(COMPLETING_REBALANCE if self.members else EMPTY, now_ms)
         self.pending_sync.clear()
 
     def refresh_subscriptions(self) -> None:
-        self.subscribed_topics = self._subscriptions()
+        """Keep what the members of a consumer group say that they read, which is decoded when it is asked for."""
+        self._subscribed_topics = None if self.members or self.protocol_type != CONSUMER_PROTOCOL_TYPE else frozenset()
+        self._subscriptions = None
+        if self.members and self.protocol_type == CONSUMER_PROTOCOL_TYPE and self.protocol is not None:
+            self._subscriptions = [member.metadata(self.protocol) for member in self.members.values()]
 
-    def _subscriptions(self) -> frozenset[str] | None:
+    @property
+    def subscribed_topics(self) -> frozenset[str] | None:
         """The topics that a consumer group reads; None where that cannot be known."""
-        if self.protocol_type != CONSUMER_PROTOCOL_TYPE:
-            return None
-        if not self.members:
-            return frozenset()
-        if self.protocol is None:
-            return None
+        told, self._subscriptions = self._subscriptions, None
+        if told is None:
+            return self._subscribed_topics
         topics: set[str] = set()
         try:
-            for member in self.members.values():
+            for metadata in told:
                 # after the int16 version; version 0 is the beginning of every later one
-                metadata = member.metadata(self.protocol)
                 topics.update(decode_prefix(ConsumerProtocolSubscription, 0, metadata, 2)[0].topics)
+            self._subscribed_topics = frozenset(topics)
         except WireError as error:
             log.warning("subscriptions of group %s are unreadable: %s", self.id, error)
-            return None
-        return frozenset(topics)
+        return self._subscribed_topics
 
     def is_subscribed(self, topic: str) -> bool:
         """Whether offsets of the topic are in use; unknown subscriptions of a consumer group count as all."""
-        if self.subscribed_topics is None:
-            return self.protocol_type == CONSUMER_PROTOCOL_TYPE
-        return topic in self.subscribed_topics
+        topics = self.subscribed_topics
+        return self.protocol_type == CONSUMER_PROTOCOL_TYPE if topics is None else topic in topics
 
     # answers
 

@@ -71,13 +71,13 @@ class ClassicMembers:
         is_dynamic = request.group_instance_id is None
         if version >= MEMBER_ID_REQUIRED_FROM and is_dynamic and not request.member_id:
             return JoinGroupResponse(error_code=error_codes.MEMBER_ID_REQUIRED, member_id=member_id, protocol_name=None)
-        subscription = _subscription(request)
+        subscription = yield from _subscription(request)
         asked = MemberRequest(
             group_id,
             member_id,
             LEAVING_EPOCH,
             request.group_instance_id,
-            self._migration.partitions_of(subscription.owned_partitions),
+            (yield from self._migration.partitions_of(subscription.owned_partitions)),
             _wanted(request, version, client_id, client_host, subscription),
             lambda _: True,
         )
@@ -104,7 +104,7 @@ class ClassicMembers:
         if asked.instance_id is None:
             member = group.members.get(asked.member_id, ConsumerMember(asked.member_id))
         else:
-            member = self._groups.steps.static_member(group, asked, is_new, True, records)
+            member = yield from self._groups.steps.static_member(group, asked, is_new, True, records)
         return (
             yield from self._groups.steps.advance(
                 asked, group, member, records, resolved_only=False, downgrades=self._downgrades(group, asked)
@@ -126,7 +126,7 @@ class ClassicMembers:
 
     # SyncGroup, Heartbeat, LeaveGroup
 
-    def sync(self, group: ConsumerGroup, request: SyncGroupRequest) -> SyncGroupResponse:
+    def sync(self, group: ConsumerGroup, request: SyncGroupRequest) -> Work[SyncGroupResponse]:
         """The assignment of a member. BrokerError with the member's error code."""
         member, classic = self._member(group, request.member_id, request.group_instance_id)
         _check_generation(member, request.generation_id)
@@ -142,7 +142,7 @@ class ClassicMembers:
         return SyncGroupResponse(
             protocol_type=request.protocol_type,
             protocol_name=request.protocol_name,
-            assignment=self._migration.assignment_bytes(member.assigned, classic.protocols[0][1]),
+            assignment=(yield from self._migration.assignment_bytes(member.assigned, classic.protocols[0][1])),
         )
 
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> int:
@@ -236,9 +236,9 @@ def _wanted(
     return wanted
 
 
-def _subscription(request: JoinGroupRequest) -> ConsumerProtocolSubscription:
+def _subscription(request: JoinGroupRequest) -> Work[ConsumerProtocolSubscription]:
     try:
-        return read_subscription(bytes(request.protocols[0].metadata))
+        return (yield from read_subscription(bytes(request.protocols[0].metadata)))
     except (WireError, ValueError) as error:
         log.warning("what a member of group %s says that it reads is unreadable: %s", request.group_id, error)
         raise refuse(error_codes.UNKNOWN_SERVER_ERROR) from error

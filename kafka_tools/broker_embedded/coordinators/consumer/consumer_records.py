@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kafka_tools.broker_embedded.coordinators.consumer.group import NO_EPOCH, ConsumerGroup, ResolvedExpression
 from kafka_tools.broker_embedded.coordinators.consumer.member import (
@@ -20,11 +20,14 @@ from kafka_tools.broker_embedded.coordinators.consumer.member import (
     Partitions,
 )
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
+from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored import consumer_group as stored
 
 G = TypeVar("G")
 
+_MOST_AT_ONCE = 200
+"""A record of more topics is made on another thread."""
 _CLASSIC = stored.ConsumerGroupMemberMetadataValue.ClassicMemberMetadata
 _MEMBER_STATES = (STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS)
 
@@ -53,7 +56,8 @@ def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
             ],
         ),
     )
-    return CoordinatorRecord(stored.ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member.id), value)
+    key = stored.ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member.id)
+    return CoordinatorRecord(key, value, elements=len(member.topics))
 
 
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> CoordinatorRecord:
@@ -69,7 +73,7 @@ def target_record(group_id: str, member_id: str, partitions: Partitions) -> Coor
         kind.TopicPartition(topic_id=topic_id, partitions=sorted(numbers)) for topic_id, numbers in partitions.items()
     ]
     key = stored.ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
-    return CoordinatorRecord(key, kind(topic_partitions=topics))
+    return CoordinatorRecord(key, kind(topic_partitions=topics), elements=len(topics), read=partitions)
 
 
 def target_epoch_record(group_id: str, epoch: int, computed_ms: int) -> CoordinatorRecord:
@@ -88,7 +92,8 @@ def current_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
         partitions_pending_revocation=_topics_of_epochs(member.revoking),
     )
     key = stored.ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member.id)
-    return CoordinatorRecord(key, value)
+    epochs = (member.assigned, member.revoking)
+    return CoordinatorRecord(key, value, elements=sum(map(len, epochs)), read=epochs)
 
 
 def expression_record(group_id: str, regex: str, resolved: ResolvedExpression) -> CoordinatorRecord:
@@ -97,7 +102,7 @@ def expression_record(group_id: str, regex: str, resolved: ResolvedExpression) -
         topics=sorted(resolved.topics), version=resolved.version, timestamp=resolved.resolved_ms
     )
     key = stored.ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)
-    return CoordinatorRecord(key, value)
+    return CoordinatorRecord(key, value, elements=len(resolved.topics))
 
 
 def expression_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
@@ -148,6 +153,11 @@ def consumer_group_records(group: ConsumerGroup) -> Iterator[CoordinatorRecord]:
     yield from (current_record(group.id, member) for member in members)
 
 
+def long_record(make: Callable[[], CoordinatorRecord], topics: int) -> Work[CoordinatorRecord]:
+    """A record of so many topics, made on another thread if they are very many: ``make`` reads what never changes."""
+    return (yield Elsewhere(make)) if topics > _MOST_AT_ONCE else make()
+
+
 def _topics_of_epochs(epochs: Epochs) -> list[stored.TopicPartitions]:
     return [
         stored.TopicPartitions(
@@ -160,8 +170,10 @@ def _topics_of_epochs(epochs: Epochs) -> list[stored.TopicPartitions]:
 # reading
 
 
-def replay(groups: MutableMapping[str, G | ConsumerGroup], key: Stored, value: Stored | None) -> bool:
-    """One record of the log; whether it is one of a consumer group.
+def replay(
+    groups: MutableMapping[str, G | ConsumerGroup], key: Stored, value: Stored | None, read: object = None
+) -> bool:
+    """One record of the log; whether it is one of a consumer group. ``read``: what its maker knows it to say.
 
     A record makes the group that it is about; a classic group that only had offsets is one no longer.
     """
@@ -178,7 +190,10 @@ def replay(groups: MutableMapping[str, G | ConsumerGroup], key: Stored, value: S
     if isinstance(key, stored.ConsumerGroupMetadataKey) and value is None:
         del groups[group_id]
     else:
-        _REPLAY[type(key)](group, key, value)
+        if read is None or value is None:
+            _REPLAY[type(key)](group, key, value)
+        else:
+            _REPLAY[type(key)](group, key, value, read)
         group.version += 1
     return True
 
@@ -231,9 +246,12 @@ def _replay_target(
     group: ConsumerGroup,
     key: stored.ConsumerGroupTargetAssignmentMemberKey,
     value: stored.ConsumerGroupTargetAssignmentMemberValue | None,
+    read: Partitions | None = None,
 ) -> None:
     if value is None:
         group.targets.pop(key.member_id, None)
+    elif read is not None:
+        group.targets[key.member_id] = read
     else:
         group.targets[key.member_id] = {each.topic_id: frozenset(each.partitions) for each in value.topic_partitions}
 
@@ -242,16 +260,21 @@ def _replay_current(
     group: ConsumerGroup,
     key: stored.ConsumerGroupCurrentMemberAssignmentKey,
     value: stored.ConsumerGroupCurrentMemberAssignmentValue | None,
+    read: tuple[Epochs, Epochs] | None = None,
 ) -> None:
     member = group.members.get(key.member_id)
     if value is not None:
+        assigned, revoking = read or (
+            _epochs(value.assigned_partitions, value.member_epoch),
+            _epochs(value.partitions_pending_revocation, value.member_epoch),
+        )
         group.put(
             (member or ConsumerMember(key.member_id))._replace(
                 epoch=value.member_epoch,
                 previous_epoch=value.previous_member_epoch,
                 state=value.state if value.state in _MEMBER_STATES else UNKNOWN_STATE,
-                assigned=_epochs(value.assigned_partitions, value.member_epoch),
-                revoking=_epochs(value.partitions_pending_revocation, value.member_epoch),
+                assigned=assigned,
+                revoking=revoking,
             )
         )
     elif member is not None:
@@ -262,10 +285,10 @@ def _epochs(topics: list[stored.TopicPartitions], member_epoch: int) -> Epochs:
     """Epochs of partitions; those of Kafka before 4.2, which did not write them, are the member's."""
     found = {}
     for each in topics:
-        epochs = each.assignment_epochs
-        if epochs is None or len(epochs) != len(each.partitions):
-            epochs = [max(member_epoch, 0)] * len(each.partitions)
-        found[each.topic_id] = dict(zip(each.partitions, epochs, strict=True))
+        epochs, numbers = each.assignment_epochs, each.partitions
+        if epochs is None or len(epochs) != len(numbers):
+            epochs = [max(member_epoch, 0)] * len(numbers)
+        found[each.topic_id] = dict(zip(numbers, epochs, strict=True))
     return found
 
 
@@ -278,7 +301,7 @@ def _replay_expression(
     group.resolve(key.regular_expression, resolved)
 
 
-_REPLAY: dict[type[Stored], Callable[[ConsumerGroup, Any, Any], None]] = {
+_REPLAY: dict[type[Stored], Callable[..., None]] = {
     stored.ConsumerGroupMetadataKey: _replay_epoch,
     stored.ConsumerGroupPartitionMetadataKey: _replay_partition_metadata,
     stored.ConsumerGroupMemberMetadataKey: _replay_member,

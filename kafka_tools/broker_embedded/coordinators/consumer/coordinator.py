@@ -12,6 +12,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
+from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import current_record, long_record
 from kafka_tools.broker_embedded.coordinators.consumer.expressions import (
     Expressions,
     MayDescribe,
@@ -94,7 +95,7 @@ class ConsumerGroups:
         """Join, stay or leave. BrokerError with the member's error code."""
         check_heartbeat(request, version, self.settings.assignors)
         if request.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
-            return self._leave(request)
+            return (yield from self._leave(request))
         member_id = request.member_id or new_member_id()
 
         def wanted(member: ConsumerMember) -> ConsumerMember:
@@ -131,37 +132,49 @@ class ConsumerGroups:
             and owned is not None
         )
         if request.member_epoch == JOINING_EPOCH or is_full or member.assigned != step.before.assigned:
-            response.assignment = _assignment(member)
+            response.assignment = yield from _assignment(member)
         return response
 
     def _heartbeat_step(self, asked: MemberRequest, given_id: str) -> Work[GroupStep]:
         records: list[CoordinatorRecord] = []
         joins = asked.epoch == JOINING_EPOCH
-        group = self.migration.group_for(asked.group_id, joins, records)
+        group = yield from self.migration.group_for(asked.group_id, joins, records)
         check_room(group, given_id, self.settings.max_size)
         if asked.instance_id is None:
             found = group.members.get(asked.member_id)
             member = ConsumerMember(asked.member_id) if found is None and joins else group.member(asked.member_id)
             check_epoch(member, asked.epoch, asked.owned)
         else:
-            member = self.steps.static_member(group, asked, joins, False, records)
+            member = yield from self.steps.static_member(group, asked, joins, False, records)
             if not joins:
                 check_epoch(member, asked.epoch, asked.owned)
         return (yield from self.steps.advance(asked, group, member, records, resolved_only=True))
 
-    def _leave(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
-        group = self.migration.existing(request.group_id)
-        instance_id = request.instance_id
-        if instance_id is None:
-            member = group.member(request.member_id)
-        else:
-            member = check_instance(group.static_member(instance_id), request.member_id, instance_id)
-        if instance_id is not None and request.member_epoch == STATIC_LEAVING_EPOCH:
-            self.fencing.leave_for_now(group, member)
+    def _leave(self, request: ConsumerGroupHeartbeatRequest) -> Work[ConsumerGroupHeartbeatResponse]:
+        group, member = self._leaving(request)
+        if request.instance_id is not None and request.member_epoch == STATIC_LEAVING_EPOCH:
+            self.steps.commit((yield from self.steps.take(group.id, lambda: self._away_step(*self._leaving(request)))))
         else:
             log.info("group %s: member %s leaves", group.id, member.id)
             self.fencing.fence(group, [member])
         return ConsumerGroupHeartbeatResponse(member_id=member.id, member_epoch=request.member_epoch)
+
+    def _leaving(self, request: ConsumerGroupHeartbeatRequest) -> tuple[ConsumerGroup, ConsumerMember]:
+        group = self.migration.existing(request.group_id)
+        instance_id = request.instance_id
+        if instance_id is None:
+            return group, group.member(request.member_id)
+        return group, check_instance(group.static_member(instance_id), request.member_id, instance_id)
+
+    def _away_step(self, group: ConsumerGroup, member: ConsumerMember) -> Work[GroupStep]:
+        """A static member goes and will be back: its partitions wait for it until its session ends."""
+        assigned = {}
+        for topic_id, numbers in member.assigned.items():
+            yield
+            assigned[topic_id] = dict.fromkeys(numbers, 0)
+        left = member._replace(epoch=STATIC_LEAVING_EPOCH, assigned=assigned, revoking={})
+        record = yield from long_record(lambda: current_record(group.id, left), len(assigned))
+        return GroupStep(group, group.epoch, member, left, [record], [])
 
     def loaded(self, group: ConsumerGroup) -> None:
         """After a start every member has one session to come back."""
@@ -191,9 +204,9 @@ def _given(new: str | None, old: str | None) -> str | None:
     return old if new is None else new
 
 
-def _assignment(member: ConsumerMember) -> ConsumerGroupHeartbeatResponse.Assignment:
-    topics = [
-        consumer_group_heartbeat.TopicPartitions(topic_id=topic_id, partitions=sorted(numbers))
-        for topic_id, numbers in member.assigned.items()
-    ]
+def _assignment(member: ConsumerMember) -> Work[ConsumerGroupHeartbeatResponse.Assignment]:
+    topics = []
+    for topic_id, numbers in member.assigned.items():
+        yield
+        topics.append(consumer_group_heartbeat.TopicPartitions(topic_id=topic_id, partitions=sorted(numbers)))
     return ConsumerGroupHeartbeatResponse.Assignment(topic_partitions=topics)

@@ -7,13 +7,12 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
-    current_record,
     epoch_record,
     expression_tombstone,
     member_tombstones,
 )
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
-from kafka_tools.broker_embedded.coordinators.consumer.member import STATIC_LEAVING_EPOCH, ConsumerMember
+from kafka_tools.broker_embedded.coordinators.consumer.member import ConsumerMember
 from kafka_tools.broker_embedded.coordinators.consumer.member_timers import (
     JOIN,
     REBALANCE,
@@ -88,12 +87,6 @@ class Fencing:
             self.deadlines.cancel(group.id, member_id)
         for member in classic.members.values():
             self._rebalances.expect_heartbeat(classic, member)
-
-    def leave_for_now(self, group: ConsumerGroup, member: ConsumerMember) -> None:
-        """A static member goes and will be back: its partitions wait for it until its session ends."""
-        assigned = {topic_id: dict.fromkeys(numbers, 0) for topic_id, numbers in member.assigned.items()}
-        left = member._replace(epoch=STATIC_LEAVING_EPOCH, assigned=assigned, revoking={})
-        self._store.commit(group.id, [current_record(group.id, left)])
 
     # deadlines
 

@@ -23,6 +23,7 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, GroupState
 
 NO_EPOCH = -1
+_NO_TOPICS: frozenset[str] = frozenset()
 _ASSIGNORS_IN_ORDER = ("uniform", "range")
 """Which assignor wins among those that as many members prefer: the order of Java's hash map."""
 
@@ -138,13 +139,15 @@ class ConsumerGroup:
         """The subscriptions once a member has changed."""
         by_name, by_expression = Counter(self._by_name), self._by_expression
         users = Counter(self.expression_members)
-        if old is not None:
-            _add(by_name, old.topics, -1)
+        if old is None:
+            _add(by_name, new.topics, 1)
+        else:
+            _add(by_name, old.topics - new.topics, -1)
+            _add(by_name, new.topics - old.topics, 1)
             if old.regex and old.regex != new.regex:
                 _add(users, (old.regex,), -1)
                 if old.regex not in users:
                     by_expression = self._without((old.regex,))
-        _add(by_name, new.topics, 1)
         if new.regex and (old is None or old.regex != new.regex):
             users[new.regex] += 1
         return Subscriptions(by_name, by_expression, users)
@@ -210,16 +213,15 @@ class ConsumerGroup:
 
     def put(self, member: ConsumerMember) -> None:
         """A member joined or is another."""
-        self._count(self.members.get(member.id), -1)
+        self._recount(self.members.get(member.id), member)
         self.members[member.id] = member
-        self._count(member, 1)
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.id
 
     def remove(self, member_id: str) -> None:
         """A member is gone."""
         member = self.members.pop(member_id, None)
-        self._count(member, -1)
+        self._recount(member, None)
         if member is not None and member.instance_id is not None:
             self.static_members.pop(member.instance_id, None)
 
@@ -232,16 +234,28 @@ class ConsumerGroup:
             self.expressions[regex] = resolved
             _add(self._by_expression, resolved.topics, 1)
 
-    def _count(self, member: ConsumerMember | None, by: int) -> None:
+    def _recount(self, old: ConsumerMember | None, new: ConsumerMember | None) -> None:
+        """Count a member as it is now, and no longer as it was: what is the same for both costs nothing."""
+        before, after = _NO_TOPICS if old is None else old.topics, _NO_TOPICS if new is None else new.topics
+        if before is not after:
+            _add(self._by_name, before - after, -1)
+            _add(self._by_name, after - before, 1)
+        if old is not None and new is not None and _has_the_same(old, new):
+            self._count(old, -1, False)
+            self._count(new, 1, False)
+            return
+        self._count(old, -1, True)
+        self._count(new, 1, True)
+
+    def _count(self, member: ConsumerMember | None, by: int, partitions: bool) -> None:
         if member is None:
             return
-        _add(self._by_name, member.topics, by)
         _add(self.expression_members, (member.regex,) if member.regex else (), by)
         _add(self._assignors, () if member.assignor is None else (member.assignor,), by)
         if member.classic is not None:
             self.classic_count += by
             _add(self.protocol_members, [name for name, _ in member.classic.protocols], by)
-        for epochs in (member.assigned, member.revoking):
+        for epochs in (member.assigned, member.revoking) if partitions else ():
             if by > 0:
                 self._take(epochs, member.epoch)
             else:
@@ -249,23 +263,35 @@ class ConsumerGroup:
 
     def _take(self, epochs: Epochs, member_epoch: int) -> None:
         for topic_id, numbers in epochs.items():
-            taken = self._partition_epochs.setdefault(topic_id, {})
-            for number in numbers:
-                taken[number] = max(member_epoch, taken.get(number, member_epoch))
+            own = dict.fromkeys(numbers, member_epoch)
+            taken = self._partition_epochs.setdefault(topic_id, own)
+            if taken is not own:
+                for number in own:
+                    taken[number] = max(member_epoch, taken.get(number, member_epoch))
 
     def _release(self, epochs: Epochs, member_epoch: int) -> None:
         for topic_id, numbers in epochs.items():
-            taken = self._partition_epochs.get(topic_id, {})
-            for number in numbers:
-                if taken.get(number) == member_epoch:
-                    del taken[number]
-            if not taken:
-                self._partition_epochs.pop(topic_id, None)
+            taken = self._partition_epochs.pop(topic_id, None)
+            if not taken or taken == dict.fromkeys(numbers, member_epoch):
+                continue
+            left = {number: epoch for number, epoch in taken.items() if epoch != member_epoch or number not in numbers}
+            if left:
+                self._partition_epochs[topic_id] = left
 
 
 def _add(counts: Counter[str], names: Iterable[str], by: int) -> None:
-    """Add to counts, and remove those that reach 0."""
+    """Add 1 to counts, or subtract 1 and remove those that reach 0."""
+    if by > 0:
+        counts.update(names)
+        return
     for name in names:
-        counts[name] += by
-        if counts[name] <= 0:
-            del counts[name]
+        left = counts[name] - 1
+        if left > 0:
+            counts[name] = left
+        else:
+            counts.pop(name, None)
+
+
+def _has_the_same(old: ConsumerMember, new: ConsumerMember) -> bool:
+    """Whether a member owns the same partitions at the same epoch."""
+    return old.epoch == new.epoch and old.assigned is new.assigned and old.revoking is new.revoking

@@ -10,6 +10,7 @@ from struct import pack
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol.stored.cluster_metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
 
 if TYPE_CHECKING:
@@ -51,10 +52,15 @@ class GroupTopics:
         topic = self._cluster.topics_by_id.get(topic_id)
         return None if topic is None else topic.name
 
-    def ids(self, names: Iterable[str]) -> frozenset[UUID]:
+    def ids(self, names: Iterable[str]) -> Work[frozenset[UUID]]:
         """The ids of those that exist."""
         topics = self._cluster.topics
-        return frozenset(topics[name].id for name in names if name in topics)
+        found = []
+        for name in names:
+            yield
+            if name in topics:
+                found.append(topics[name].id)
+        return frozenset(found)
 
     def partition_count(self, topic_id: UUID) -> int:
         """How many partitions a topic has; 0 for one that is gone."""
@@ -73,8 +79,10 @@ class GroupTopics:
             self._hash(name)
 
     def hash_of(self, names: Iterable[str]) -> int:
-        """The hash of those that exist; 0 for none."""
-        hashes = [self._hash(name) for name in sorted(names, key=_java_order) if name in self._cluster.topics]
+        """The hash of those that exist; 0 for none. Their names are ASCII, which Java sorts as Python does."""
+        known = self._hashes
+        present = sorted(name for name in names if name in self._cluster.topics)
+        hashes = [known[name] if name in known else self._hash(name) for name in present]
         return _signed_hash(pack(f"<{len(hashes)}q", *hashes)) if hashes else 0
 
     def _hash(self, name: str) -> int:
@@ -104,11 +112,6 @@ class GroupTopics:
             self.serial += 1
             self._changed_at[name] = self.serial
             self._hashes.pop(name, None)
-
-
-def _java_order(text: str) -> bytes:
-    """Java compares UTF-16 units."""
-    return text.encode("utf-16-be", "surrogatepass")
 
 
 def _signed_hash(data: bytes) -> int:

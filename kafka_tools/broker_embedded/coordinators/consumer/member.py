@@ -12,6 +12,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 
 JOINING_EPOCH, LEAVING_EPOCH, STATIC_LEAVING_EPOCH = 0, -1, -2
@@ -93,7 +94,7 @@ def reconciled(
     subscribed: Subscribed,
     changed: bool,
     partition_epoch: Callable[[UUID, int], int],
-) -> ConsumerMember:
+) -> Work[ConsumerMember]:
     """The member after a heartbeat in which it says that it owns ``owned`` (None: as it said before).
 
     ``changed``: whether it reads other topics than before.
@@ -109,12 +110,12 @@ def reconciled(
                 "The consumer group member is in a unknown state. The member must abandon all its partitions and "
                 "rejoin.",
             )
-        return _next(member, target.epoch, target, owned, subscribed, partition_epoch)
+        return (yield from _next(member, target.epoch, target, owned, subscribed, partition_epoch))
     if member.state == STABLE and member.epoch == target.epoch:
         return _unsubscribed(member, owned, subscribed)
     if member.state == UNREVOKED_PARTITIONS and _owns(owned, member.revoking):
         return _unsubscribed(member, owned, subscribed) if changed else member
-    return _next(member, member.epoch, target, owned, subscribed, partition_epoch)
+    return (yield from _next(member, member.epoch, target, owned, subscribed, partition_epoch))
 
 
 def _owns(owned: Partitions | None, revoking: Mapping[UUID, Collection[int]]) -> bool:
@@ -145,12 +146,13 @@ def _next(
     owned: Partitions | None,
     subscribed: Subscribed,
     partition_epoch: Callable[[UUID, int], int],
-) -> ConsumerMember:
+) -> Work[ConsumerMember]:
     """The member one step nearer to its target."""
     assigned: dict[UUID, dict[int, int]] = {}
     revoking: dict[UUID, dict[int, int]] = {}
     unreleased = False
     for topic_id in {**target.partitions, **member.assigned}:
+        yield
         wanted = target.partitions.get(topic_id, frozenset()) if topic_id in subscribed.ids else frozenset()
         present = member.assigned.get(topic_id, {})
         kept = {number: at for number, at in present.items() if number in wanted}

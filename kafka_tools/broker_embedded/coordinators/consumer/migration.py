@@ -22,6 +22,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGrou
 from kafka_tools.broker_embedded.coordinators.consumer.member import ClassicSide, ConsumerMember, Partitions
 from kafka_tools.broker_embedded.coordinators.group_records import group_record, group_tombstone
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Elsewhere, Work, whole
 from kafka_tools.errors import WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode_prefix, encode_versioned
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_MOST_AT_ONCE = 200
+"""The assignment of a member with more topics is encoded on another thread."""
+_MOST_BYTES_AT_ONCE = 8 * 1024
+"""What a classic member says of itself is decoded on another thread if it is longer."""
 S = TypeVar("S", bound=Stored)
 _NamedPartitions = ConsumerProtocolAssignment.TopicPartition | ConsumerProtocolSubscription.TopicPartition
 
@@ -52,7 +57,7 @@ class Migration:
         self._topics = topics
         self._settings = settings
 
-    def group_for(self, group_id: str, joins: bool, records: list[CoordinatorRecord]) -> ConsumerGroup:
+    def group_for(self, group_id: str, joins: bool, records: list[CoordinatorRecord]) -> Work[ConsumerGroup]:
         """The consumer group that a heartbeat is for; ``records`` get what makes it one.
 
         A group that is not there is made for who ``joins``, an empty classic group gives way, and one with members is
@@ -71,9 +76,11 @@ class Migration:
             records.append(group_tombstone(group_id))
             return ConsumerGroup(group_id)
         self._check_upgrade(found)
-        group = self._upgraded(found)
+        group = yield from self._upgraded(found)
         records.append(group_tombstone(group_id))
-        records += consumer_group_records(group)
+        for record in consumer_group_records(group):
+            yield
+            records.append(record)
         return group
 
     def existing(self, group_id: str) -> ConsumerGroup:
@@ -94,30 +101,34 @@ class Migration:
         if len(group.members) > self._settings.max_size:
             raise _not_upgraded(group, "the group size exceeds the consumer group maximum size")
 
-    def _upgraded(self, classic: ClassicGroup) -> ConsumerGroup:
+    def _upgraded(self, classic: ClassicGroup) -> Work[ConsumerGroup]:
         group = ConsumerGroup(classic.id)
         group.epoch = group.target_epoch = classic.generation
         try:
-            for member in classic.members.values():
-                self._add_classic(group, classic, member)
+            for member in list(classic.members.values()):
+                yield from self._add_classic(group, classic, member)
         except (WireError, ValueError) as error:
             log.warning("group %s stays classic: what a member says of itself is unreadable: %s", classic.id, error)
             raise _not_upgraded(classic, "the embedded consumer protocol is malformed") from error
+        for name in group.reading.topics:
+            yield
+            self._topics.prepare(name)
         group.metadata_hash = self._topics.hash_of(group.reading.topics)
         return group
 
-    def _add_classic(self, group: ConsumerGroup, classic: ClassicGroup, member: Member) -> None:
+    def _add_classic(self, group: ConsumerGroup, classic: ClassicGroup, member: Member) -> Work[None]:
         partitions: Partitions = {}
         if member.assignment:
-            assignment = _decode(ConsumerProtocolAssignment, member.assignment)
+            assignment = yield from _decoded(ConsumerProtocolAssignment, member.assignment)
             if assignment.user_data:
                 raise _not_upgraded(
                     classic,
                     "an unsupported custom assignor is in use. Please refer to the documentation or switch to a "
                     "default assignor before re-attempting the upgrade",
                 )
-            partitions = self.partitions_of(assignment.assigned_partitions)
-        subscription = _decode(ConsumerProtocolSubscription, member.metadata(classic.protocol or ""))
+            partitions = yield from self.partitions_of(assignment.assigned_partitions)
+        metadata = member.metadata(classic.protocol or "")
+        subscription = yield from _decoded(ConsumerProtocolSubscription, metadata)
         group.targets[member.id] = partitions
         group.put(
             ConsumerMember(
@@ -137,10 +148,11 @@ class Migration:
             )
         )
 
-    def partitions_of(self, topics: Iterable[_NamedPartitions]) -> dict[UUID, frozenset[int]]:
+    def partitions_of(self, topics: Iterable[_NamedPartitions]) -> Work[dict[UUID, frozenset[int]]]:
         """Partitions named as the embedded protocol names them; topics that are gone are left out."""
         found = {}
         for each in topics:
+            yield
             topic = self._topics.named(each.topic)
             if topic is not None:
                 found[topic.id] = frozenset(each.partitions)
@@ -188,24 +200,30 @@ class Migration:
         classic.refresh_subscriptions()
         for each in classic.members.values():
             of = replaced.id if replaced is not None and joining is not None and each.id == joining.id else each.id
-            each.assignment = self.assignment_bytes(group.targets.get(of, {}), each.metadata(classic.protocol))
+            has = group.targets.get(of, {})
+            each.assignment = whole(self.assignment_bytes(has, each.metadata(classic.protocol)))
         records.append(group_record(classic, {each.id: each.assignment for each in classic.members.values()}))
         return classic, records
 
-    def assignment_bytes(self, partitions: Mapping[UUID, Collection[int]], subscription: bytes) -> bytes:
+    def assignment_bytes(self, partitions: Mapping[UUID, Collection[int]], subscription: bytes) -> Work[bytes]:
         """Partitions as the embedded protocol says them, in the version in which the member said what it reads."""
         topics = []
         for topic_id, numbers in partitions.items():
+            yield
             name = self._topics.name(topic_id)
             if name is not None:
                 topics.append(ConsumerProtocolAssignment.TopicPartition(topic=name, partitions=sorted(numbers)))
         version = min(unpack_from(">h", subscription)[0], _NEWEST)
-        return encode_versioned(ConsumerProtocolAssignment(assigned_partitions=topics), version)
+        assignment = ConsumerProtocolAssignment(assigned_partitions=topics)
+        if len(topics) <= _MOST_AT_ONCE:
+            return encode_versioned(assignment, version)
+        encoded: bytes = yield Elsewhere(lambda: encode_versioned(assignment, version))
+        return encoded
 
 
-def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
+def read_subscription(metadata: bytes) -> Work[ConsumerProtocolSubscription]:
     """The subscription of a classic member. WireError for bytes that are not one."""
-    return _decode(ConsumerProtocolSubscription, metadata)
+    return _decoded(ConsumerProtocolSubscription, metadata)
 
 
 def _classic_member(member: ConsumerMember) -> Member:
@@ -220,6 +238,13 @@ def _classic_member(member: ConsumerMember) -> Member:
         protocol_type=CONSUMER_PROTOCOL_TYPE,
         protocols=list(member.classic.protocols),
     )
+
+
+def _decoded(kind: type[S], metadata: bytes) -> Work[S]:
+    if len(metadata) <= _MOST_BYTES_AT_ONCE:
+        return _decode(kind, metadata)
+    decoded: S = yield Elsewhere(lambda: _decode(kind, metadata))
+    return decoded
 
 
 def _decode(kind: type[S], metadata: bytes) -> S:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
     current_record,
     epoch_record,
+    long_record,
     member_record,
     member_tombstones,
     partition_metadata_tombstone,
@@ -64,7 +65,10 @@ class MemberRequest(NamedTuple):
 
 
 class GroupStep(NamedTuple):
-    """What a request makes of a group, which gets ``epoch``, and its member. ``then`` is done once it is written."""
+    """What a request makes of a group, which gets ``epoch``, and its member. ``then`` is done once it is written.
+
+    ``batch`` is what is written of the records.
+    """
 
     group: ConsumerGroup
     epoch: int
@@ -72,6 +76,7 @@ class GroupStep(NamedTuple):
     member: ConsumerMember
     records: list[CoordinatorRecord]
     then: list[Callable[[], None]]
+    batch: bytes | None = None
 
 
 class Steps:
@@ -97,10 +102,15 @@ class Steps:
         """A step on a group that is still what it was when the step began; one that was overtaken begins anew."""
         for _ in range(_MOST_TRIES):
             seen = self._seen(group_id)
-            step = yield from begin()
+            step = yield from self._written(begin)
             if self._seen(group_id) == seen:
                 return step
-        return whole(begin())
+        return whole(self._written(begin))
+
+    def _written(self, begin: Callable[[], Work[GroupStep]]) -> Work[GroupStep]:
+        """A step with the batch of its records: to write it is all that is left to do."""
+        step = yield from begin()
+        return step._replace(batch=(yield from self._store.change_of(step.records)))
 
     def _seen(self, group_id: str) -> tuple[object, ...]:
         """A value that changes whenever the group, or a topic, does."""
@@ -108,14 +118,14 @@ class Steps:
         if isinstance(found, ConsumerGroup):
             return found, found.version, self._topics.serial
         if found is not None:
-            return found, found.generation, found.state, len(found.members), self._topics.serial
+            return found, found.generation, found.state, list(found.members.values()), self._topics.serial
         return None, self._topics.serial
 
     def commit(self, step: GroupStep) -> None:
         """Write a step and make it hold. BrokerError, and nothing has changed."""
         group = step.group
         former = self._store.groups.get(group.id)
-        self._store.commit(group.id, step.records)
+        self._store.commit(group.id, step.records, step.batch)
         if former is not None and not isinstance(former, ConsumerGroup):
             self._rebalances.converted(former)
             for member in group.members.values():
@@ -131,7 +141,7 @@ class Steps:
         joins: bool,
         is_classic: bool,
         records: list[CoordinatorRecord],
-    ) -> ConsumerMember:
+    ) -> Work[ConsumerMember]:
         """The member that has the instance id, or one that takes its place or is new, if it joins."""
         assert asked.instance_id is not None
         present = group.static_member(asked.instance_id)
@@ -144,8 +154,9 @@ class Steps:
         member = present._replace(id=asked.member_id, epoch=0, previous_epoch=0)
         records += member_tombstones(group.id, present.id)
         records.append(member_record(group.id, member))
-        records.append(target_record(group.id, member.id, group.targets.get(present.id, {})))
-        records.append(current_record(group.id, member))
+        target = group.targets.get(present.id, {})
+        records.append((yield from long_record(lambda: target_record(group.id, member.id, target), len(target))))
+        records.append((yield from long_record(lambda: current_record(group.id, member), len(member.assigned))))
         return member
 
     def advance(
@@ -209,12 +220,12 @@ class Steps:
             return member
         names = group.topics_of(member)
         yield
-        subscribed = Subscribed(names, self._topics.ids(names))
-        yield
-        after = reconciled(member, target, asked.owned, subscribed, changed, group.partition_epoch)
+        subscribed = Subscribed(names, (yield from self._topics.ids(names)))
+        after = yield from reconciled(member, target, asked.owned, subscribed, changed, group.partition_epoch)
         if after != member:
             yield
-            records.append(current_record(group.id, after))
+            topics = len(after.assigned) + len(after.revoking)
+            records.append((yield from long_record(lambda: current_record(group.id, after), topics)))
             if after.classic is None and after.state == UNREVOKED_PARTITIONS:
                 then.append(lambda: self._fencing.expect_revocation(group.id, after))
             elif after.classic is None:

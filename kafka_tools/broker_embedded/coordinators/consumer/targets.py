@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from kafka_tools.broker_embedded.coordinators.consumer.assignors import MemberSpec, hash_order, uniform
 from kafka_tools.broker_embedded.coordinators.consumer.assignors import range as ranges
-from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import target_epoch_record, target_record
+from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
+    long_record,
+    target_epoch_record,
+    target_record,
+)
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.member import ConsumerMember, MemberTarget
 from kafka_tools.broker_embedded.slices import Work
@@ -57,11 +62,14 @@ class Targets:
                 present = group.targets.get(before.id, {})
             read = group.topics_of(member)
             if read not in ids:
-                ids[read] = self._topics.ids(read)
+                ids[read] = yield from self._topics.ids(read)
             specs[member_id] = MemberSpec(ids[read], member.instance_id, present)
         topic_ids = frozenset[UUID]().union(*ids.values())
-        counts = {topic_id: self._topics.partition_count(topic_id) for topic_id in topic_ids}
-        names = {topic_id: self._topics.name(topic_id) or "" for topic_id in topic_ids}
+        counts, names = {}, {}
+        for topic_id in topic_ids:
+            yield
+            counts[topic_id] = self._topics.partition_count(topic_id)
+            names[topic_id] = self._topics.name(topic_id) or ""
         assignor = group.preferred_assignor(old, new) or self._settings.assignors[0]
         if assignor == "range":
             assigned = yield from ranges.assign_work(specs, counts, names)
@@ -72,7 +80,8 @@ class Targets:
             yield
             target = assigned.get(member_id, {})
             if group.targets.get(member_id) != target:
-                records.append(target_record(group.id, member_id, target))
+                made = partial(target_record, group.id, member_id, target)
+                records.append((yield from long_record(made, len(target))))
         records.append(target_epoch_record(group.id, epoch, self._clock.now_ms()))
         return MemberTarget(epoch, assigned.get(new.id, {}))
 

@@ -7,10 +7,11 @@ on the key's hash and on how many buckets there are, both of which are specified
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeVar
 from uuid import UUID
 
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.texts.java_hashing import in_buckets, string_hash
 
 T = TypeVar("T")
@@ -70,24 +71,36 @@ def members_in_order(members: Collection[str]) -> list[str]:
     return in_buckets(members, string_hash, grown_buckets(len(members)))
 
 
-def topics_in_order(topics: Collection[UUID], names: Mapping[UUID, str] | None = None) -> list[UUID]:
+def topics_in_order(topics: Collection[UUID], names: Mapping[UUID, str] | None = None) -> Work[list[UUID]]:
     """The subscribed topics as Kafka's ``HashSet`` of them has them, which was made from one of their names.
 
-    Without ``names`` those of one bucket are in the order of their ids.
+    Without ``names`` those of one bucket are in the order of their ids. Yields between topics.
     """
     if names is None:
         added = sorted(topics, key=topic_rank)
     else:
         by_name = {names[topic]: topic for topic in topics}
-        in_order = in_buckets(sorted(by_name), string_hash, copied_buckets(len(by_name)))
+        in_order = yield from _in_buckets(sorted(by_name), string_hash, copied_buckets(len(by_name)))
         added = [by_name[name] for name in in_order]
-    return in_buckets(added, topic_hash, copied_buckets(len(added)))
+    return (yield from _in_buckets(added, topic_hash, copied_buckets(len(added))))
 
 
-def assigned_in_order(topics: Collection[UUID], added: Mapping[UUID, int]) -> list[UUID]:
-    """The topics of a member's target, of one bucket those first that are first in ``added``."""
-    ranked = sorted(topics, key=lambda topic: (added.get(topic, len(added)), topic.int))
-    return in_buckets(ranked, topic_hash, grown_buckets(len(ranked)))
+def assigned_in_order(topics: Collection[UUID], added: Mapping[UUID, int]) -> Work[list[UUID]]:
+    """The topics of a member's target, of one bucket those first that are first in ``added``. Yields between topics."""
+    rank = {}
+    for topic in topics:
+        yield
+        rank[topic] = (added.get(topic, len(added)), topic.int)
+    ranked = sorted(rank, key=rank.__getitem__)
+    return (yield from _in_buckets(ranked, topic_hash, grown_buckets(len(ranked))))
+
+
+def _in_buckets(keys: Iterable[T], hash_of: Callable[[T], int], buckets: int) -> Work[list[T]]:
+    hashes: dict[T, int] = {}
+    for key in keys:
+        yield
+        hashes[key] = hash_of(key)
+    return in_buckets(hashes, hashes.__getitem__, buckets)
 
 
 def partitions_in_order(partitions: Collection[int]) -> list[int]:

@@ -21,6 +21,8 @@ from kafka_tools.broker_embedded.coordinators.consumer.assignors import (
 )
 from kafka_tools.broker_embedded.slices import Work, whole
 
+_PARTITIONS_AT_ONCE = 256
+
 
 def assign(
     members: Mapping[str, MemberSpec],
@@ -56,7 +58,7 @@ def assign_work(
 def _assign_alike(
     members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int], names: Mapping[UUID, str] | None
 ) -> Work[dict[str, Target]]:
-    topics = hash_order.topics_in_order(next(iter(members.values())).topics, names)
+    topics = yield from hash_order.topics_in_order(next(iter(members.values())).topics, names)
     if not topics:
         return {member: {} for member in members}
     place = {topic: at for at, topic in enumerate(topics)}
@@ -84,8 +86,7 @@ def _assign_alike(
         targets[member] = target
     rest = iter(unassigned)
     for member, quota in wanting:
-        yield
-        _add(targets[member], islice(rest, quota))
+        yield from _add(targets[member], islice(rest, quota))
     assert next(rest, None) is None, "partitions are assigned that a topic does not have"
     return targets
 
@@ -114,13 +115,15 @@ def _give_away(
 ) -> Work[list[tuple[UUID, int]]]:
     """Takes from a target, made of ``assigned``, the ``-quota`` partitions that are last in Kafka's order."""
     in_order: list[tuple[UUID, int]] = []
-    for topic in hash_order.assigned_in_order(assigned, place):
+    for topic in (yield from hash_order.assigned_in_order(assigned, place)):
         yield
         if topic in target:
             in_order += [(topic, partition) for partition in hash_order.partitions_in_order(target[topic])]
     given = in_order[quota:]
     by_topic: dict[UUID, list[int]] = {}
-    for topic, partition in given:
+    for at, (topic, partition) in enumerate(given):
+        if not at % _PARTITIONS_AT_ONCE:
+            yield
         by_topic.setdefault(topic, []).append(partition)
     for topic, partitions in by_topic.items():
         yield
@@ -132,9 +135,12 @@ def _give_away(
     return given
 
 
-def _add(target: Target, added: islice[tuple[UUID, int]]) -> None:
+def _add(target: Target, added: islice[tuple[UUID, int]]) -> Work[None]:
     by_topic: dict[UUID, list[int]] = {}
-    for topic, partition in added:
+    for at, (topic, partition) in enumerate(added):
+        if not at % _PARTITIONS_AT_ONCE:
+            yield
         by_topic.setdefault(topic, []).append(partition)
     for topic, of_topic in by_topic.items():
+        yield
         target[topic] = target.get(topic, frozenset()).union(of_topic)
