@@ -14,7 +14,9 @@ from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
-_BACKLOG = 512
+_BACKLOG = 4096
+"""Clients that come at once while the loop is busy; of more, or of more than the system allows, the system makes each
+wait for seconds (it answers neither the connection nor what is sent over it, until the client tries again)."""
 _AT_ONCE = 64
 _AGAIN_S = 0.5
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
