@@ -93,17 +93,15 @@ def no_default_quotas(kafka: RealKafka) -> Iterator[None]:
 
 def test_quotas_of_users_clients_and_addresses(kafka: RealKafka, no_default_quotas: None) -> None:
     user, client = fresh("user"), fresh("client")
+    everybody = ("--entity-type", "users", "--entity-default", "--entity-type", "clients", "--entity-default")
     for entity, change, text in (
         (("--user", user), "producer_byte_rate=1024,consumer_byte_rate=2048", f"config for user {user}"),
         (("--user", user, "--client", client), "request_percentage=50", f"config for client {client}"),
         (("--user-defaults",), "request_percentage=10000000", "default config for users in the cluster"),
-        (
-            ("--entity-type", "users", "--entity-default", "--entity-type", "clients", "--entity-default"),
-            "request_percentage=0.00001",
-            "default config for users in the cluster",
-        ),
         (("--client-defaults",), "controller_mutation_rate=2.5", "default config for clients in the cluster"),
         (("--ip", "127.0.0.9"), "connection_creation_rate=50", "config for ip 127.0.0.9"),
+        (everybody, "request_percentage=0.00001", "default config for users in the cluster"),
+        (everybody, "request_percentage=10000000", "default config for users in the cluster"),  # or all wait from now on
     ):
         assert (
             done(ours(kafka, "configs", "--alter", *entity, "--add-config", change)) == f"Completed updating {text}.\n"

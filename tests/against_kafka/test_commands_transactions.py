@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -102,12 +103,14 @@ def test_what_is_ended_by_force_is_in_the_same_state(kafka: RealKafka, peer: Wir
         eventually(is_over)
 
 
-def test_failures_say_what_kafkas_tool_says(kafka: RealKafka, topic: str) -> None:
+def test_failures_say_what_kafkas_tool_says(kafka: RealKafka, topic: str, tmp_path: Path) -> None:
     """One line in place of the same text with a remark about logging; why the broker refused stands in its words."""
     place = ("--topic", topic, "--partition", 0)
+    patience = tmp_path / "patience.properties"
+    patience.write_text("default.api.timeout.ms=3000\nrequest.timeout.ms=2000\n")  # Kafka's waits for a broker 99
     for words in (
         ("describe", "--transactional-id", "nobody"),
-        ("describe-producers", *place, "--broker-id", 99),
+        ("--command-config", patience, "describe-producers", *place, "--broker-id", 99),
         ("abort", *place, "--start-offset", 5),
         ("list", "--transactional-id-pattern", "a("),
     ):
