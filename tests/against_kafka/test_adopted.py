@@ -109,6 +109,7 @@ def test_producers_groups_and_users_go_on(left: Left, adopted: EmbeddedBroker) -
     address = adopted.call(lambda core: core.registration.endpoints["SASL_PLAINTEXT"])
     alice = Consumer({
         "bootstrap.servers": "{}:{}".format(*address), "group.id": "readers", "enable.partition.eof": True,
+        "enable.auto.commit": False,  # it may not, and would try for as long as a session lasts
         "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "alice",
         "sasl.password": "alice-secret",
     })  # fmt: skip
