@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
-from benchmarks.attacks import Peer, frame
+from benchmarks.attacks import Peer
 from benchmarks.processes import running_s
 from benchmarks.requests import batch, produced
 from benchmarks.timing import KAFKA_SERVER_OPTIONS, RELEASE, script, table
@@ -168,8 +168,7 @@ def connections(broker: Broker, count: int) -> Round:
         left = REQUESTS - count
         while len(waits) < REQUESTS:
             for key, _ in selector.select(60) or _hang(broker):
-                each = key.fileobj
-                assert isinstance(each, socket.socket)
+                each = cast(socket.socket, key.fileobj)
                 answer = each.recv(4096)
                 now_s = time.perf_counter()
                 waits.append(now_s - sent_s[each])

@@ -101,7 +101,8 @@ def test_quotas_of_users_clients_and_addresses(kafka: RealKafka, no_default_quot
         (("--client-defaults",), "controller_mutation_rate=2.5", "default config for clients in the cluster"),
         (("--ip", "127.0.0.9"), "connection_creation_rate=50", "config for ip 127.0.0.9"),
         (everybody, "request_percentage=0.00001", "default config for users in the cluster"),
-        (everybody, "request_percentage=10000000", "default config for users in the cluster"),  # or all wait from now on
+        # Or everybody waits from now on.
+        (everybody, "request_percentage=10000000", "default config for users in the cluster"),
     ):
         assert (
             done(ours(kafka, "configs", "--alter", *entity, "--add-config", change)) == f"Completed updating {text}.\n"
