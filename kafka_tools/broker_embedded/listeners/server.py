@@ -221,9 +221,16 @@ class Server:
         for connection in list(self.shared.connections):
             connection.close(abort=True)
         await asyncio.sleep(0)
-        for worker in (self._worker, self._syncer):
-            if worker is not None:
-                worker.shutdown(wait=worker is self._syncer, cancel_futures=True)
+        if self._worker is not None:
+            self._worker.shutdown(wait=False, cancel_futures=True)
+        await self._end_rounds()
+
+    async def _end_rounds(self) -> None:
+        """Let the disk end the round it is at: if that fails, the logs may not be called complete."""
+        if self._syncer is not None and self.core.group_commit is not None:
+            self.core.group_commit.offload = lambda function, done: None  # nobody is left who waits for another
+            self._syncer.shutdown()
+            await asyncio.sleep(0)  # what the disk said is told
 
     def refuse(self) -> None:
         """Become unreachable: end every connection, whatever it waits for, and refuse new ones."""

@@ -9,12 +9,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_tools.broker_embedded.broker import EmbeddedBroker
+from kafka_tools.broker_embedded.directories.data_dirs import CLEAN_SHUTDOWN_FILE
+from kafka_tools.broker_embedded.listeners import server
 from kafka_tools.errors import ConfigError, LogError
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.end_txn import EndTxnRequest
@@ -259,6 +262,39 @@ def test_an_embedded_broker_that_had_to_stop_can_be_started_again(
             assert client.call(wanted, 5).topics[0].error_code in (0, 36), "made before it was known to be on the disk"
     finally:
         broker.stop()
+
+
+def test_an_fsync_that_fails_while_the_broker_stops_leaves_its_logs_to_be_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_work, stopping = threading.Event(), threading.Event()
+
+    class Telling(ThreadPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            stopping.set()
+            super().shutdown(wait, cancel_futures=cancel_futures)
+
+    def refused(fd: int) -> None:
+        at_work.set()
+        assert stopping.wait(60)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(server, "ThreadPoolExecutor", Telling)
+    Topic = CreateTopicsRequest.CreatableTopic
+    wanted = CreateTopicsRequest(topics=[Topic(name="t", num_partitions=1, replication_factor=1)])
+    broker = EmbeddedBroker(tmp_path / "data", fsync="always").start()
+
+    def ask() -> None:
+        with WireClient(broker.bootstrap_servers) as client, pytest.raises((OSError, EOFError)):
+            client.call(wanted, 5)
+
+    asking = threading.Thread(target=ask)
+    monkeypatch.setattr(syncing, "force", refused)
+    asking.start()
+    assert at_work.wait(60)
+    broker.stop()
+    asking.join(60)
+    assert not (tmp_path / "data" / CLEAN_SHUTDOWN_FILE).exists()
 
 
 def test_the_process_ends_with_a_line_that_says_what_to_do(tmp_path: Path) -> None:
