@@ -11,6 +11,7 @@ from typing import Any
 
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.errors import KafkaToolsError
+from kafka_tools.protocol.enums import INTERNAL_TOPICS
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.storage.cleaner.rounds import CleaningAborted, MapSize
 from tests.broker_embedded.cuts import load
@@ -122,11 +123,11 @@ class Load:
 
     def _step(self, broker: DiskBroker, clients: list[Turns]) -> None:
         what = self._dice.random()
-        if what < 0.70:
+        if what < 0.65:
             ready = [client for client in clients if client.may_send]
             if ready:
                 self._dice.choice(ready).send()
-        elif what < 0.95:
+        elif what < 0.90:
             if self._rounds:
                 function, done = self._rounds.pop(0)
                 try:
@@ -143,7 +144,9 @@ class Load:
 
     def _upkeep(self, core: Core) -> None:
         """What the broker does to its logs by itself."""
-        partition = self._dice.choice([each for each in core.partitions if not each.log.closed])
+        there = [each for each in core.partitions if not each.log.closed]
+        written = [each for each in there if each.log.log_end_offset and each.id.topic in {*TOPICS, *INTERNAL_TOPICS}]
+        partition = self._dice.choice(written if written and self._dice.random() < 0.8 else there)
         what = self._dice.randrange(4)
         if what == 0:
             core.partitions.upkeep.write_checkpoints()

@@ -7,9 +7,13 @@ from typing import Any
 
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_tools.storage.check import check_partition
 from tests.broker_embedded.cuts.load import COMPACTED, GROUP, IDEMPOTENT, NEW, OLD, PARTITIONS, PLAIN, History
 from tests.broker_embedded.disk_broker import DiskBroker
 from tests.broker_embedded.transactional_client import read_from
+
+_HARMLESS = ("producer-snapshot", "offset-checkpoint-mismatch")
+"""Snapshots that a start leaves out of account when they are torn, and high watermarks of what was not acknowledged."""
 
 
 class Found:
@@ -28,6 +32,7 @@ class Found:
         return found or [
             *self._cluster(), *self._records(), *self._made_again(), *self._idempotence(), *self._keys(),
             *self._offsets(), *(problem for topic in (OLD, NEW) for problem in self._transactions(topic)),
+            *self._files(),
         ]  # fmt: skip
 
     def _settle(self) -> list[str]:
@@ -144,6 +149,16 @@ class Found:
             for key, number in newest.items()
             if stored.get(key, 0) < number
         ]
+
+    def _files(self) -> list[str]:
+        """What the checks find in logs of which a start trusts a part: indexes, aborted transactions, epochs."""
+        found = []
+        for partition in self._core.partitions:
+            if len(partition.log.segments) > 1 or partition.log.recovery_point:
+                partition.log.flush()
+                damage = (each for each in check_partition(partition.log.directory) if each.is_damage)
+                found += [f"{partition.id}: {each.kind}: {each}" for each in damage if each.kind not in _HARMLESS]
+        return found
 
     def _offsets(self) -> list[str]:
         offsets = {at.topic: each.offset for at, each in self._core.groups.offsets.of(GROUP).items()}

@@ -39,12 +39,14 @@ KILLED_AT_START = 0.15
 class Checker:
     """A broker, the loads on it, and what it must hold. ``say`` gets a line now and then."""
 
-    def __init__(self, folder: Path, seed: int, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, folder: Path, seed: int, say: Callable[[str], None] = lambda _: None, *, fsync: str = "kafka"
+    ) -> None:
         self._dice = random.Random(seed)
         self._say = say
         self.kills = 0
         self._last_producer_id = -1
-        self.broker = KilledBroker(folder, SETTINGS)
+        self.broker = KilledBroker(folder, SETTINGS, fsync)
         address = self.broker.address
         self.plain = Produced(address, f"{seed} plain", "plain", PARTITIONS, idempotent=False)
         self.idempotent = Produced(address, f"{seed} idempotent", "idempotent", PARTITIONS, idempotent=True)

@@ -15,10 +15,11 @@ START_TIMEOUT_S = 120
 class KilledBroker:
     """``kafka-tools broker run``; what it says goes to ``broker.log`` beside its data."""
 
-    def __init__(self, folder: Path, settings: dict[str, str]) -> None:
+    def __init__(self, folder: Path, settings: dict[str, str], fsync: str) -> None:
         self.data_dir = folder / "data"
         self._log = folder / "broker.log"
         self._settings = [part for pair in settings.items() for part in ("--set", "=".join(pair))]
+        self._settings += ["--fsync", fsync]
         # Held without listening, so that nobody else is given the port while the broker is away: a client that
         # connects to a port nobody holds can be given that very port for its own end, and then talks to itself.
         self._held = socket.socket()
