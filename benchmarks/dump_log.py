@@ -50,6 +50,7 @@ def cases(files: dict[str, Path]) -> list[Case]:
     found.append(Case("-o jsonl beside Kafka's text", ["--print-data-log"], [files["none"]], 2, ("-o", "jsonl"), False))
     both = [files[codec] for codec in CODECS[1:]]
     found.append(Case("--jobs 2, two files", ["--deep-iteration"], both, 5, ("--jobs", "2")))
+    found.append(Case("--jobs 2, one file, none", ["--print-data-log"], [files["none"]], 4, ("--jobs", "2")))
     return found
 
 

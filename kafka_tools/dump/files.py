@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from kafka_tools.dump import index_remarks
 from kafka_tools.dump.endings import DumpedFile, Ending
-from kafka_tools.dump.inputs import _INTEGER, java_path
+from kafka_tools.dump.inputs import _INTEGER, check_start, java_path, start_of
 from kafka_tools.dump.notes import FileNotes
 from kafka_tools.dump.selection import DumpSelection
-from kafka_tools.dump.walk import LogWalk
+from kafka_tools.dump.walk import LogPiece, LogWalk
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
 from kafka_tools.storage import indexes, names
 from kafka_tools.storage.findings import Finding
@@ -49,6 +49,15 @@ class DumpOptions(NamedTuple):
     max_message_bytes: int = MAX_MESSAGE_BYTES
     max_bytes: int = ALL_BYTES
     selection: DumpSelection | None = None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether logs may go on behind what is read of them."""
+        return self.max_bytes != ALL_BYTES
+
+    def end_of(self, segment: Segment) -> int:
+        """The byte at which reading a log ends."""
+        return min(segment.size_bytes, self.max_bytes) if self.is_limited else segment.size_bytes
 
 
 class Dump:
@@ -120,7 +129,34 @@ class Dump:
 
     # Logs
 
+    def piece(self, argument: str, start: int, piece: LogPiece) -> bool:
+        """Dump a part of a log that is cut, without its end; whether that was where it was to be.
+
+        ``start``: the byte at which reading the log begins. Raises LogError, OSError.
+        """
+        path = java_path(argument)
+        name = os.path.basename(path)
+        if piece.first:
+            self.ending.dumping(path)
+            self._head(path, name, "log")
+            walk = self.open_walk(piece.segment, name, start)
+        else:
+            selection = self.options.selection
+            walk = LogWalk(piece.segment, name, self.ending, self.notes, selection, piece.start, within=True)
+            self.walk = walk
+        if piece.last:
+            walk.read_all(piece.end, limited=self.options.is_limited)
+            return True
+        return walk.read(piece.end) is None and walk.position == piece.end and not walk.ended
+
     def _log(self, path: str, name: str, kind: str, start: int) -> None:
+        self._head(path, name, kind)
+        with Segment(path) as segment:
+            walk = self.open_walk(segment, name, start)
+            walk.run(self.options.end_of(segment), limited=self.options.is_limited)
+
+    def _head(self, path: str, name: str, kind: str) -> None:
+        """What the name of a log tells."""
         if kind == "log":
             file = DumpedFile(path, kind, self._base_offset(path, name))
         elif name == names.BOOTSTRAP_CHECKPOINT:
@@ -133,12 +169,6 @@ class Dump:
             else:
                 file = DumpedFile(path, kind, parsed.base_offset, parsed.epoch)
         self._file(file)
-        with Segment(path) as segment:
-            limited = self.options.max_bytes != ALL_BYTES
-            walk = self.open_walk(segment, name, start)
-            walk.run(
-                min(segment.size_bytes, self.options.max_bytes) if limited else segment.size_bytes, limited=limited
-            )
 
     def open_walk(self, segment: Segment, name: str, start: int) -> LogWalk:
         """A walk over a log from byte ``start`` on. Raises CorruptBatch if no batch starts there."""
@@ -315,35 +345,3 @@ def _refuse_newer(path: str) -> None:
             if _version_shown(entry) > indexes.TXN_VERSION:
                 place = f"{path} at {number * indexes.TXN_ENTRY.size}"
                 raise LogError(f"{place}: the entry has the unknown version {entry.version}", path=path)
-
-
-def check_start(segment: Segment, start: int) -> None:
-    """Raises CorruptBatch if no batch starts at byte ``start``, which may be the end of the file."""
-    if start == segment.size_bytes:
-        return
-    if start < segment.size_bytes:
-        for view in segment.walk(start, window_bytes=256 * 1024):
-            if view.crc_ok():
-                return
-            break
-    raise CorruptBatch(
-        f"{segment.path}: no batch starts at byte {start} of {segment.size_bytes}",
-        path=segment.path,
-        position=start,
-        hint="give a position that a dump of this file printed, or leave the option out",
-    )
-
-
-def start_of(segment: Segment, offset: int) -> int:
-    """The position to search ``offset`` from: by the offset index beside the log, if there is a sound one."""
-    try:
-        position = index_remarks.OffsetIndexSearch(
-            index_remarks.sibling(segment.path, names.INDEX), segment.base_offset
-        ).position(offset)
-        if not 0 < position < segment.size_bytes:
-            return 0
-        for view in segment.walk(position, window_bytes=256 * 1024):
-            return position if view.magic == 2 and view.crc_ok() and view.base_offset <= offset else 0
-    except (OSError, LogError):
-        pass  # an index is a help, not a condition
-    return 0

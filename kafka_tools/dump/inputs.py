@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kafka_tools.errors import InputError
+from kafka_tools.dump import index_remarks
+from kafka_tools.errors import CorruptBatch, InputError, LogError
 from kafka_tools.storage import names
 from kafka_tools.storage.layout import PartitionFiles, partition_files, walk
+from kafka_tools.storage.segment import Segment
 
 if TYPE_CHECKING:
     from kafka_tools.dump.ranges import StartPosition
@@ -136,3 +138,35 @@ def java_split(files: str) -> list[str]:
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
     return parts
+
+
+def check_start(segment: Segment, start: int) -> None:
+    """Raises CorruptBatch if no batch starts at byte ``start``, which may be the end of the file."""
+    if start == segment.size_bytes:
+        return
+    if start < segment.size_bytes:
+        for view in segment.walk(start, window_bytes=256 * 1024):
+            if view.crc_ok():
+                return
+            break
+    raise CorruptBatch(
+        f"{segment.path}: no batch starts at byte {start} of {segment.size_bytes}",
+        path=segment.path,
+        position=start,
+        hint="give a position that a dump of this file printed, or leave the option out",
+    )
+
+
+def start_of(segment: Segment, offset: int) -> int:
+    """The position to search ``offset`` from: by the offset index beside the log, if there is a sound one."""
+    try:
+        position = index_remarks.OffsetIndexSearch(
+            index_remarks.sibling(segment.path, names.INDEX), segment.base_offset
+        ).position(offset)
+        if not 0 < position < segment.size_bytes:
+            return 0
+        for view in segment.walk(position, window_bytes=256 * 1024):
+            return position if view.magic == 2 and view.crc_ok() and view.base_offset <= offset else 0
+    except (OSError, LogError):
+        pass  # an index is a help, not a condition
+    return 0

@@ -6,13 +6,17 @@ Knows what to read and how to show it, no options. ``DumpRun.one`` is what a wor
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafka_tools.dump import walk
 from kafka_tools.dump.endings import Ending, Sink
 from kafka_tools.dump.files import Dump, DumpOptions
+from kafka_tools.dump.inputs import java_path
 from kafka_tools.dump.notes import FileNotes
+from kafka_tools.dump.walk import UNKNOWN, LogPiece, Reached
 from kafka_tools.errors import CorruptBatch, KafkaToolsError, OutputError
+from kafka_tools.storage.segment import Segment
 
 if TYPE_CHECKING:
     from kafka_tools.dump.summary import FileSum
@@ -38,6 +42,8 @@ class FileOutcome(NamedTuple):
     """The byte after the last batch of a log."""
     next_offset: int | None = None
     summary: FileSum | None = None
+    reached: Reached | None = None
+    """Of a piece of a log: how far it came."""
 
 
 class DumpRun:
@@ -47,17 +53,34 @@ class DumpRun:
         self.options = options
         self.make_ending = make_ending
         self.strict = strict
+        self.pieces_end = 0
+        """The byte up to which pieces of the log that is being read are done."""
         self._dump: Dump | None = None
 
     @property
     def walk_position(self) -> int:
         """The byte of the log that is being read."""
         walk = self._dump.walk if self._dump is not None else None
-        return walk.position if walk is not None else 0
+        return walk.position if walk is not None else self.pieces_end
 
     def forget(self) -> None:
         """The file that was read last counts among those that are done."""
         self._dump = None
+        self.pieces_end = 0
+
+    def is_cut(self, reading: Reading) -> bool:
+        """Whether a file may be read in pieces: a large log, shown in an order that no range of offsets ends early."""
+        selection = self.options.selection
+        ranged = selection is not None and (selection.from_offset is not None or selection.to_offset is not None)
+        return not ranged and _is_large(reading) and not hasattr(self.make_ending(_Nowhere()), "take")
+
+    def open(self, reading: Reading) -> Segment:
+        """The log of a reading, to be cut. Raises OSError."""
+        return Segment(java_path(reading.path))
+
+    def cut(self, reading: Reading, segment: Segment) -> Iterator[LogPiece]:
+        """The pieces of a log, found as they are asked for."""
+        return walk.cut(segment, reading.start, self.options.end_of(segment))
 
     def warm_up(self, readings: list[Reading]) -> None:
         """Import before processes are made what each of them would import."""
@@ -68,13 +91,16 @@ class DumpRun:
         if large and ending.deep and ending.at_once:
             import kafka_tools.dump.text_columns  # noqa: F401
 
-    def one(self, reading: Reading, sink: Sink, notes: FileNotes) -> FileOutcome:
-        """Dump one file. What keeps it from being read is in the outcome, for a strict run too."""
+    def one(self, reading: Reading, sink: Sink, notes: FileNotes, piece: LogPiece | None = None) -> FileOutcome:
+        """Dump one file, or a piece of it. What keeps it from being read is in the outcome, for a strict run too."""
         ending = self.make_ending(sink)
         dump = self._dump = Dump(self.options, ending, notes)
-        unknown, failure, hint = False, None, None
+        unknown, failure, hint, whole = False, None, None, False
         try:
-            unknown = not dump.file(reading.path, reading.start)
+            if piece is not None:
+                whole = dump.piece(reading.path, reading.start, piece)
+            else:
+                unknown = not dump.file(reading.path, reading.start)
         except (BrokenPipeError, OutputError):
             raise
         except KafkaToolsError as error:
@@ -86,7 +112,39 @@ class DumpRun:
         walk = dump.walk
         if walk is None:
             return FileOutcome(reading.path, unknown, failure, hint, summary=summary)
-        return FileOutcome(reading.path, unknown, failure, hint, walk.position, walk.next_offset, summary)
+        reached = None if piece is None else Reached(whole, walk.first_offset, walk.last_offset)
+        return FileOutcome(reading.path, unknown, failure, hint, walk.position, walk.next_offset, summary, reached)
+
+
+class PieceSum:
+    """What was found in the pieces of one log, added up in their order."""
+
+    def __init__(self, path: str) -> None:
+        self.notes = FileNotes()
+        self._path = path
+        self._last_offset = -1
+        self._next_offset: int | None = None
+
+    def add(self, outcome: FileOutcome, notes: FileNotes) -> FileOutcome:
+        """Add the piece that follows; the outcome of the log so far."""
+        reached = outcome.reached
+        if reached is not None:
+            first = reached.first_offset
+            if first is not None and self._last_offset >= 0 and first != self._last_offset + 1:
+                self.notes.gap(self._path, self._last_offset, first)
+            if reached.last_offset != UNKNOWN:
+                self._last_offset = reached.last_offset
+        self.notes.add(notes)
+        if outcome.next_offset is not None:
+            self._next_offset = outcome.next_offset
+        return outcome._replace(next_offset=self._next_offset, reached=None)
+
+
+def _is_large(reading: Reading) -> bool:
+    """Whether a file is a log that is worth being cut."""
+    if not reading.path.endswith(".log") or not os.path.isfile(reading.path):
+        return False
+    return os.path.getsize(reading.path) - reading.start >= walk.LEAST_PIECES * walk.PIECE_BYTES
 
 
 def _line(error: KafkaToolsError) -> str:

@@ -63,6 +63,11 @@ class TextWindow:
         return found + [(int(offsets[index]), int(offsets[index + 1])) for index in at.tolist()]
 
     @property
+    def first_offset(self) -> int | None:
+        """The offset of the first record, None without records."""
+        return int(self._offsets[0]) if self._offsets.size else None
+
+    @property
     def last_offset(self) -> int | None:
         """The offset of the last record, None without records."""
         return int(self._offsets[-1]) if self._offsets.size else None

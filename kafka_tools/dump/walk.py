@@ -2,13 +2,18 @@
 
 A strict ending is left where Kafka's tool stops, with a LogError; every other one is told of the damage, and the walk
 goes on at the next batch whose CRC is right. A walk can go on when its file has grown.
+
+A large log may be walked in pieces, which begin and end where batches do, by their headers. A walk that did not end
+where its piece does (damage, a batch hidden in the bytes that another one claims) says so: what was cut behind it then
+does not count, and the rest of the log is one piece, from where that walk ended. So everything is as in one walk.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import chain, takewhile
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kafka_tools.dump.endings import Ending
 from kafka_tools.dump.selection import BEYOND, IN, OUT, PART, DumpSelection
@@ -22,8 +27,35 @@ from kafka_tools.storage.segment import Segment, not_the_tail, torn_tail
 FAST_FROM_BYTES = 256 * 1024
 """From this size on a log is worth the import of numpy."""
 WINDOW_BYTES = 2097152
+UNKNOWN = -(1 << 62)
+"""The offset before the first one of a walk that begins within a log."""
 _BEYOND_FOR_SURE = 2
 """So many batches beyond the last offset asked for end the walk: one alone may be damaged."""
+PIECE_BYTES = 8 * 1024 * 1024
+"""How long a piece is at least."""
+LEAST_PIECES = 2
+"""A log that would have fewer is not cut."""
+
+
+class LogPiece(NamedTuple):
+    """A part of a log, from byte ``start`` up to ``end``; ``last``: with whatever is wrong up to there."""
+
+    segment: Segment
+    start: int
+    end: int
+    first: bool
+    last: bool
+
+
+class Reached(NamedTuple):
+    """How far the walk of a piece came, and what that of the next one has to know."""
+
+    whole: bool
+    """Whether the piece ended where it was to end."""
+    first_offset: int | None
+    """The offset of the first record, if nothing before it tells that none is missing between the pieces."""
+    last_offset: int
+    """That of the last record; -1 where a gap behind it would be none, ``UNKNOWN`` without records."""
 
 
 class Notes(Protocol):
@@ -40,8 +72,17 @@ class LogWalk:
     """A log that is read. ``position`` is the byte after the last batch seen, ``next_offset`` the offset after it."""
 
     def __init__(
-        self, segment: Segment, name: str, ending: Ending, notes: Notes, selection: DumpSelection | None, start: int = 0
+        self,
+        segment: Segment,
+        name: str,
+        ending: Ending,
+        notes: Notes,
+        selection: DumpSelection | None,
+        start: int = 0,
+        *,
+        within: bool = False,
     ) -> None:
+        """``within``: what lies before ``start`` is read as well, by another walk."""
         self.segment = segment
         self.position = start
         self.next_offset: int | None = None
@@ -51,13 +92,21 @@ class LogWalk:
         self._ending = ending
         self._notes = notes
         self._selection = selection
-        self._previous = -1
+        self.first_offset: int | None = None
+        """The first record's offset, where that of the record before it is not known."""
+        self.last_offset = UNKNOWN if within else -1
+        """The last record's offset; -1 where there is none, or a gap behind it would be none."""
         self._beyond = 0
         self._hidden: int | None = None
         """Where a whole batch starts within the bytes that a damaged one claims: the walk goes on there."""
 
     def run(self, end: int, *, limited: bool = False) -> None:
         """Read up to ``end`` and say what is there. ``limited``: the file goes on there, so nothing is torn."""
+        self.read_all(end, limited=limited)
+        self.finish()
+
+    def read_all(self, end: int, *, limited: bool = False) -> None:
+        """Read up to ``end``, over damage."""
         while True:
             damage = self.read(end)
             if self.ended or (damage is None and (self.position >= end or limited)):
@@ -73,7 +122,6 @@ class LogWalk:
                 self._say(damage)
                 break
             self.skip(damage, following)
-        self.finish()
 
     def skip(self, damage: Finding, following: int) -> None:
         """Leave out what is damaged, up to the batch at byte ``following``."""
@@ -123,7 +171,7 @@ class LogWalk:
                 self.ended = True
                 return
             if verdict in (OUT, BEYOND):
-                self._previous = -1  # what is between here and the next one shown is not a gap
+                self.last_offset = -1  # what is between here and the next one shown is not a gap
             else:
                 self._batch(view, verdict)
             self._passed(view)
@@ -147,10 +195,12 @@ class LogWalk:
                 break
             for part in window.parts:
                 self._ending.line_bytes(part)
-            for before, after in window.gaps(self._previous):
+            for before, after in window.gaps(self.last_offset):
                 self._notes.gap(path, before, after)
             if window.last_offset is not None:
-                self._previous = window.last_offset
+                if self.last_offset == UNKNOWN:
+                    self.first_offset = window.first_offset
+                self.last_offset = window.last_offset
             shown += window.batch_count
             self._passed(sound[shown - 1])
         for finding in chain.from_iterable(findings[:shown]):
@@ -166,7 +216,7 @@ class LogWalk:
             self._say(Finding(self.segment.path, problem.kind, problem.words, view.file_position))
             return
         if verdict == PART and not any(True for _ in self._wanted(view)):
-            self._previous = -1
+            self.last_offset = -1
             return
         crc_ok = view.crc_ok()
         self._ending.line(self._ending.batch(view, crc_ok))
@@ -203,9 +253,12 @@ class LogWalk:
         try:
             for each in readable_records(view):
                 offset = each.offset
-                if offset != self._previous + 1 and self._previous >= 0:
-                    self._notes.gap(path, self._previous, offset)
-                self._previous = offset
+                if offset != self.last_offset + 1:
+                    if self.last_offset >= 0:
+                        self._notes.gap(path, self.last_offset, offset)
+                    elif self.last_offset == UNKNOWN:
+                        self.first_offset = offset
+                self.last_offset = offset
                 if wanted is None or wanted.of_record(each):
                     record(view, each)
         except LogError as error:
@@ -258,3 +311,16 @@ def readable_records(view: BatchView) -> Iterator[Record]:
 def _located(error: LogError, path: str, view: BatchView) -> LogError:
     message = f"{path} at {view.file_position}: batch with offsets up to {view.last_offset}: {error}"
     return type(error)(message, path=path, position=view.file_position)
+
+
+def cut(segment: Segment, start: int, end: int) -> Iterator[LogPiece]:
+    """The pieces of a log, found as they are asked for; everything from the first damage on is in the last one."""
+    begin = start
+    try:
+        for at, _buffer, starts in segment.windows(start, end):
+            while (found := bisect_left(starts, begin + PIECE_BYTES - at)) < len(starts):
+                yield LogPiece(segment, begin, at + starts[found], first=begin == start, last=False)
+                begin = at + starts[found]
+    except (CorruptBatch, OSError):
+        pass  # whoever reads the last piece meets it there
+    yield LogPiece(segment, begin, end, first=begin == start, last=True)

@@ -195,7 +195,7 @@ _MIB = 1 << 20
     default=1,
     metavar="N",
     section=OUTPUT,
-    help="Read so many files at once, each in a process of its own; the output is the same.",
+    help="Read so many files, or pieces of a large log, at once, each in a process of its own; the output is the same.",
 )
 @option("--debug", is_flag=True, hidden=True)
 def command(jobs: int, show_position: bool, debug: bool, check_only: bool, **options: Any) -> int:
@@ -276,7 +276,7 @@ def _outcomes(
     run: DumpRun, readings: list[Reading], jobs: int, output: Output
 ) -> Iterator[tuple[FileOutcome, FileNotes]]:
     """Dump the files in their order; the outcome of each."""
-    if jobs > 1 and len(readings) > 1:
+    if jobs > 1 and (len(readings) > 1 or any(map(run.is_cut, readings))):
         from kafka_tools.commands.logs.jobs import in_processes
 
         yield from in_processes(run, readings, jobs, output)

@@ -1,8 +1,9 @@
-"""Several files at once, each in a process of its own; the output is that of one process, in the order of the files.
+"""Several files at once, and pieces of large logs, each in a process of its own; the output is that of one process.
 
-Bytes that need no further treatment are written by the worker itself when its file's turn comes; before that it keeps
-them in memory, and what is too much for that in a temporary file. For a document or a terminal the parent takes the
-bytes from a temporary file. No more than twice as many files as workers are ahead of the one whose output is next.
+Bytes that need no further treatment are written by the worker itself when the turn of its file or piece comes; before
+that it keeps them in memory, and what is too much for that in a temporary file. For a document or a terminal the parent
+takes the bytes from a temporary file. No more than twice as many tasks as workers are ahead of the one whose output is
+next.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ import select
 import shutil
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Iterator
-from typing import IO, NoReturn
+from contextlib import suppress
+from typing import IO, NamedTuple, NoReturn
 
 from kafka_tools.commands import running
 from kafka_tools.commands.logs.output import Output
 from kafka_tools.dump.notes import FileNotes
-from kafka_tools.dump.run import DumpRun, FileOutcome, Reading
+from kafka_tools.dump.run import DumpRun, FileOutcome, PieceSum, Reading
+from kafka_tools.dump.walk import LogPiece
 from kafka_tools.errors import LogError, OutputError, UsageError
+from kafka_tools.storage.segment import Segment
 
 COPY_BYTES = 1 << 20
 KEPT_BYTES = 32 * 1024 * 1024
@@ -141,6 +146,61 @@ class _Worker:
             self.spool.close()
 
 
+class _Task(NamedTuple):
+    """A file, or a piece of one, for a worker. ``number``: the file's."""
+
+    number: int
+    reading: Reading
+    piece: LogPiece | None = None
+
+
+class _Tasks:
+    """The tasks in their order; large logs are cut as their pieces are asked for. ``planned``: those not done."""
+
+    def __init__(self, run: DumpRun, readings: list[Reading]) -> None:
+        self.planned: deque[_Task] = deque()
+        self._run = run
+        self._files = iter(list(enumerate(readings)))
+        self._number = -1
+        self._cut: Iterator[_Task] = iter(())
+        self._segments: dict[int, Segment] = {}
+
+    def plan(self, count: int) -> bool:
+        """Plan up to ``count`` tasks; whether there are so many."""
+        while len(self.planned) < count:
+            task = next(self._cut, None)
+            if task is not None:
+                self.planned.append(task)
+                continue
+            file = next(self._files, None)
+            if file is None:
+                return False
+            self._number, reading = file
+            self._cut = self._tasks_of(self._number, reading)
+        return True
+
+    def _tasks_of(self, number: int, reading: Reading) -> Iterator[_Task]:
+        with suppress(OSError):  # whoever reads it as a whole says why it cannot be opened
+            if self._run.is_cut(reading):
+                segment = self._segments[number] = self._run.open(reading)
+                return (_Task(number, reading, piece) for piece in self._run.cut(reading, segment))
+        return iter([_Task(number, reading)])
+
+    def drop(self, number: int) -> None:
+        """Forget what is planned of a file."""
+        self.planned = deque(task for task in self.planned if task.number != number)
+        if self._number == number:
+            self._cut = iter(())
+
+    def close(self, number: int) -> None:
+        """The pieces of a file are done."""
+        self._segments.pop(number).close()
+
+    def close_all(self) -> None:
+        for number in list(self._segments):
+            self.close(number)
+
+
 def in_processes(
     run: DumpRun, readings: list[Reading], jobs: int, output: Output
 ) -> Iterator[tuple[FileOutcome, FileNotes]]:
@@ -150,37 +210,76 @@ def in_processes(
     """
     if not hasattr(os, "fork"):
         raise UsageError("--jobs needs processes that this system cannot start", hint="leave --jobs out")
-    direct = type(output) is Output
     run.warm_up(readings)
-    workers: dict[int, _Worker] = {}
-    started = 0
+    tasks = _Tasks(run, readings)
+    workers: deque[_Worker] = deque()
+    total: PieceSum | None = None
     try:
-        for number in range(len(readings)):
-            while number not in workers or not workers[number].done:
-                at_work = sum(worker.is_at_work for worker in workers.values())
-                while at_work < jobs and started < min(len(readings), number + _AHEAD * jobs):
-                    workers[started] = _start(run, readings[started], direct, list(workers.values()))
-                    started += 1
-                    at_work += 1
-                if direct:
-                    output.flush()
-                workers[number].begin()
-                waiting = [worker for worker in workers.values() if not worker.done]
-                ready, _, _ = select.select([worker.answer for worker in waiting], [], [])
-                for worker in waiting:
-                    if worker.answer in ready:
-                        worker.listen()
-            worker = workers.pop(number)
-            try:
-                outcome, notes = worker.result()
-                if worker.spool is not None:
-                    _copy(worker.spool, output)
-            finally:
-                worker.stop()
+        while tasks.plan(1):
+            _wait_for_first(run, tasks, workers, jobs, output)
+            task, worker = tasks.planned.popleft(), workers.popleft()
+            outcome, notes = _result(worker, output)
+            piece = task.piece
+            if piece is None:
+                yield outcome, notes
+                continue
+            total = total or PieceSum(piece.segment.path)
+            whole = outcome.reached is not None and outcome.reached.whole
+            outcome = total.add(outcome, notes)
+            run.pieces_end = outcome.position or 0
+            if outcome.failure is None and not piece.last and whole:
+                continue
+            if not piece.last:
+                _stop(workers)
+                tasks.drop(task.number)
+                if outcome.failure is None and outcome.position is not None:
+                    end = run.options.end_of(piece.segment)
+                    rest = LogPiece(piece.segment, outcome.position, end, first=False, last=True)
+                    tasks.planned.appendleft(task._replace(piece=rest))
+                    continue
+            if outcome.failure is None:
+                gaps = total.notes.gap_findings(piece.segment.path)
+                run.make_ending(output).end(gaps, outcome.position or 0, outcome.next_offset)
+            tasks.close(task.number)
+            notes, total = total.notes, None
             yield outcome, notes
     finally:
-        for worker in workers.values():
-            worker.stop()
+        _stop(workers)
+        tasks.close_all()
+
+
+def _wait_for_first(run: DumpRun, tasks: _Tasks, workers: deque[_Worker], jobs: int, output: Output) -> None:
+    """Keep ``jobs`` workers at work until the first one, whose output comes next, is done."""
+    direct = type(output) is Output
+    while not (workers and workers[0].done):
+        at_work = sum(worker.is_at_work for worker in workers)
+        while at_work < jobs and len(workers) < _AHEAD * jobs and tasks.plan(len(workers) + 1):
+            workers.append(_start(run, tasks.planned[len(workers)], direct, list(workers)))
+            at_work += 1
+        if direct:
+            output.flush()
+        workers[0].begin()
+        waiting = [worker for worker in workers if not worker.done]
+        ready, _, _ = select.select([worker.answer for worker in waiting], [], [])
+        for worker in waiting:
+            if worker.answer in ready:
+                worker.listen()
+
+
+def _result(worker: _Worker, output: Output) -> tuple[FileOutcome, FileNotes]:
+    """What a worker that is done found, its output passed on."""
+    try:
+        found = worker.result()
+        if worker.spool is not None:
+            _copy(worker.spool, output)
+        return found
+    finally:
+        worker.stop()
+
+
+def _stop(workers: deque[_Worker]) -> None:
+    while workers:
+        workers.pop().stop()
 
 
 def _copy(spool: IO[bytes], output: Output) -> None:
@@ -190,7 +289,7 @@ def _copy(spool: IO[bytes], output: Output) -> None:
         output.write_bytes(b"".join(lines))
 
 
-def _start(run: DumpRun, reading: Reading, direct: bool, others: list[_Worker]) -> _Worker:
+def _start(run: DumpRun, task: _Task, direct: bool, others: list[_Worker]) -> _Worker:
     sys.stdout.flush()
     sys.stderr.flush()
     spool = None if direct else tempfile.TemporaryFile(prefix="kafka-dump-log-")  # noqa: SIM115 - closed by stop()
@@ -201,18 +300,18 @@ def _start(run: DumpRun, reading: Reading, direct: bool, others: list[_Worker]) 
         # The pipes of other workers must close when the parent ends: this child keeps no copy of them.
         for descriptor in (answer, turn, *(each for other in others if not other.done for each in other.descriptors)):
             os.close(descriptor)
-        _work(run, reading, _InTurn(wait) if spool is None else _Spool(spool), say)
+        _work(run, task, _InTurn(wait) if spool is None else _Spool(spool), say)
     os.close(say)
     os.close(wait)
     return _Worker(pid, answer, turn, spool)
 
 
-def _work(run: DumpRun, reading: Reading, sink: Output, say: int) -> NoReturn:
+def _work(run: DumpRun, task: _Task, sink: Output, say: int) -> NoReturn:
     """The child: never returns into the caller's code, and says nothing itself."""
     status = running.FAILED
     try:
         notes = FileNotes()
-        outcome = run.one(reading, sink, notes)
+        outcome = run.one(task.reading, sink, notes, task.piece)
         found = pickle.dumps((outcome, notes))
         with os.fdopen(say, "wb", closefd=False) as pipe:
             pipe.write(len(found).to_bytes(8, "big") + found)
