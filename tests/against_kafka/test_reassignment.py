@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -209,3 +211,30 @@ def test_what_others_set_stays(plan: Plan, state_folder: Path) -> None:
     finally:
         for node in (1, 3):
             done(ours(kafka, "configs", *change, node, "--delete-config", rate))
+
+
+def test_batches_are_interrupted_taken_up_again_and_followed(plan: Plan, state_folder: Path) -> None:
+    """Real bytes under a real throttle: the second command takes up what the first one, killed, has left under way."""
+    kafka = plan.kafka
+    produce(kafka, plan.topic, 2000)
+    path = plan.file([3, 1], [1, 3])
+    execute = ("--execute", "--reassignment-json-file", path, "--batch-size", 1)
+    words = [sys.executable, "-m", "kafka_tools", REASSIGN, "--bootstrap-server", kafka.bootstrap_servers]
+    first = subprocess.Popen([*words, *map(str, execute), "--throttle", "1"], stdout=subprocess.PIPE, encoding="utf-8")
+    assert first.stdout is not None
+    seen = next(line for line in first.stdout if line.startswith("batch 1 of 2: 1 partition under way, "))
+    assert " left" in seen
+    first.kill()
+    first.wait()
+    first.stdout.close()
+    assert list(state_folder.rglob("*.json")), "the throttle is recorded"
+    assert "throttled" in plan.throttles()
+    listed = done(ours(kafka, REASSIGN, "--list"))
+    assert f"{plan.topic}-0: replicas: 3,1,2. adding: 3. removing: 2.\n" in listed
+    assert f"{plan.topic}-1" not in listed, "it is in the second batch"
+    text = done(ours(kafka, REASSIGN, *execute, "--throttle", 50_000_000))
+    assert text.endswith("Moved: 2 of 2 partitions; 0 were there already.\n")
+    assert plan.replicas() == [[3, 1], [1, 3]]
+    assert "throttled" not in plan.throttles()
+    assert list(state_folder.rglob("*.json")) == []
+    assert done(ours(kafka, REASSIGN, "--watch")) == "No partition reassignments found.\n"

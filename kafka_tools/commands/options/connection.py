@@ -98,13 +98,20 @@ class ConnectionOptions:
 
         return Deadline(SystemClock(), self.timeout_s)
 
-    def admin(self) -> AdminClient:
-        """An admin client whose calls share one deadline; it connects on the first. Use it as a context manager."""
+    def admin(self, *, is_lasting: bool = False) -> AdminClient:
+        """An admin client whose calls share one deadline; it connects on the first. Use it as a context manager.
+
+        ``is_lasting``: for a command that goes on as long as it takes, the deadline is that of each call.
+        """
         config = self.client_config()
         from kafka_tools.admin.client import AdminClient
 
         return AdminClient(
-            config, timeout_s=self.timeout_s, trace=tracer(self.trace), warn=running.note, one_deadline=self.deadline
+            config,
+            timeout_s=self.timeout_s,
+            trace=tracer(self.trace),
+            warn=running.note,
+            one_deadline=False if is_lasting else self.deadline,
         )
 
 

@@ -28,18 +28,21 @@ _REQUIRED = {
     "execute": ("reassignment_json_file",),
     "cancel": ("reassignment_json_file",),
     "list": (),
+    "watch": (),
 }
 _PERMITTED = {
     "verify": ("preserve_throttles",),
     "generate": ("disable_rack_aware", "seed"),
-    "execute": ("additional", "throttle", "replica_alter_log_dirs_throttle", "disallow_replication_factor_change"),
+    "execute": ("additional", "throttle", "replica_alter_log_dirs_throttle", "disallow_replication_factor_change",
+                "batch_size", "watch"),
     "cancel": ("bootstrap_controller", "preserve_throttles"),
     "list": ("bootstrap_controller",),
-}
+    "watch": ("reassignment_json_file",),
+}  # fmt: skip
 _OWN = (
     "bootstrap_controller", "reassignment_json_file", "topics_to_move_json_file", "broker_list", "disable_rack_aware",
     "seed", "throttle", "replica_alter_log_dirs_throttle", "additional", "preserve_throttles",
-    "disallow_replication_factor_change",
+    "disallow_replication_factor_change", "batch_size", "watch",
 )  # fmt: skip
 """Options that not every action takes."""
 
@@ -60,6 +63,13 @@ _OWN = (
 )
 @option("--cancel", is_flag=True, section="Actions", help="Give up what is under way of --reassignment-json-file.")
 @option("--list", "list", is_flag=True, section="Actions", help="List all reassignments that are under way.")
+@option(
+    "--watch",
+    is_flag=True,
+    section="Actions",
+    help="Follow all reassignments that are under way, or those of --reassignment-json-file, until they are over: "
+    "bytes left, rate, time left. Then remove the throttles that --execute set. With --execute: follow those.",
+)
 @option(
     "--reassignment-json-file",
     metavar="FILE",
@@ -102,6 +112,13 @@ _OWN = (
     is_flag=True,
     help="With --execute: refuse partitions that would get more or fewer replicas than they have (Kafka 4.1).",
 )
+@option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="With --execute: move so many partitions at once, wait for them, then the next. The same command again goes "
+    "on where it was stopped.",
+)
 @option("--preserve-throttles", is_flag=True, help="With --verify and --cancel: leave all throttles as they are.")
 @connection_options(controllers=True)
 @output_options(
@@ -111,6 +128,8 @@ _OWN = (
         "verify": "reassignment-states",
         "cancel": "changed-reassignments",
         "list": "reassignments",
+        "watch": "reassignment-states",
+        "execute watch": "changed-reassignments",
     }
 )
 @click.pass_context
@@ -121,6 +140,7 @@ def command(
     verify: bool,
     cancel: bool,
     list: bool,
+    watch: bool,
     reassignment_json_file: str | None,
     topics_to_move_json_file: str | None,
     broker_list: str | None,
@@ -130,6 +150,7 @@ def command(
     replica_alter_log_dirs_throttle: int | None,
     additional: bool,
     disallow_replication_factor_change: bool,
+    batch_size: int | None,
     preserve_throttles: bool,
     connection: ConnectionOptions,
     output_format: str | None,
@@ -155,6 +176,13 @@ def command(
                 rack_aware=not disable_rack_aware, seed=seed or 0, say=say,
             )  # fmt: skip
         return running.finish(proposed, output_format)
+    if action == "watch":
+        from kafka_tools.commands.partitions.reassignment.watch import watch as followed
+
+        chosen = None if reassignment_json_file is None else read_text(reassignment_json_file, "reassignment file")
+        with connection.admin(is_lasting=True) as admin:
+            states = followed(admin, chosen, reassignment_json_file or "", say=say)
+        return running.finish(states, output_format, "did not get there:")
     assert reassignment_json_file is not None
     text = read_text(reassignment_json_file, "reassignment file")
     if action == "verify":
@@ -169,7 +197,8 @@ def command(
     is_given = context.get_parameter_source("timeout") is click.core.ParameterSource.COMMANDLINE
     asked = changes.ChangeOrder(text, reassignment_json_file, connection.timeout_s if is_given else MOVE_TIMEOUT_S, say)
     result: Rows
-    with connection.admin() as admin:
+    waits = watch or batch_size is not None
+    with connection.admin(is_lasting=waits) as admin:
         if action == "cancel":
             result = changes.cancel(admin, asked, preserve_throttles=preserve_throttles)
             return running.finish(result, output_format, "Error cancelling partition reassignment for:")
@@ -177,19 +206,27 @@ def command(
             NO_THROTTLE.inter_broker if throttle is None else throttle,
             NO_THROTTLE.log_dirs if replica_alter_log_dirs_throttle is None else replica_alter_log_dirs_throttle,
         )
-        result = changes.execute(
-            admin, asked, limits,
-            additional=additional, allow_replication_factor_change=not disallow_replication_factor_change,
-        )  # fmt: skip
+        allowed = {"additional": additional, "allow_replication_factor_change": not disallow_replication_factor_change}
+        if waits:
+            from kafka_tools.commands.partitions.reassignment.batches import execute_in_batches
+
+            result = execute_in_batches(admin, asked, limits, size=batch_size, **allowed)
+        else:
+            result = changes.execute(admin, asked, limits, **allowed)
         return running.finish(result, output_format, "Error reassigning partition(s):")
 
 
 def _checked_action(context: click.Context, connection: ConnectionOptions) -> str:
     """The action; UsageError in the words and the order of Kafka's tool for a command line that is not right."""
     given = [name for name in ACTIONS if context.params[name]]
+    if not given and context.params["watch"]:
+        given = ["watch"]
     if len(given) != 1:
         listed = ", ".join(f"--{name}" for name in ACTIONS)
-        raise UsageError(f"Command must include exactly one action: {listed}")
+        raise UsageError(
+            f"Command must include exactly one action: {listed}",
+            hint="or --watch, which Kafka's tool does not have" if not given else None,
+        )
     (action,) = given
     if connection.bootstrap_server and connection.bootstrap_controller:
         raise UsageError("Please don't specify both --bootstrap-server and --bootstrap-controller")
@@ -201,7 +238,7 @@ def _checked_action(context: click.Context, connection: ConnectionOptions) -> st
     values = {**context.params, "bootstrap_controller": connection.bootstrap_controller}
     allowed = (*_REQUIRED[action], *_PERMITTED[action])
     words = [word.partition("=")[0] for word in context.meta[ARGUMENTS]]
-    wrong = [name for name in _OWN if values[name] not in (None, False) and name not in allowed]
+    wrong = [name for name in _OWN if values[name] not in (None, False) and name not in (*allowed, action)]
     if wrong:
         first = min(wrong, key=lambda name: words.index(f"--{_spelled(name)}") if f"--{_spelled(name)}" in words else 0)
         raise UsageError(f'Option "[{_spelled(first)}]" can\'t be used with action "[{action}]"')

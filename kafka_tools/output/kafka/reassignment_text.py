@@ -24,10 +24,11 @@ def _reassignment(row: Row) -> str:
 
 def partition_states(rows: Sequence[Row]) -> str:
     """``--verify``: the partitions, by name."""
-    return "Status of partition reassignment:\n" + "".join(f"{_partition_state(row)}\n" for row in rows)
+    return "Status of partition reassignment:\n" + "".join(f"{partition_state(row)}\n" for row in rows)
 
 
-def _partition_state(row: Row) -> str:
+def partition_state(row: Row) -> str:
+    """``--verify``: one partition."""
     partition = f"{row['topic']}-{row['partition']}"
     if row["state"] == "in_progress":
         return f"Reassignment of partition {partition} is still in progress."
@@ -41,10 +42,11 @@ def _partition_state(row: Row) -> str:
 
 def move_states(rows: Sequence[Row]) -> str:
     """``--verify``: moves between log directories, by broker; an empty line where there are none."""
-    return "\n".join(_move_state(row) for row in rows) + "\n"
+    return "\n".join(move_state(row) for row in rows) + "\n"
 
 
-def _move_state(row: Row) -> str:
+def move_state(row: Row) -> str:
+    """``--verify``: one replica's move between log directories."""
     partition, broker = f"{row['topic']}-{row['partition']}", row["broker"]
     state = row["state"]
     if state == "completed":

@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 from markupsafe import Markup, escape
 
+from kafka_tools.texts.quantities import bytes_text
+
 Format = Callable[[float], str]
 
 WIDTH = 720
@@ -24,17 +26,6 @@ def time_text(milliseconds: int | None, *, form: str = "%Y-%m-%d %H:%M") -> str:
         return moment.strftime(form)
     except (OverflowError, ValueError):
         return str(milliseconds)
-
-
-def bytes_text(size: float | None) -> str:
-    """A size in the unit that fits it, in powers of 1024."""
-    if size is None:
-        return "-"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(size) < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" or abs(size) >= 100 else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} PiB"
 
 
 def count_text(number: float | None) -> str:

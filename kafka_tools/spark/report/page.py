@@ -13,6 +13,7 @@ from kafka_tools.spark.audit import Audit
 from kafka_tools.spark.measures.times import DAY_MS, HOUR_MS
 from kafka_tools.spark.report import charts
 from kafka_tools.spark.report.document import data
+from kafka_tools.texts.quantities import bytes_text
 
 FINDINGS_SHOWN = 2500
 ROWS_SHOWN = 500
@@ -38,7 +39,7 @@ def page(result: Audit) -> str:
     environment = Environment(
         loader=PackageLoader("kafka_tools.spark.report", ""), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"size": charts.bytes_text, "count": charts.count_text, "time": charts.time_text}
+    environment.filters |= {"size": bytes_text, "count": charts.count_text, "time": charts.time_text}
     found = _visible(data(result))
     return environment.get_template("page.html.j2").render(
         data=found,
@@ -66,11 +67,11 @@ def _charts(found: dict[str, Any]) -> dict[str, Any]:
     whole = found["total"]
     codecs = sorted(whole["codecs"].items(), key=lambda item: -item[1]["size_bytes"])
     return {
-        "sizes": charts.bars(sizes, charts.bytes_text, "reclaimable by compaction", "Largest topics"),
+        "sizes": charts.bars(sizes, bytes_text, "reclaimable by compaction", "Largest topics"),
         "days": _columns(whole["days"], DAY_MS, 120, "Bytes per day"),
         "hours": _columns(whole["hours"], HOUR_MS, 168, "Bytes per hour"),
         "codecs": charts.shares(
-            [(name, codec["size_bytes"]) for name, codec in codecs if codec["size_bytes"]], charts.bytes_text, "Codecs"
+            [(name, codec["size_bytes"]) for name, codec in codecs if codec["size_bytes"]], bytes_text, "Codecs"
         ),
     }
 
@@ -83,7 +84,7 @@ def _columns(spans: dict[str, Any], span_ms: int, most: int, label: str) -> Any:
         window = [row for row in rows[start:] if row[0] < rows[start][0] + most * span_ms]
         if sum(size for _, size in window) > sum(size for _, size in best):
             best = window
-    return charts.columns(best, span_ms, charts.bytes_text, label)
+    return charts.columns(best, span_ms, bytes_text, label)
 
 
 def _timelines(found: dict[str, Any]) -> list[dict[str, Any]]:

@@ -75,7 +75,7 @@ def execute(
     if begun:
         _say(asked, kafka_text.started([str(partition) for partition in begun]))
     rows = [
-        _row(
+        change_row(
             partition,
             "started",
             replicas=list(wanted[partition]),
@@ -87,7 +87,7 @@ def execute(
     failed: dict[Any, KafkaToolsError] = dict(sorted(outcomes.failures().items()))
     movable = {place: path for place, path in document.log_dirs.items() if place.topic_partition not in failed}
     failed |= _start_moves(admin, asked, movable, rows)
-    return _changed(rows, failed)
+    return changed(rows, failed)
 
 
 def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) -> Rows:
@@ -100,7 +100,7 @@ def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) 
     done = sorted(outcomes.succeeded()) if outcomes is not None else []
     if done or outcomes is None:
         _say(asked, kafka_text.cancelled([str(partition) for partition in done]))
-    rows = [_row(partition, "cancelled") for partition in done]
+    rows = [change_row(partition, "cancelled") for partition in done]
     failed: dict[Any, KafkaToolsError] = dict(sorted(outcomes.failures().items())) if outcomes is not None else {}
     states, errors = log_dir_moves.move_states(admin, document.log_dirs)
     failed |= errors
@@ -113,7 +113,7 @@ def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) 
         broker_ids = {id for _, replicas in document.partitions for id in replicas}
         topics = [partition.topic for partition, _ in document.partitions]
         throttles.clear(admin, broker_ids, topics, ledger, say=asked.say)
-    return _changed(rows, failed)
+    return changed(rows, failed)
 
 
 def _start_moves(
@@ -124,12 +124,13 @@ def _start_moves(
     def started(begun: Mapping[ReplicaPlace, str]) -> None:
         for place, path in begun.items():
             _say(asked, kafka_text.move_started(*place, path))
-            rows.append(_row(place.topic_partition, "started", broker=place.broker_id, log_dir=path))
+            rows.append(change_row(place.topic_partition, "started", broker=place.broker_id, log_dir=path))
 
     return log_dir_moves.start_moves(admin, wanted, admin.deadline(asked.move_timeout_s), started)
 
 
-def _row(partition: TopicPartition, result: str, **more: Any) -> Row:
+def change_row(partition: TopicPartition, result: str, **more: Any) -> Row:
+    """A row of what was done with a partition, or with its replica on ``broker``."""
     return {
         "topic": partition.topic,
         "partition": partition.partition,
@@ -143,7 +144,8 @@ def _row(partition: TopicPartition, result: str, **more: Any) -> Row:
     }
 
 
-def _changed(rows: list[Row], failed: Mapping[Any, KafkaToolsError]) -> Rows:
+def changed(rows: list[Row], failed: Mapping[Any, KafkaToolsError]) -> Rows:
+    """What was done, and what failed: partitions, and replicas that change their log directory."""
     from kafka_tools.admin.calls.log_dirs import ReplicaPlace
     from kafka_tools.output.rows import ItemError, Rows
 

@@ -22,33 +22,21 @@ def verify(admin: AdminClient, text: str, place: str, *, preserve_throttles: boo
     """Say of each partition and move of a reassignment file how far it is; when nothing moves, remove throttles."""
     document = read_reassignment(text, place)
     running_now = admin.list_partition_reassignments()
-    rows, failed = _partition_rows(admin, document, set(running_now))
+    rows, failed = partition_rows(admin, document, set(running_now))
     if say:
         running.emit(kafka_text.partition_states(rows))
-    states, move_errors = log_dir_moves.move_states(admin, document.log_dirs)
-    moves = [
-        _row(
-            place.topic_partition,
-            states[place].state,
-            broker=place.broker_id,
-            current_log_dir=states[place].current,
-            target_log_dir=states[place].target,
-            future_log_dir=states[place].future,
-        )
-        for place in sorted(states, key=log_dir_moves.by_broker)
-    ]
+    moves, move_errors = move_rows(admin, document)
     if say:
         running.emit(kafka_text.move_states(moves))
     finished = {log_dir_moves.COMPLETED, log_dir_moves.NOT_ACTIVE}
-    moving = move_errors or any(each.state not in finished for each in states.values())
+    moving = move_errors or any(each["state"] not in finished for each in moves)
     if not (running_now or moving or preserve_throttles):
         ledger = Ledger(admin, admin.describe_cluster().cluster_id)
         broker_ids = {id for _, replicas in document.partitions for id in replicas}
         topics = [partition.topic for partition, _ in document.partitions]
         throttles.clear(admin, broker_ids, topics, ledger, say=say)
     errors = [ItemError.of(partition, error) for partition, error in failed.items()]
-    errors += [ItemError.of(log_dir_moves.replica_text(key), error) for key, error in move_errors.items()]
-    return Rows("reassignment-states", [*rows, *moves], errors)
+    return Rows("reassignment-states", [*rows, *moves], errors + move_errors)
 
 
 def list_running(admin: AdminClient, *, say: bool) -> Rows:
@@ -66,11 +54,12 @@ def list_running(admin: AdminClient, *, say: bool) -> Rows:
     if say:
         running.emit(kafka_text.listing(rows))
     if not rows and not admin.config.is_controllers:
-        _remove_what_was_left(admin)
+        remove_left_throttles(admin)
     return Rows("reassignments", rows)
 
 
-def _remove_what_was_left(admin: AdminClient) -> None:
+def remove_left_throttles(admin: AdminClient) -> None:
+    """Remove the throttles that are recorded, and tell which; for when no reassignment is active."""
     ledger = Ledger(admin, admin.describe_cluster().cluster_id)
     if ledger.is_empty:
         return
@@ -89,9 +78,27 @@ def _remove_what_was_left(admin: AdminClient) -> None:
     throttles.restore_recorded(admin, ledger)
 
 
-def _partition_rows(
+def move_rows(admin: AdminClient, document: ReassignmentDocument) -> tuple[list[Row], list[ItemError]]:
+    """How far each move between log directories is, by broker, and what could not be told."""
+    states, errors = log_dir_moves.move_states(admin, document.log_dirs)
+    rows = [
+        _row(
+            place.topic_partition,
+            states[place].state,
+            broker=place.broker_id,
+            current_log_dir=states[place].current,
+            target_log_dir=states[place].target,
+            future_log_dir=states[place].future,
+        )
+        for place in sorted(states, key=log_dir_moves.by_broker)
+    ]
+    return rows, [ItemError.of(log_dir_moves.replica_text(key), error) for key, error in errors.items()]
+
+
+def partition_rows(
     admin: AdminClient, document: ReassignmentDocument, running_now: set[TopicPartition]
 ) -> tuple[list[Row], dict[TopicPartition, KafkaToolsError]]:
+    """How far each partition is, by name, and what could not be told."""
     # A partition that stands in the file twice is told once, as its last entry has it.
     targets = dict(document.partitions)
     topics = sorted({partition.topic for partition in targets if partition not in running_now})

@@ -1,0 +1,260 @@
+"""Follow what is under way until it is over, with the bytes that are left, the rate, and the time left.
+
+A look is one question to the controller and one to each broker that takes part. What a new replica still has to get is
+the size of the largest replica that has it all, less its own: an estimate, for logs grow and are compacted meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.admin.calls.log_dirs import ReplicaPlace
+from kafka_tools.commands import running
+from kafka_tools.errors import BrokerError, ConfigError, KafkaToolsError, NetworkError, SecurityError
+from kafka_tools.texts.quantities import bytes_text, span_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kafka_tools.admin.calls.reassignments import Reassignment
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands.partitions.reassignment.documents import Replicas
+    from kafka_tools.output.progress import StatusLine
+    from kafka_tools.values import TopicPartition
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
+"""Between two looks; each pause is twice the one before it."""
+RATE_S = 30.0
+"""The rate is that of this last while."""
+LONGEST_SILENCE_S = 300.0
+"""How long the cluster may not answer before following it is given up."""
+
+
+class Status(NamedTuple):
+    """What a look saw under way. ``is_at_least``: of some partitions nobody tells the size; ``rate``: bytes a second,
+    None at the first look; ``away``: brokers that are not there -> how many new replicas wait for them."""
+
+    partitions: int
+    log_dir_moves: int
+    bytes_left: int
+    is_at_least: bool
+    rate: float | None
+    away: Mapping[int, int]
+
+    @property
+    def is_over(self) -> bool:
+        return not (self.partitions or self.log_dir_moves)
+
+    def text(self) -> str:
+        """``12 partitions under way, 1.2 GiB left, 35.0 MiB/s, about 36 s``."""
+        moving = []
+        if self.partitions or not self.log_dir_moves:
+            moving.append(f"{self.partitions} partition{'' if self.partitions == 1 else 's'}")
+        if self.log_dir_moves:
+            moving.append(f"{self.log_dir_moves} move{'' if self.log_dir_moves == 1 else 's'} between log directories")
+        floor = "at least " if self.is_at_least else ""
+        parts = [f"{' and '.join(moving)} under way", f"{floor}{bytes_text(self.bytes_left)} left"]
+        if self.rate is not None:
+            parts.append(f"{bytes_text(self.rate)}/s")
+            if self.rate > 0 and self.bytes_left:
+                parts.append(f"about {span_text(self.bytes_left / self.rate)}")
+        return ", ".join(parts)
+
+
+class ReassignmentFollower:
+    """Looks at what is under way: everything, or certain partitions and replicas that change their log directory.
+
+    ``targets`` is what each partition that was seen under way is to become, ``paths`` where each replica moves to.
+    """
+
+    def __init__(
+        self,
+        admin: AdminClient,
+        partitions: Collection[TopicPartition] | None = None,
+        paths: Mapping[ReplicaPlace, str] | None = None,
+    ) -> None:
+        self.targets: dict[TopicPartition, Replicas] = {}
+        self.paths: dict[ReplicaPlace, str] = {}
+        self.progressed_s = admin.deadline().clock.monotonic_s()
+        """When something was last seen to move (monotonic)."""
+        self.left: dict[ReplicaPlace, int] = {}
+        """Bytes that each replica has still to get, as far as they are known."""
+        self.open_partitions: set[TopicPartition] = set()
+        self.open_paths: set[ReplicaPlace] = set()
+        """What the last look saw under way."""
+        self._admin = admin
+        self._partitions = None if partitions is None else set(partitions)
+        self._paths = paths
+        self._sizes: dict[ReplicaPlace, int] = {}
+        self._moved = 0
+        self._history: deque[tuple[float, int]] = deque()
+
+    def look(self) -> Status:
+        """Look once; raises what keeps the controller from answering. Brokers that do not answer are left out."""
+        was_open = bool(self.open_partitions or self.open_paths)
+        status = self._look_once()
+        if status.is_over and was_open and self._partitions is None:
+            status = self._look_once()  # at all directories once more: moves may have begun there meanwhile
+        return status
+
+    def _look_once(self) -> Status:
+        admin = self._admin
+        moves = {
+            partition: each
+            for partition, each in admin.list_partition_reassignments().items()
+            if self._partitions is None or partition in self._partitions
+        }
+        alive = {node.id for node in admin.nodes()}
+        futures, silent = self._ask_brokers(moves, alive)
+        left, unknown = self._left(moves)
+        left |= {place: max(0, self._sizes.get(place, size) - size) for place, size in futures.items()}
+        self._note_progress(moves, futures, left)
+        self.targets |= {partition: target_of(each) for partition, each in moves.items()}
+        away = Counter(id for each in moves.values() for id in each.adding if id not in alive or id in silent)
+        return Status(len(moves), len(futures), sum(left.values()), unknown > 0, self._rate(), away)
+
+    def _ask_brokers(
+        self, moves: Mapping[TopicPartition, Reassignment], alive: set[int]
+    ) -> tuple[dict[ReplicaPlace, int], set[int]]:
+        """Bytes that replicas have in the directory they move to, and the brokers that did not tell.
+
+        Keeps the sizes of replicas; those of a broker that is away are as they were.
+        """
+        admin = self._admin
+        everything = self._partitions is None and not (self.open_partitions or self.open_paths)
+        places = self.open_paths if self._paths is None else self._paths
+        ids = alive & {*(id for each in moves.values() for id in each.replicas), *(each.broker_id for each in places)}
+        asked = list(dict.fromkeys([*moves, *(place.topic_partition for place in places)]))
+        described = admin.describe_log_dirs(
+            sorted(alive if everything else ids),
+            None if everything else asked,
+            timeout_s=admin.deadline().left_s() / 3,
+        )
+        futures = {}
+        for broker_id, dirs in described.succeeded().items():
+            self._sizes |= {ReplicaPlace(*partition, broker_id): 0 for partition in moves}
+            for path, outcome in dirs.items():
+                if outcome.value is None:
+                    continue
+                for partition, replica in outcome.value.replicas.items():
+                    place = ReplicaPlace(*partition, broker_id)
+                    if not replica.is_future:
+                        self._sizes[place] = replica.size_bytes
+                    elif self._paths is None or place in self._paths:
+                        futures[place] = replica.size_bytes
+                        self.paths[place] = path
+        if everything:  # the sizes of what does not move are of no use
+            kept = {*moves, *(place.topic_partition for place in futures)}
+            self._sizes = {place: size for place, size in self._sizes.items() if place.topic_partition in kept}
+        return futures, set(described.failures())
+
+    def _left(self, moves: Mapping[TopicPartition, Reassignment]) -> tuple[dict[ReplicaPlace, int], int]:
+        """Bytes that each new replica has still to get, and of how many that is not known."""
+        left = {}
+        unknown = 0
+        for partition, each in moves.items():
+            adding = set(each.adding)
+            whole = [self._sizes.get(ReplicaPlace(*partition, id), -1) for id in each.replicas if id not in adding]
+            size = max(whole, default=-1)
+            for id in adding:
+                place = ReplicaPlace(*partition, id)
+                if size < 0:
+                    unknown += 1
+                else:
+                    left[place] = max(0, size - self._sizes.get(place, 0))
+        return left, unknown
+
+    def _note_progress(
+        self,
+        moves: Mapping[TopicPartition, Reassignment],
+        futures: Mapping[ReplicaPlace, int],
+        left: dict[ReplicaPlace, int],
+    ) -> None:
+        # What a replica got is what it lacks less than before, but for what its partition grew by: that is the rate at
+        # which the end comes nearer. What is no longer under way got all that it lacked.
+        moved = sum(max(0, before - left.get(place, 0)) for place, before in self.left.items())
+        now_s = self._admin.deadline().clock.monotonic_s()
+        if moved or self.open_partitions != moves.keys() or self.open_paths != futures.keys():
+            self.progressed_s = now_s
+        self.left = left
+        self.open_partitions, self.open_paths = set(moves), set(futures)
+        self._moved += moved
+        self._history.append((now_s, self._moved))
+        while len(self._history) > 2 and self._history[1][0] <= now_s - RATE_S:
+            self._history.popleft()
+
+    def _rate(self) -> float | None:
+        (first_s, first), (last_s, last) = self._history[0], self._history[-1]
+        return (last - first) / (last_s - first_s) if last_s > first_s else None
+
+
+def target_of(reassignment: Reassignment) -> Replicas:
+    """The replicas of a partition when its reassignment is over."""
+    removing = set(reassignment.removing)
+    return tuple(id for id in reassignment.replicas if id not in removing)
+
+
+def follow(
+    admin: AdminClient,
+    follower: ReassignmentFollower,
+    line: StatusLine,
+    *,
+    begins: str = "",
+    gives_up: Callable[[float], bool] | None = None,
+) -> Status:
+    """Look again and again until nothing is under way any more; the last status.
+
+    ``begins``: what the line begins with. ``gives_up`` is asked after each look, with the seconds in which nothing has
+    moved. The first look raises what goes wrong; later ones try again for some minutes.
+    """
+    clock = admin.deadline().clock
+    pause_s = FIRST_PAUSE_S
+    away: set[int] = set()
+    silent_since_s: float | None = None
+    status: Status | None = None
+    while True:
+        try:
+            status = follower.look()
+        except (NetworkError, BrokerError) as error:
+            if status is None or isinstance(error, SecurityError | ConfigError):
+                raise
+            silent_since_s = _tell_silence(error, silent_since_s, clock.monotonic_s(), line)
+        else:
+            if silent_since_s is not None:
+                line.clear()
+                running.note("the cluster answers again")
+                silent_since_s = None
+            if set(status.away) != away:
+                line.clear()
+                _tell_away(status.away, away)
+                away = set(status.away)
+            if status.is_over:
+                line.clear()
+                return status
+            line.show(begins + status.text())
+            if gives_up is not None and gives_up(clock.monotonic_s() - follower.progressed_s):
+                line.clear()
+                return status
+        clock.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def _tell_silence(error: KafkaToolsError, since_s: float | None, now_s: float, line: StatusLine) -> float:
+    if since_s is None:
+        line.clear()
+        running.note(f"warning: the cluster does not answer, trying again for {span_text(LONGEST_SILENCE_S)}: {error}")
+        return now_s
+    if now_s - since_s > LONGEST_SILENCE_S:
+        error.hint = "what has begun goes on; --watch follows it again"
+        raise error
+    return since_s
+
+
+def _tell_away(now: Mapping[int, int], before: set[int]) -> None:
+    for id in sorted(now.keys() - before):
+        waiting = "1 partition waits" if now[id] == 1 else f"{now[id]} partitions wait"
+        running.note(f"warning: broker {id} does not answer: {waiting} for it")
+    for id in sorted(before - now.keys()):
+        running.note(f"broker {id} is no longer waited for")

@@ -1,0 +1,109 @@
+"""``--watch``: follow reassignments until they are over, say how they ended, and remove the throttles of their time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kafka_tools.commands import running
+from kafka_tools.commands.partitions.reassignment import log_dir_moves, progress
+from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument, read_reassignment
+from kafka_tools.commands.partitions.reassignment.following import ReassignmentFollower, follow
+from kafka_tools.commands.partitions.reassignment.ledger import Ledger
+from kafka_tools.output.kafka import reassignment_text as kafka_text
+from kafka_tools.output.progress import StatusLine
+from kafka_tools.output.rows import ItemError, Rows
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.output.cells import Row
+
+SETTLE_S = 5.0
+"""How long brokers may take to hear of what the controller has ended."""
+_PAUSE_S = 0.2
+
+
+def watch(admin: AdminClient, text: str | None, place: str, *, say: bool) -> Rows:
+    """Follow all reassignments, or those of a reassignment file (``text``; ``place`` names it), until they are over.
+
+    Then the throttles that are recorded are removed. What did not get where it was to go is an error of its own.
+    """
+    document = None if text is None else read_reassignment(text, place)
+    follower = (
+        ReassignmentFollower(admin)
+        if document is None
+        else ReassignmentFollower(admin, dict(document.partitions), document.log_dirs)
+    )
+    line = status_line(admin, say=say)
+    with going_on(line, "--watch follows it again"):
+        follow(admin, follower, line)
+        if document is None:
+            document = ReassignmentDocument(list(follower.targets.items()), follower.paths)
+        rows, errors = how_it_ended(admin, document)
+        if say:
+            completed = sum(row["state"] == log_dir_moves.COMPLETED for row in rows)
+            plural = "" if len(rows) == 1 else "s"
+            running.emit(
+                f"Completed: {completed} of {len(rows)} reassignment{plural}.\n" if rows else kafka_text.listing([])
+            )
+            sys.stdout.flush()
+        remove_throttles(admin)
+    return Rows("reassignment-states", rows, errors)
+
+
+def how_it_ended(admin: AdminClient, document: ReassignmentDocument) -> tuple[list[Row], list[ItemError]]:
+    """How each partition and move of a document is now that it is not under way, and what is not where it should be.
+
+    For a moment brokers may not have heard of the end: they are asked again.
+    """
+    settling = admin.deadline(SETTLE_S)
+    while True:
+        rows, failed = progress.partition_rows(admin, document, set())
+        moves, move_errors = progress.move_rows(admin, document)
+        astray = [row for row in (*rows, *moves) if row["state"] != log_dir_moves.COMPLETED]
+        if not astray or settling.expired:
+            break
+        settling.clock.sleep(_PAUSE_S)
+    errors = [ItemError.of(partition, error) for partition, error in failed.items()]
+    for row in astray:
+        name = f"{row['topic']}-{row['partition']}"
+        if row["broker"] is None:
+            errors.append(ItemError(name, None, kafka_text.partition_state(row)))
+        else:
+            errors.append(ItemError(f"{name}-{row['broker']}", None, kafka_text.move_state(row)))
+    return [*rows, *moves], errors + move_errors
+
+
+def remove_throttles(admin: AdminClient) -> None:
+    """Remove the throttles that are recorded, unless some reassignment is still under way."""
+    left = len(admin.list_partition_reassignments())
+    if not left:
+        progress.remove_left_throttles(admin)
+    elif not throttles_of(admin).is_empty:
+        running.note(
+            f"throttles stay: {left} partition{' is' if left == 1 else 's are'} under way; "
+            "--watch or --list removes them when that is over"
+        )
+
+
+def throttles_of(admin: AdminClient) -> Ledger:
+    """The throttles that are recorded."""
+    return Ledger(admin, admin.describe_cluster().cluster_id)
+
+
+def status_line(admin: AdminClient, *, say: bool) -> StatusLine:
+    """The line that says how far things are: among Kafka's text, or beside a document."""
+    return StatusLine(sys.stdout if say else sys.stderr, admin.deadline().clock)
+
+
+@contextmanager
+def going_on(line: StatusLine, how: str) -> Iterator[None]:
+    """Say at Ctrl-C that the reassignment goes on, and ``how`` it is taken up again."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        line.clear()
+        running.note(f"interrupted: what has begun goes on, and so do its throttles; {how}")
+        raise

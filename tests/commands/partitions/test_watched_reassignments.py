@@ -1,0 +1,352 @@
+"""``kafka-reassign-partitions --watch`` and ``--batch-size``, on brokers in virtual time."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from kafka_tools.output.progress import StatusLine
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from kafka_tools.texts.quantities import bytes_text, span_text
+from tests.commands.partitions.moving_cluster import NAME, SIZE_BYTES, MovingCluster
+from tests.net.peers import HANG_UP
+
+Printed = pytest.CaptureFixture[str]
+EXECUTE = "--execute --reassignment-json-file plan.json"
+THROTTLE = "leader.replication.throttled.rate"
+
+
+@pytest.fixture(autouse=True)
+def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where throttles are recorded; the working directory is beside it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def plan(*numbers: int, replicas: tuple[int, ...] = (2, 3), topic: str = "t", **more: object) -> list[object]:
+    return [{"topic": topic, "partition": number, "replicas": list(replicas), **more} for number in numbers]
+
+
+def write(*entries: object) -> None:
+    Path("plan.json").write_text(json.dumps({"version": 1, "partitions": entries}), encoding="utf-8")
+
+
+# --watch
+
+
+def test_what_is_under_way_is_followed_to_its_end(capsys: Printed) -> None:
+    brokers = MovingCluster(2)
+    brokers.move(0, 2, 3)
+    brokers.move(1, 3, 1)
+    status, out, err = brokers.run("--watch", capsys)
+    assert (status, err) == (0, "")
+    first, last = out.splitlines()
+    assert re.fullmatch(r"2 partitions under way, (199|200) MiB left", first), "then quiet, for less than 30 s"
+    assert last == "Completed: 2 of 2 reassignments."
+    assert brokers.replicas == {0: (2, 3), 1: (3, 1)}
+    assert 10 <= brokers.now_s < 20
+
+
+def test_bytes_rate_and_time_left_are_those_of_the_last_half_minute(capsys: Printed) -> None:
+    brokers = MovingCluster(1)
+    brokers.rate = SIZE_BYTES // 200
+    brokers.move(0, 2, 3)
+    status, out, _ = brokers.run("--watch", capsys)
+    assert status == 0
+    lines = out.splitlines()[:-1]
+    assert len(lines) == 7, "every 30 s of 200"
+    for line in lines[1:]:
+        found = re.fullmatch(r"1 partition under way, (\S+) MiB left, 512 KiB/s, about (.+)", line)
+        assert found is not None, line
+        seconds = sum(int(n) * {"s": 1, "min": 60}[unit] for n, unit in re.findall(r"(\d+) (s|min)", found[2]))
+        assert abs(seconds - float(found[1]) * 2) < 3
+
+
+def test_moves_between_log_directories_are_followed_too(capsys: Printed) -> None:
+    brokers = MovingCluster(1)
+    brokers.futures[0, 2] = "/b", brokers.now_s
+    status, out, _ = brokers.run("--watch -o json", capsys)
+    (row,) = json.loads(out)["data"]
+    assert (status, row["broker"], row["state"], row["current_log_dir"]) == (0, 2, "completed", "/b")
+    brokers.futures[0, 1] = "/b", brokers.now_s
+    _, out, _ = brokers.run("--watch", capsys)
+    assert out.startswith("1 move between log directories under way, 100.0 MiB left\n")
+
+
+def test_what_begins_meanwhile_is_followed_as_well(capsys: Printed) -> None:
+    brokers = MovingCluster(2)
+    brokers.move(0, 2, 3)
+    brokers.at.append((5.0, lambda: brokers.move(1, 3, 1)))
+    status, out, _ = brokers.run("--watch", capsys)
+    assert (status, out.splitlines()[-1]) == (0, "Completed: 2 of 2 reassignments.")
+
+
+def test_where_nothing_is_under_way_that_is_said(capsys: Printed) -> None:
+    assert MovingCluster().run("--watch", capsys) == (0, "No partition reassignments found.\n", "")
+
+
+def test_only_the_partitions_of_a_file_are_followed(capsys: Printed) -> None:
+    brokers = MovingCluster(2)
+    brokers.move(0, 2, 3)
+    brokers.at.append((10.0, lambda: brokers.move(1, 3, 1)))
+    write(*plan(0))
+    status, out, _ = brokers.run("--watch --reassignment-json-file plan.json", capsys)
+    assert (status, out.splitlines()[-1], list(brokers.moving)) == (0, "Completed: 1 of 1 reassignment.", [1])
+
+
+def test_what_somebody_cancels_did_not_get_there(capsys: Printed) -> None:
+    brokers = MovingCluster(2)
+    brokers.move(0, 2, 3)
+    brokers.move(1, 2, 3)
+    brokers.at.append((5.0, lambda: brokers.moving.pop(0)))
+    status, out, err = brokers.run("--watch", capsys)
+    assert (status, out.splitlines()[-1]) == (1, "Completed: 1 of 2 reassignments.")
+    assert err.startswith(f"{NAME}: did not get there: t-0: There is no active reassignment of partition t-0, but ")
+
+
+def test_recorded_throttles_go_at_the_end_and_those_of_others_stay(state_folder: Path, capsys: Printed) -> None:
+    brokers = MovingCluster(1)
+    brokers.configs[4, "1"] = {THROTTLE: "77"}
+    write(*plan(0))
+    status, *_ = brokers.run(f"{EXECUTE} --throttle 5000", capsys)
+    assert (status, brokers.configs[4, "1"][THROTTLE], brokers.configs[4, "3"][THROTTLE]) == (0, "5000", "5000")
+    brokers.configs[4, "3"][THROTTLE] = "88"
+    status, _, err = brokers.run("--watch", capsys)
+    assert status == 0
+    assert "removing the throttles that --execute set on broker 1, broker 2, broker 3, topic t" in err
+    assert {name: values for (_, name), values in brokers.configs.items() if values} == {
+        "1": {THROTTLE: "77"},
+        "3": {THROTTLE: "88"},
+    }
+    assert list(state_folder.rglob("*.json")) == []
+
+
+def test_ctrl_c_leaves_the_reassignment_going_and_says_so(capsys: Printed) -> None:
+    brokers = MovingCluster(1)
+    brokers.move(0, 2, 3)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    brokers.at.append((5.0, interrupt))
+    status, _, err = brokers.run("--watch", capsys)
+    assert status == 130
+    assert err == "interrupted: what has begun goes on, and so do its throttles; --watch follows it again\n"
+    assert list(brokers.moving) == [0]
+    assert brokers.run("--watch", capsys)[0] == 0
+
+
+def test_a_broker_that_is_away_does_not_stop_it(capsys: Printed) -> None:
+    brokers = MovingCluster(2)
+    brokers.move(0, 2, 3)
+    brokers.move(1, 2, 1)
+    brokers.at += [(3.0, lambda: brokers.dead.add(3)), (400.0, brokers.dead.clear)]
+    status, out, err = brokers.run("--watch", capsys)
+    assert (status, out.splitlines()[-1]) == (0, "Completed: 2 of 2 reassignments.")
+    assert err.splitlines() == [
+        "warning: broker 3 does not answer: 1 partition waits for it",
+        "broker 3 is no longer waited for",
+    ]
+
+
+@pytest.mark.parametrize("silent_s", [100.0, 1000.0])
+def test_a_cluster_that_is_silent_for_a_while_is_asked_again(silent_s: float, capsys: Printed) -> None:
+    brokers = MovingCluster(1)
+    brokers.move(0, 2, 3)
+    ordinary = brokers.cluster.fault
+
+    def fault(request: object, version: int, node: object) -> object:
+        silent = isinstance(request, ListPartitionReassignmentsRequest) and 5 <= brokers.now_s < 5 + silent_s
+        return HANG_UP if silent else ordinary(request, version, node)  # type: ignore[arg-type]
+
+    brokers.cluster.fault = fault
+    status, out, err = brokers.run("--watch", capsys)
+    assert err.startswith("warning: the cluster does not answer, trying again for 5 min: ")
+    if silent_s < 300:
+        assert (status, out.splitlines()[-1]) == (0, "Completed: 1 of 1 reassignment.")
+        assert err.endswith("the cluster answers again\n")
+    else:
+        assert status == 1
+        assert err.endswith("  what has begun goes on; --watch follows it again\n")
+
+
+def test_a_terminal_has_one_line_that_is_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    from io import StringIO
+
+    from kafka_tools.clock import ManualClock
+
+    class Terminal(StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "12")
+    out = Terminal()
+    line = StatusLine(out, ManualClock())
+    line.show("one partition under way")
+    line.show("two")
+    line.clear()
+    line.clear()
+    assert out.getvalue() == "\rone partiti\x1b[K\rtwo\x1b[K\r\x1b[K"
+
+
+# --execute in batches
+
+
+def test_so_many_partitions_are_moved_at_once(capsys: Printed) -> None:
+    brokers = MovingCluster(5)
+    write(*plan(*range(5)))
+    status, out, err = brokers.run(f"{EXECUTE} --batch-size 2", capsys)
+    assert (status, err) == (0, "")
+    assert brokers.begun == [[0, 1], [2, 3], [4]]
+    assert brokers.most_at_once == 2
+    assert set(brokers.replicas.values()) == {(2, 3)}
+    lines = out.splitlines()
+    assert lines[0] == "Current partition replica assignment"
+    assert [line.split(", ")[0] for line in lines[5:]] == [
+        "batch 1 of 3: 2 partitions under way",
+        "batch 2 of 3: 2 partitions under way",
+        "batch 3 of 3: 1 partition under way",
+        "Moved: 5 of 5 partitions; 0 were there already.",
+    ]
+
+
+def test_all_at_once_may_be_followed_too(capsys: Printed) -> None:
+    brokers = MovingCluster(3)
+    write(*plan(0, 1, 2))
+    status, out, _ = brokers.run(f"{EXECUTE} --watch -o json", capsys)
+    rows = json.loads(out)["data"]
+    assert (status, brokers.begun, [row["result"] for row in rows]) == (0, [[0, 1, 2]], ["completed"] * 3)
+    assert (rows[0]["previous_replicas"], rows[0]["replicas"]) == ([1, 2], [2, 3])
+
+
+def test_the_same_command_again_goes_on_where_it_was_killed(capsys: Printed) -> None:
+    brokers = MovingCluster(4)
+
+    def killed() -> None:
+        raise KeyboardInterrupt  # in the second batch; nothing is kept anywhere but in the cluster
+
+    brokers.at.append((14.0, killed))
+    write(*plan(*range(4)))
+    line = f"{EXECUTE} --batch-size 1 --throttle 5000000"
+    status, _, err = brokers.run(line, capsys)
+    assert (status, brokers.begun, list(brokers.moving)) == (130, [[0], [1]], [1])
+    assert "the same command again goes on with the rest" in err
+    assert brokers.configs[4, "3"]
+    status, out, _ = brokers.run(line, capsys)
+    assert (status, brokers.begun) == (0, [[0], [1], [2], [3]]), "what is under way is not begun again"
+    assert out.endswith("Moved: 3 of 4 partitions; 1 were there already.\n")
+    assert not any(brokers.configs.values()), "nor are throttles left"
+    assert brokers.run(line, capsys)[1].endswith("Moved: 0 of 4 partitions; 4 were there already.\n")
+    assert len(brokers.begun) == 4
+
+
+def test_what_others_have_under_way_is_refused_unless_asked_for(capsys: Printed) -> None:
+    brokers = MovingCluster(3)
+    brokers.move(2, 3, 1)
+    write(*plan(0))
+    status, out, err = brokers.run(f"{EXECUTE} --batch-size 1", capsys)
+    assert (status, out, brokers.begun) == (1, "", [])
+    assert "Cannot execute because there is an existing partition assignment." in err
+    assert brokers.run(f"{EXECUTE} --batch-size 1 --additional", capsys)[0] == 0
+
+
+def test_partitions_that_fail_do_not_stop_the_rest(capsys: Printed) -> None:
+    brokers = MovingCluster(5)
+    brokers.refused[1] = error_codes.INVALID_REPLICA_ASSIGNMENT
+    brokers.at.append((25.0, lambda: brokers.moving.pop(3)))
+    write(*plan(0, 1, 2, 3, 4, 9), *plan(0, topic="nowhere"))
+    status, out, err = brokers.run(f"{EXECUTE} --batch-size 1", capsys)
+    assert status == 1
+    assert [brokers.replicas[number] for number in range(5)] == [(2, 3), (1, 2), (2, 3), (1, 2), (2, 3)]
+    assert out.endswith("Moved: 3 of 7 partitions; 0 were there already, 4 failed.\n")
+    complaints = [line for line in err.splitlines() if line.startswith(NAME)]
+    assert [line.split(": ")[2] for line in complaints] == ["t-9", "nowhere-0", "t-1", "t-3"]
+    assert "warning: batch 2 of 5: 1 partition failed: the first is t-1: INVALID_REPLICA_ASSIGNMENT" in err
+
+
+def test_partitions_for_a_broker_that_is_away_are_put_off_and_tried_at_the_end(capsys: Printed) -> None:
+    brokers = MovingCluster(3)
+    brokers.dead.add(3)
+    write(*plan(0), *plan(1, 2, replicas=(2, 1)))
+    status, _, err = brokers.run(f"{EXECUTE} --batch-size 1", capsys)
+    assert (status, brokers.begun, brokers.replicas[0]) == (1, [[1], [2]], (1, 2))
+    assert f"{NAME}: Error reassigning partition(s): t-0: broker 3 does not exist, or does not answer: nothing" in err
+    brokers = MovingCluster(3)
+    brokers.dead.add(3)
+    brokers.at.append((5.0, brokers.dead.clear))
+    status, _, err = brokers.run(f"{EXECUTE} --batch-size 1", capsys)
+    assert (status, brokers.begun) == (0, [[1], [2], [0]])
+    assert err == "warning: batch 1 of 3: 1 partition put off: broker 3 does not exist, or does not answer\n"
+
+
+def test_a_batch_that_waits_for_a_dead_broker_is_left_behind(capsys: Printed) -> None:
+    brokers = MovingCluster(3)
+    brokers.at.append((3.0, lambda: brokers.dead.add(3)))
+    write(*plan(0), *plan(1, 2, replicas=(2, 1)))
+    status, out, err = brokers.run(f"{EXECUTE} --batch-size 1 --throttle 50000000", capsys)
+    assert (status, brokers.begun, list(brokers.moving)) == (1, [[0], [1], [2]], [0])
+    assert "warning: broker 3 does not answer: 1 partition waits for it" in err
+    assert "warning: batch 1 of 3: 1 partition left behind: nothing of it moves" in err
+    assert "t-0: still under way: nothing has moved for 5 min: waits for broker 3" in err
+    assert "throttles stay: 1 partition is under way" in err
+    assert out.endswith("Moved: 2 of 3 partitions; 0 were there already, 1 failed.\n")
+    assert brokers.now_s < 600
+    brokers.dead.clear()
+    assert brokers.run(f"{EXECUTE} --batch-size 1", capsys)[0] == 0
+    assert not any(brokers.configs.values())
+
+
+def test_a_throttle_that_lets_little_through_is_waited_for(capsys: Printed) -> None:
+    """Under a throttle a replica gets some megabytes at once, and then nothing for as long as they count."""
+    brokers = MovingCluster(2)
+    brokers.stuck.add(0)
+    brokers.at.append((5000.0, brokers.stuck.clear))
+    write(*plan(0, 1))
+    assert brokers.run(f"{EXECUTE} --batch-size 1 --throttle 2000", capsys)[0] == 0
+    assert brokers.begun == [[0], [1]]
+
+
+def test_moves_between_log_directories_belong_to_their_batch(capsys: Printed) -> None:
+    brokers = MovingCluster(2)
+    write(*plan(0, 1, replicas=(1, 3), log_dirs=["/b", "any"]))
+    status, out, _ = brokers.run(f"{EXECUTE} --batch-size 1 -o json", capsys)
+    rows = json.loads(out)["data"]
+    assert (status, brokers.begun) == (0, [[0], [1]])
+    assert [(row["partition"], row["broker"], row["log_dir"]) for row in rows] == [
+        (0, None, None), (0, 1, "/b"), (1, None, None), (1, 1, "/b"),
+    ]  # fmt: skip
+    assert {row["result"] for row in rows} == {"completed"}
+    _, out, _ = brokers.run(f"{EXECUTE} --batch-size 1 -o json", capsys)
+    assert [row["result"] for row in json.loads(out)["data"]] == ["unchanged"] * 2
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("--list --watch", 'Option "[watch]" can\'t be used with action "[list]"'),
+        ("--watch --batch-size 2", 'Option "[batch-size]" can\'t be used with action "[watch]"'),
+        ("--verify --reassignment-json-file f --batch-size 2", 'Option "[batch-size]" can\'t be used with action'),
+        ("--execute --reassignment-json-file f --batch-size 0", "Invalid value for '--batch-size'"),
+    ],
+)
+def test_wrong_command_lines(line: str, message: str, capsys: Printed) -> None:
+    status, out, err = MovingCluster().run(line, capsys)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"{NAME}: {message}")
+
+
+def test_sizes_and_spans_are_told_in_units_that_fit() -> None:
+    assert [bytes_text(size) for size in (0, 1023, 1536, 200 << 20, None)] == [
+        "0 B",
+        "1023 B",
+        "1.5 KiB",
+        "200 MiB",
+        "-",
+    ]
+    spans = {0: "0 s", 59.6: "1 min", 61: "1 min 1 s", 3600: "1 h", 3661: "1 h 1 min", 90_061: "1 d 1 h"}
+    assert {seconds: span_text(seconds) for seconds in spans} == spans
