@@ -6,6 +6,7 @@ Knows no contents. Source: ``LogFileUtils``, ``UnifiedLog``, ``LocalLog``, ``Sna
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from kafka_tools.errors import InputError
@@ -76,6 +77,7 @@ class PartitionDirectory(NamedTuple):
     unique_id: str = ""
 
 
+@lru_cache(4096)  # the files of thousands of partitions have the same few names
 def parse_file_name(name: str) -> FileName | None:
     """The parts of ``00000000000000000042.index.deleted`` and its like, None for any other name."""
     match = re.fullmatch(_SEGMENT, name)

@@ -114,8 +114,12 @@ class Partitions:
                 places[id] = log_dir
             elif parsed.state != "stray":
                 self._set_aside(path, topic_id)
+        settings: dict[str, tuple[LogConfig, Limits]] = {}
         for id, log_dir in places.items():
-            self._open(id, log_dir)
+            if id.topic not in settings:
+                configs = self._configs.topic(id.topic)
+                settings[id.topic] = log_config(configs), limits(configs)
+            self._open(id, log_dir, *settings[id.topic])
         for topic in topics.values():
             missing = [number for number in topic.partitions if TopicPartition(topic.name, number) not in places]
             for number in missing:
@@ -137,10 +141,9 @@ class Partitions:
         known = f", which held offsets up to {ends[0] - 1} at the last checkpoint" if ends and ends[0] else ""
         log.warning("%s: the directory of this partition is gone%s; it begins anew, without records", id, known)
 
-    def _open(self, id: TopicPartition, log_dir: str) -> None:
+    def _open(self, id: TopicPartition, log_dir: str, config: LogConfig, produced: Limits) -> None:
         """Open the log of a partition whose directory is there."""
         topic = self._cluster.topics[id.topic]
-        configs = self._configs.topic(id.topic)
         leader_epoch = topic.partitions[id.partition].leader_epoch
         log_start = self.dirs.log_starts[log_dir].get(id, 0)
         recovery_point = self.dirs.recovery_points[log_dir].get(id, 0)
@@ -148,7 +151,7 @@ class Partitions:
         begins_later = any(name.endswith(".log.deleted") for name in os.listdir(path))  # than the checkpoint knows
         opened = PartitionLog.open(
             path,
-            log_config(configs),
+            config,
             self._timers.clock,
             clean=self.dirs.clean[log_dir],
             recovery_point=recovery_point,
@@ -171,7 +174,7 @@ class Partitions:
             )  # fmt: skip
         opened.epochs.begin(leader_epoch, opened.log_end_offset)
         self._load[log_dir] = self._load.get(log_dir, 0) + 1
-        self.add([Partition(id, topic.id, opened, log_dir, leader_epoch, limits(configs))])
+        self.add([Partition(id, topic.id, opened, log_dir, leader_epoch, produced)])
 
     def make(self, topic: str, topic_id: uuid.UUID, numbers: Iterable[int], configs: View) -> Work[list[Partition]]:
         """The directories and empty logs of new partitions, before the cluster has them: ``add`` or ``unmake`` follows.

@@ -32,8 +32,8 @@ _WINDOW_BYTES = 4 * 1024 * 1024
 def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_offset: int, cleaned_to: int = 0) -> None:
     """Fill ``opened`` from its directory. Raises LogError, CorruptIndex or OSError if that cannot be done."""
     directory, now_ms = opened.directory, opened.clock.now_ms()
-    _finish_interrupted_work(directory)
-    bases = sorted(int(match[1]) for name in os.listdir(directory) if (match := _LOG_FILE.fullmatch(name)))
+    left = _finish_interrupted_work(directory)
+    bases = sorted(int(match[1]) for name in left if (match := _LOG_FILE.fullmatch(name)))
     segments = [LogSegment(directory, base, created_ms=now_ms) for base in bases]
     opened.set_segments(segments or [opened.new_segment(log_start_offset)])
     opened.recovery_point = recovery_point
@@ -81,13 +81,16 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
     rebuild_producers(opened, recovered_from)
 
 
-def _finish_interrupted_work(directory: str) -> None:
+def _finish_interrupted_work(directory: str) -> list[str]:
     """Remove what a retention or a cleaning had given up; a finished rewrite takes the place of its originals.
+
+    The names of the files that are there then.
 
     A .swap at or after the first .cleaned belongs to a split that was not finished: it goes too. KRaft snapshots that
     are being deleted are not a log's business. Indexes without a log would be taken for those of a new segment.
     """
-    parsed = [(name, names.parse_file_name(name)) for name in sorted(os.listdir(directory))]
+    there = sorted(os.listdir(directory))
+    parsed = [(name, names.parse_file_name(name)) for name in there]
     cleaned = [found.base_offset for _, found in parsed if found and found.state == ".cleaned"]
     unfinished_from = min(cleaned, default=None)
     swaps: list[tuple[int, str]] = []
@@ -105,13 +108,16 @@ def _finish_interrupted_work(directory: str) -> None:
             else:
                 swaps.append((found.base_offset, path))
     _take_places(directory, swaps)
-    for name in os.listdir(directory):
+    if any(found and found.state for _, found in parsed):  # one listing does where nothing had been left unfinished
+        there = os.listdir(directory)
+    logs = set(there)
+    for name in there:
         found = names.parse_file_name(name)
         if found and not found.state and found.suffix in (names.INDEX, names.TIME_INDEX, names.TXN_INDEX):
-            log_path = os.path.join(directory, names.log_file_name(found.base_offset))
-            if not os.path.exists(log_path):
+            if names.log_file_name(found.base_offset) not in logs:
                 log.warning("%s: removing an index without its log", os.path.join(directory, name))
                 os.remove(os.path.join(directory, name))
+    return there
 
 
 def _take_places(directory: str, swaps: list[tuple[int, str]]) -> None:
