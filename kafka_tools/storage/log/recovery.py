@@ -113,10 +113,10 @@ def _finish_interrupted_work(directory: str) -> list[str]:
     logs = set(there)
     for name in there:
         found = names.parse_file_name(name)
-        if found and not found.state and found.suffix in (names.INDEX, names.TIME_INDEX, names.TXN_INDEX):
-            if names.log_file_name(found.base_offset) not in logs:
-                log.warning("%s: removing an index without its log", os.path.join(directory, name))
-                os.remove(os.path.join(directory, name))
+        is_index = found and not found.state and found.suffix in (names.INDEX, names.TIME_INDEX, names.TXN_INDEX)
+        if found and is_index and names.log_file_name(found.base_offset) not in logs:
+            log.warning("%s: removing an index without its log", os.path.join(directory, name))
+            os.remove(os.path.join(directory, name))
     return there
 
 
