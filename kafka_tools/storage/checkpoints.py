@@ -24,11 +24,14 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_SMALL_BYTES = 1024 * 1024
 """Of meta.properties and quorum-state."""
 VERSION = 0
+_BLANKS = " \t\f"
+_SPECIAL = ":=#!"
 
 _LINE_BYTES = 1024
 _NUMBER = re.compile(r"-?[0-9]{1,19}")
 _INT64 = range(-(2**63), 2**63)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_LINE_END = re.compile(r"\r\n|[\r\n]")
 _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -110,11 +113,11 @@ class MetaProperties(NamedTuple):
 def read_properties(path: str) -> dict[str, str]:
     """Key -> value of a file in Java's properties form. Raises OSError or CorruptIndex."""
     found = {}
-    for number, line in enumerate(_small_text(path, "meta.properties file").splitlines(), 1):
-        text = line.strip()
+    for number, line in enumerate(_LINE_END.split(_small_text(path, "meta.properties file")), 1):
+        text = line.lstrip(_BLANKS)  # blanks at the end of a line are the value's
         if not text or text[0] in "#!":
             continue
-        match = re.fullmatch(r"((?:\\.|[^\\=:\s])+)\s*[=:]\s*(.*)", text, re.DOTALL)
+        match = re.fullmatch(r"((?:\\.|[^\\=:\s])+)\s*[=:][ \t\f]*(.*)", text, re.DOTALL)
         if match is None:
             raise CorruptIndex(f"{path} line {number}: key=value is expected", path=path)
         found[_unescaped(match[1])] = _unescaped(match[2])
@@ -145,7 +148,7 @@ def write_meta_properties(path: str, meta: MetaProperties) -> None:
         "directory.id": meta.directory_id,
     }
     values = {key: value for key, value in known.items() if value is not None} | dict(meta.others)
-    lines = (f"{_escaped(key, ':= ')}={_escaped(value, ':=')}\n" for key, value in sorted(values.items()))
+    lines = (f"{_escaped(key, _SPECIAL + ' ')}={_escaped_value(value)}\n" for key, value in sorted(values.items()))
     replace_file(path, ("#\n" + "".join(lines)).encode())
 
 
@@ -229,6 +232,7 @@ def _take_number(values: dict[str, str], key: str, path: str) -> int | None:
     text = values.pop(key, None)
     if text is None:
         return None
+    text = text.rstrip()
     if not re.fullmatch(r"-?[0-9]{1,10}", text) or int(text) not in range(-(2**31), 2**31):
         raise CorruptIndex(f"{path}: {key} is '{text[:40]}', a number is expected", path=path)
     return int(text)
@@ -240,6 +244,11 @@ def _unescaped(text: str) -> str:
         return chr(int(escape[1:], 16)) if len(escape) == 5 else _ESCAPED.get(escape, escape)
 
     return _ESCAPE.sub(character, text)
+
+
+def _escaped_value(text: str) -> str:
+    """As ``Properties.store`` has it: of its blanks the first one only, without which it would be taken off."""
+    return ("\\ " if text.startswith(" ") else "") + _escaped(text.removeprefix(" "), _SPECIAL)
 
 
 def _escaped(text: str, special: str) -> str:

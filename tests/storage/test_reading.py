@@ -258,6 +258,7 @@ def test_text_files_are_written_as_kafka_wrote_them(tmp_path: Path) -> None:
     [
         checkpoints.MetaProperties(0, None, 3),
         checkpoints.MetaProperties(0, "a cluster=with:odd\\letters", None, "dir"),
+        checkpoints.MetaProperties(1, " #blanks! at both ends\u2028\x0b\x85 ", 0, "\u3000"),
         checkpoints.MetaProperties(1, "MkU3OEVBNTcwNTJENDM2Qk", 2147483647, "id", {"a key": "\tvalue\n"}),
     ],
 )
@@ -265,6 +266,22 @@ def test_meta_properties_of_both_versions_come_back(meta: checkpoints.MetaProper
     path = str(tmp_path / "meta.properties")
     checkpoints.write_meta_properties(path, meta)
     assert checkpoints.read_meta_properties(path) == meta
+
+
+def test_meta_properties_are_spelt_as_java_does(tmp_path: Path) -> None:
+    path = tmp_path / "meta.properties"
+    written = {
+        " ": "\\ ",
+        "a b ": "a b ",
+        "x\ny": "x\\ny",
+        "a=b": "a\\=b",
+        "é😀": "é😀",
+        "#!:": "\\#\\!\\:",
+        "\x1b": "\x1b",
+    }
+    for cluster_id, text in written.items():
+        checkpoints.write_meta_properties(str(path), checkpoints.MetaProperties(1, cluster_id, 1))
+        assert f"\ncluster.id={text}\n" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

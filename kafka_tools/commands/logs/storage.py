@@ -108,6 +108,7 @@ def format_(
     from kafka_tools.commands.logs.formatting.levels import effective_levels, parse_levels
     from kafka_tools.commands.logs.formatting.scram_arguments import parse_scram_argument
     from kafka_tools.commands.logs.formatting.settings import read_settings
+    from kafka_tools.shown_text import one_line
 
     if standalone + no_initial_controllers + (initial_controllers is not None) > 1:
         raise UsageError("--standalone, --no-initial-controllers and --initial-controllers exclude each other")
@@ -131,7 +132,7 @@ def format_(
         settings.node_id, cluster_id, settings.log_dirs, settings.metadata_log_dir, settings.controller_listener,
         levels, credentials, voters, ignore_formatted,
     )  # fmt: skip
-    unreadable = format_directories(request, lambda line: running.emit(f"{line}\n"), SystemClock().now_ms())
+    unreadable = format_directories(request, lambda line: running.emit(f"{one_line(line)}\n"), SystemClock().now_ms())
     for directory, reason in unreadable:
         running.complain("kafka-storage format", f"{directory} cannot be read: {reason}")
     return running.FAILED if unreadable else 0
@@ -145,7 +146,7 @@ def _voters(
     settings: ServerSettings, standalone: bool, no_initial_controllers: bool, initial_controllers: str | None
 ) -> dict[int, InitialVoter]:
     """The voters that the log begins with; none where they are configured, or come later."""
-    from kafka_tools.commands.logs.formatting.formatting import new_id
+    from kafka_tools.commands.logs.formatting.ids import new_id
     from kafka_tools.commands.logs.formatting.voters import InitialVoter, parse_voters
     from kafka_tools.values import parse_uuid
 
@@ -176,7 +177,7 @@ def _voters(
 @command.command(name="random-uuid", cls=Command)
 def random_uuid() -> None:
     """Print a random id, for a new cluster or directory."""
-    from kafka_tools.commands.logs.formatting.formatting import new_id
+    from kafka_tools.commands.logs.formatting.ids import new_id
 
     running.emit(f"{new_id()}\n")
 

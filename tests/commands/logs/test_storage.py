@@ -260,6 +260,23 @@ def test_info_tells_what_is_there_and_what_is_wrong(tmp_path: Path, capsys: pyte
     )
 
 
+def test_whatever_an_id_holds_info_shows_it_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = f"{tmp_path}/a\\nb\\u0085c"
+    path = config(tmp_path, log_dirs=directory)
+    user = "SCRAM-SHA-256=[name=a\nb,password=x]"
+    assert storage("format", "-c", path, "-t", "one\ntwo\x1b[31m\u202e ", "-s", "-S", user) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "UserScramCredentialRecord(name='a\\nb', " in first
+    assert second.startswith(f"Formatting dynamic metadata voter directory {tmp_path}/a\\nb\\x85c with")
+    assert storage("info", "-c", path) == 0
+    out = capsys.readouterr().out
+    assert f"Found log directory:\n  {tmp_path}/a\\nb\\x85c\n\n" in out
+    assert "Found metadata: {cluster.id=one\\ntwo\\x1b[31m\\u202e , directory.id=" in out and len(out.split("\n")) == 6
+    (tmp_path / "a\nb\x85c" / "meta.properties").unlink()
+    assert storage("info", "-c", path) == 1
+    assert f"Found problem:\n  {tmp_path}/a\\nb\\x85c is not formatted.\n" in capsys.readouterr().out
+
+
 def test_random_ids_are_ids(capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(20):
         assert storage("random-uuid") == 0

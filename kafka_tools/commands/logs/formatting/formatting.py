@@ -8,11 +8,11 @@ Source: ``Formatter``, ``MetaPropertiesEnsemble`` and ``BootstrapDirectory`` of 
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_tools.commands.cluster.feature_levels import METADATA_VERSION, METADATA_VERSIONS
+from kafka_tools.commands.logs.formatting.ids import RESERVED_IDS, new_id
 from kafka_tools.commands.logs.formatting.levels import KRAFT_VERSION
 from kafka_tools.commands.logs.formatting.voters import InitialVoter, voters_record
 from kafka_tools.errors import ConfigError, CorruptIndex
@@ -30,8 +30,6 @@ from kafka_tools.values import parse_uuid, uuid_text
 META_FILE = "meta.properties"
 BOOTSTRAP_FILE = "bootstrap.checkpoint"
 _FRAME_VERSION, _RECORD_VERSION = 1, 0
-_RESERVED_IDS = 100
-"""Directory ids below it have a meaning of their own (``DirectoryId``)."""
 
 
 class FormatRequest(NamedTuple):
@@ -154,15 +152,6 @@ def _directory_id(directory: str, request: FormatRequest, taken: Collection[str 
     return new_id(taken)
 
 
-def new_id(taken: Collection[str | None] = ()) -> str:
-    """A random id that no option can be taken for: it does not begin with ``-``."""
-    while True:
-        made = uuid.uuid4()
-        text = uuid_text(made)
-        if not text.startswith("-") and made.int >= _RESERVED_IDS and text not in taken:
-            return text
-
-
 def _check_identity(formatted: Mapping[str, MetaProperties], request: FormatRequest) -> None:
     seen: dict[str, str] = {}
     for directory, meta in formatted.items():
@@ -179,7 +168,7 @@ def _check_identity(formatted: Mapping[str, MetaProperties], request: FormatRequ
             )
         if meta.directory_id is None:
             continue
-        if parse_uuid(meta.directory_id).int < _RESERVED_IDS:
+        if parse_uuid(meta.directory_id).int < RESERVED_IDS:
             raise ConfigError(f"Invalid reserved directory ID {meta.directory_id} found in {directory}")
         if meta.directory_id in seen:
             raise ConfigError(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kafka_tools.commands.cluster import feature_levels
 from kafka_tools.commands.logs.formatting.formatting import META_FILE
 from kafka_tools.errors import CorruptIndex, InputError, UsageError
+from kafka_tools.shown_text import one_line
 from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties
 
 _SHORT = range(-(2**15), 2**15)
@@ -47,14 +48,14 @@ def describe(log_dirs: Sequence[str], *, is_kraft: bool) -> tuple[str, list[str]
         )
     text = _section("Found log directory:", "Found log directories:", found)
     if first is not None:
-        text += f"Found metadata: {{{', '.join(f'{key}={value}' for key, value in _values(first))}}}\n\n"
+        text += f"Found metadata: {{{', '.join(f'{key}={one_line(value)}' for key, value in _values(first))}}}\n\n"
     return text + _section("Found problem:", "Found problems:", problems), problems
 
 
 def _section(one: str, several: str, lines: Sequence[str]) -> str:
     if not lines:
         return ""
-    return "\n".join([one if len(lines) == 1 else several, *(f"  {line}" for line in lines), "\n"])
+    return "\n".join([one if len(lines) == 1 else several, *(f"  {one_line(line)}" for line in lines), "\n"])
 
 
 def _values(meta: MetaProperties) -> list[tuple[str, str]]:
