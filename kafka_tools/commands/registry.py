@@ -86,7 +86,7 @@ COMMANDS: dict[str, Registered] = {
         "toolkit.broker", "Run the bundled broker: real segment logs on disk, groups, configs, quotas.", is_script=False
     ),
     "tour": Registered(
-        "toolkit.tour", "Start the bundled broker, use every command on it, and clean up.", is_script=False
+        "toolkit.tour", "Start the bundled broker, use commands of every family on it, and clean up.", is_script=False
     ),
     "completion": Registered(
         "toolkit.completion", "Print the completion script for bash, zsh or fish.", is_script=False

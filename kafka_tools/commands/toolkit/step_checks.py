@@ -1,8 +1,9 @@
-"""Checks of a step's output: texts, lines and tables in it, and the error of a check that fails."""
+"""A step, and checks of its output: texts, lines and tables in it, and the error of a check that fails."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from kafka_tools.errors import KafkaToolsError
@@ -18,6 +19,15 @@ class CommandResult(NamedTuple):
     status: int
     output: str
     errors: str
+
+
+class Step(NamedTuple):
+    """One step: what it shows, the command, the check of its answer, and the file that is its standard input."""
+
+    title: str
+    command: list[str]
+    check: Callable[[CommandResult], None]
+    input_file: Path | None = None
 
 
 def has(*texts: str) -> Callable[[CommandResult], None]:

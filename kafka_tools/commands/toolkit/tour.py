@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -18,8 +18,8 @@ from kafka_tools.commands.options.command import Command, option
 if TYPE_CHECKING:
     import subprocess
 
-    from kafka_tools.commands.toolkit.step_checks import CommandResult
-    from kafka_tools.commands.toolkit.tour_steps import Step, TourPlace
+    from kafka_tools.commands.toolkit.step_checks import CommandResult, Step
+    from kafka_tools.commands.toolkit.tour_steps import TourPlace
 
 SHOWN_FIRST, SHOWN_LAST = 8, 6
 """Lines of a long output that are shown."""
@@ -29,14 +29,16 @@ BROKER_TIMEOUT_S = 60
 
 
 @click.command(name="kafka-tools tour", cls=Command)
+@option("--all", "every_command", is_flag=True, help="Show the commands that the half minute has no room for, too.")
 @option("--keep", is_flag=True, help="Keep the broker's data directory and the tour's files, and say where they are.")
 @option("--no-audit", is_flag=True, help="Leave out the last step, which needs the Spark packages.")
-def command(keep: bool, no_audit: bool) -> int:
-    """Start the bundled broker, use every command on it, and clean up.
+def command(every_command: bool, keep: bool, no_audit: bool) -> int:
+    """Start the bundled broker, use commands of every family on it, and clean up.
 
-    Each command is shown as it is typed, really run, and its output checked: topics, configs, quotas, a SCRAM user,
-    producing, consuming in a group, resetting the group, deleting records, dumping the segments, and a Spark audit of
-    the broker's data directory. Exit status 1 at the first step that is not what it should be.
+    Each command is shown as it is typed, really run, and its output checked: a directory is formatted, then come
+    topics, configs, quotas, a SCRAM user and its ACL, producing, consuming in a group, resetting the group, deleting
+    records, dumping the segments, the cluster's metadata, and a Spark audit of the broker's data directory. Exit status
+    1 at the first step that is not what it should be.
 
     \b
     Example:
@@ -48,7 +50,7 @@ def command(keep: bool, no_audit: bool) -> int:
         _require_spark()
     started_s = time.monotonic()
     with _ended_in_order():
-        taken = _take_all(keep, with_audit=not no_audit)
+        taken = _take_all(keep, every_command=every_command, with_audit=not no_audit)
     click.echo(f"\nAll {taken} steps did what they should, in {time.monotonic() - started_s:.1f} s.")
     return 0
 
@@ -66,25 +68,40 @@ def _require_spark() -> None:
         )
 
 
-def _take_all(keep: bool, with_audit: bool) -> int:
+def _take_all(keep: bool, *, every_command: bool, with_audit: bool) -> int:
     """Take every step on a broker of the tour's own, and clean up; how many steps there were."""
     import shutil
     import tempfile
 
-    from kafka_tools.commands.toolkit import tour_steps
+    from kafka_tools.commands.logs.formatting.ids import new_id
+    from kafka_tools.commands.toolkit.tour_steps import format_step
 
     folder = Path(tempfile.mkdtemp(prefix="kafka-tools-tour-"))
     try:
-        with _running_broker(folder) as place:
-            steps = tour_steps.steps(place, with_audit=with_audit)
-            for number, step in enumerate(steps, start=1):
+        settings = BrokerSettings.write(folder)
+        _take(format_step(settings.file, new_id()), 1)
+        with _running_broker(settings) as place:
+            steps = _steps(place, every_command, with_audit)
+            for number, step in enumerate(steps, start=2):
                 _take(step, number)
     finally:
         if keep:
             click.echo(f"\nkept: {folder}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
-    return len(steps)
+    return 1 + len(steps)
+
+
+def _steps(place: TourPlace, every_command: bool, with_audit: bool) -> list[Step]:
+    """The steps while the broker runs."""
+    from kafka_tools.commands.toolkit.further_steps import further_steps
+    from kafka_tools.commands.toolkit.tour_steps import audit_step, steps
+
+    return [
+        *steps(place),
+        *(further_steps(place) if every_command else ()),
+        *([audit_step(place)] if with_audit else ()),
+    ]
 
 
 def _take(step: Step, number: int) -> None:
@@ -142,9 +159,9 @@ def _show(answer: CommandResult) -> None:
 
 
 @contextmanager
-def _running_broker(folder: Path) -> Iterator[TourPlace]:
+def _running_broker(settings: BrokerSettings) -> Iterator[TourPlace]:
     """The bundled broker for the ``with`` block; stopped as an operator does it, or killed if the block fails."""
-    broker, place = _start_broker(folder)
+    broker, place = _start_broker(settings)
     try:
         yield place
     except BaseException:
@@ -176,7 +193,38 @@ def _ended_in_order() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _start_broker(folder: Path) -> tuple[subprocess.Popen[bytes], TourPlace]:
+class BrokerSettings(NamedTuple):
+    """The files with which the tour's broker is started, and where its clients log in."""
+
+    folder: Path
+    file: Path
+    token_key: Path
+    data_dir: Path
+    login_server: str
+
+    @classmethod
+    def write(cls, folder: Path) -> BrokerSettings:
+        """A server.properties as an operator writes it, and the secret key of delegation tokens."""
+        import secrets
+        import socket
+
+        with socket.create_server(("127.0.0.1", 0)) as free:  # the ready line tells the first listener only
+            login_server = f"127.0.0.1:{free.getsockname()[1]}"
+        data_dir = folder / "data"
+        file, token_key = folder / "server.properties", folder / "token.key"
+        file.write_text(
+            "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"
+            f"listeners=PLAINTEXT://127.0.0.1:0,SASL_PLAINTEXT://{login_server},CONTROLLER://127.0.0.1:9093\n"
+            f"sasl.enabled.mechanisms=SCRAM-SHA-256\nlog.dirs={data_dir}\ngroup.initial.rebalance.delay.ms=0\n"
+            "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+            "super.users=User:ANONYMOUS\n",
+            encoding="utf-8",
+        )
+        token_key.write_text(secrets.token_hex(16) + "\n", encoding="utf-8")
+        return cls(folder, file, token_key, data_dir, login_server)
+
+
+def _start_broker(settings: BrokerSettings) -> tuple[subprocess.Popen[bytes], TourPlace]:
     """The bundled broker as a process, once it has said that it is ready."""
     import json
     import subprocess
@@ -184,11 +232,10 @@ def _start_broker(folder: Path) -> tuple[subprocess.Popen[bytes], TourPlace]:
     from kafka_tools.commands.toolkit.step_checks import StepFailed
     from kafka_tools.commands.toolkit.tour_steps import TourPlace
 
-    data_dir = folder / "data"
-    arguments = ["kafka-tools", "broker", "run", "--data-dir", str(data_dir), "--listen", "127.0.0.1:0"]
-    click.secho("Start the bundled broker", bold=True)
+    arguments = ["kafka-tools", "broker", "run", str(settings.file), "--delegation-token-key", str(settings.token_key)]
+    click.secho("\nStart the bundled broker", bold=True)
     click.secho(f"$ {_as_typed(arguments)} &", fg="cyan")
-    log_file = folder / "broker.log"
+    log_file = settings.folder / "broker.log"
     with open(log_file, "wb") as log:
         broker = subprocess.Popen(
             _program(arguments),
@@ -206,7 +253,8 @@ def _start_broker(folder: Path) -> tuple[subprocess.Popen[bytes], TourPlace]:
         raise
     try:
         ready = json.loads(line)
-        place = TourPlace(folder, data_dir, ready["bootstrap_servers"], ready["cluster_id"])
+        servers = (ready["bootstrap_servers"], ready["cluster_id"], settings.login_server)
+        place = TourPlace(settings.folder, settings.data_dir, *servers)
     except (ValueError, KeyError, TypeError) as error:
         broker.kill()
         broker.wait()

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from kafka_tools.commands.toolkit.step_checks import (
     CommandResult,
+    Step,
     all_of,
     has,
     lists,
@@ -25,33 +26,41 @@ from kafka_tools.protocol.enums import CONSUMER_OFFSETS
 RECORDS = 1200
 PARTITIONS = 3
 DELETED_BEFORE = 100
-_USER = "alice"
+USER = "alice"
 # The user exists for seconds, on a broker that listens on the loopback interface only.
-_PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY = "wonderland"
-
-
-class Step(NamedTuple):
-    """One step: what it shows, the command, the check of its answer, and the file that is its standard input."""
-
-    title: str
-    command: list[str]
-    check: Callable[[CommandResult], None]
-    input_file: Path | None = None
+PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY = "wonderland"
 
 
 class TourPlace(NamedTuple):
-    """The surroundings of the tour: its folder, the broker's data directory, address and cluster id."""
+    """The surroundings of the tour: its folder, the broker's data directory, address and cluster id.
+
+    ``login_server``: where clients log in with SCRAM.
+    """
 
     folder: Path
     data_dir: Path
     bootstrap_server: str
     cluster_id: str
+    login_server: str
 
 
-def steps(place: TourPlace, *, with_audit: bool) -> list[Step]:
-    """All steps. Writes the files that the commands read (records, password, offsets) into the folder."""
+def format_step(server_properties: Path, cluster_id: str) -> Step:
+    """The step before there is a broker: its log directory is formatted."""
+    words = ["--config", str(server_properties), "--cluster-id", cluster_id, "--standalone"]
+    return Step(
+        "Format a log directory for a broker that is its own controller",
+        ["kafka-storage", "format", *words],
+        has("Formatting dynamic metadata voter directory "),
+    )
+
+
+def steps(place: TourPlace) -> list[Step]:
+    """The steps on the broker, with every family of commands among them.
+
+    Writes the files that the commands read (records, password, offsets) into the folder.
+    """
     records = _write_files(place.folder)
-    listed = [
+    return [
         *_topics(place),
         *_configs(place),
         *_records(place, records),
@@ -60,10 +69,12 @@ def steps(place: TourPlace, *, with_audit: bool) -> list[Step]:
         *_reassignment(place),
         *_log(place),
     ]
-    if with_audit:
-        audit = ["kafka-tools", "audit", str(place.data_dir)]
-        listed.append(Step("Audit the broker's data directory with Spark", audit, _audited))
-    return listed
+
+
+def audit_step(place: TourPlace) -> Step:
+    """The last step, which needs Spark."""
+    audit = ["kafka-tools", "audit", str(place.data_dir)]
+    return Step("Audit the broker's data directory with Spark", audit, _audited)
 
 
 def _topics(place: TourPlace) -> list[Step]:
@@ -96,7 +107,7 @@ def _topics(place: TourPlace) -> list[Step]:
 def _configs(place: TourPlace) -> list[Step]:
     configs = ["kafka-configs", "--bootstrap-server", place.bootstrap_server]
     topic = ["--entity-type", "topics", "--entity-name", "orders"]
-    user = ["--entity-type", "users", "--entity-name", _USER]
+    user = ["--entity-type", "users", "--entity-name", USER]
     password_file = str(place.folder / "scram.properties")
     return [
         Step(
@@ -112,12 +123,12 @@ def _configs(place: TourPlace) -> list[Step]:
         Step(
             "Give a user quotas",
             [*configs, "--alter", *user, "--add-config", "producer_byte_rate=1048576,consumer_byte_rate=2097152"],
-            has(f"Completed updating config for user {_USER}."),
+            has(f"Completed updating config for user {USER}."),
         ),
         Step(
             "Add a SCRAM credential, its password in a file",
             [*configs, "--alter", *user, "--add-config-file", password_file],
-            has(f"Completed updating config for user {_USER}."),
+            has(f"Completed updating config for user {USER}."),
         ),
         Step(
             "Describe the user: quotas, and of the password nothing but the iterations",
@@ -126,6 +137,14 @@ def _configs(place: TourPlace) -> list[Step]:
                 has("producer_byte_rate=1048576", "consumer_byte_rate=2097152", "SCRAM-SHA-256=iterations=8192"),
                 _hides_the_password,
             ),
+        ),
+        Step(
+            "Let the user read a topic",
+            [
+                *["kafka-acls", "--bootstrap-server", place.bootstrap_server, "--add", "--topic", "orders"],
+                *["--allow-principal", f"User:{USER}", "--operation", "Read"],
+            ],
+            has("name=orders", f"principal=User:{USER}, host=*, operation=READ, permissionType=ALLOW"),
         ),
     ]
 
@@ -239,7 +258,7 @@ def _write_files(folder: Path) -> list[str]:
     records = [f"customer-{number % 40}:order {number}, {number * 37 % 500} EUR" for number in range(RECORDS)]
     (folder / "orders.txt").write_text("\n".join(records) + "\n", encoding="utf-8")
     (folder / "scram.properties").write_text(
-        f"SCRAM-SHA-256=iterations=8192,password={_PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY}\n", encoding="utf-8"
+        f"SCRAM-SHA-256=iterations=8192,password={PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY}\n", encoding="utf-8"
     )
     (folder / "topics.json").write_text('{"topics": [{"topic": "orders"}], "version": 1}\n', encoding="utf-8")
     offsets = {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "offset": DELETED_BEFORE}]}
@@ -257,7 +276,7 @@ def _segments(data_dir: Path) -> str:
 
 def _hides_the_password(answer: CommandResult) -> None:
     said = answer.output + answer.errors
-    require(_PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY not in said, "the password should not be in the output")
+    require(PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY not in said, "the password should not be in the output")
 
 
 def _lag(total: int) -> Callable[[CommandResult], None]:

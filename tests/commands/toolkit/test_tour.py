@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools.commands.registry import COMMANDS
 from kafka_tools.commands.toolkit import tour
-from kafka_tools.commands.toolkit.step_checks import CommandResult, StepFailed, has, lists
-from kafka_tools.commands.toolkit.tour_steps import Step, TourPlace, steps
+from kafka_tools.commands.toolkit.further_steps import further_steps
+from kafka_tools.commands.toolkit.step_checks import CommandResult, Step, StepFailed, has, lists
+from kafka_tools.commands.toolkit.tour_steps import TourPlace, audit_step, format_step, steps
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -30,17 +32,36 @@ def run_tour(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def count(folder: Path) -> int:
     """How many steps there are without the audit."""
-    return len(steps(TourPlace(folder, folder / "data", "127.0.0.1:9092", "id"), with_audit=False))
+    return 1 + len(steps(place(folder)))
+
+
+def place(folder: Path) -> TourPlace:
+    return TourPlace(folder, folder / "data", "127.0.0.1:9092", "id", "127.0.0.1:9094")
 
 
 def leftovers(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if path.name.startswith("kafka-tools-")]
 
 
+def commands(listed: list[Step]) -> set[str]:
+    """The names in the table of commands that are shown."""
+    return {step.command[1] if step.command[0] == "kafka-tools" else step.command[0][6:] for step in listed}
+
+
+def test_all_shows_every_command_and_the_usual_tour_every_family(tmp_path: Path) -> None:
+    at = place(tmp_path)
+    usual = [format_step(tmp_path / "server.properties", "id"), *steps(at), audit_step(at)]
+    started = {"broker", "tour"}
+    assert commands([*usual, *further_steps(at)]) | started == set(COMMANDS)
+    families = {row.module.partition(".")[0] for name, row in COMMANDS.items() if name in commands(usual) | started}
+    assert families == {row.module.partition(".")[0] for row in COMMANDS.values()}
+
+
 def test_every_step_does_what_it_should(tmp_path: Path) -> None:
-    done = run_tour(tmp_path, "--no-audit")
+    done = run_tour(tmp_path, "--no-audit", "--all")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"\nAll {count(tmp_path)} steps did what they should, in " in done.stdout
+    number = count(tmp_path) + len(further_steps(place(tmp_path)))
+    assert f"\nAll {number} steps did what they should, in " in done.stdout
     assert "$ kafka-topics --bootstrap-server 127.0.0.1:" in done.stdout
     assert "Created topic orders." in done.stdout
     assert "partition: orders-0\tlow_watermark: 100" in done.stdout
@@ -117,7 +138,7 @@ def test_a_command_that_fails_ends_the_tour_with_its_status() -> None:
 def test_a_broker_that_does_not_start_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = [sys.executable, "-c", "import sys; sys.exit('the disk is full')"]
     monkeypatch.setattr(tour, "_program", lambda arguments: program)
-    with pytest.raises(StepFailed) as caught, tour._running_broker(tmp_path):
+    with pytest.raises(StepFailed) as caught, tour._running_broker(tour.BrokerSettings.write(tmp_path)):
         pass
     assert str(caught.value) == "the broker did not start: the disk is full"
 
@@ -132,7 +153,7 @@ def test_lines_are_compared_in_any_order_and_counted() -> None:
 
 
 def test_an_audit_that_misses_records_is_noticed(tmp_path: Path) -> None:
-    audit = steps(TourPlace(tmp_path, tmp_path / "data", "127.0.0.1:9092", "id"), with_audit=True)[-1]
+    audit = audit_step(place(tmp_path))
     heading = "TOPIC PARTITION RECORDS CODECS CORRUPT\n__consumer_offsets 0 5 none 0\n"
     rows = "orders 0 400 zstd 0\norders 1 400 zstd 0\norders 2 {last} zstd {corrupt}\n"
     audit.check(CommandResult(0, heading + rows.format(last=400, corrupt=0), ""))
