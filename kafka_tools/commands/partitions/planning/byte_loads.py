@@ -1,0 +1,134 @@
+"""Even out how full brokers are, with few bytes moved: bin packing that starts from where the replicas are.
+
+The fullest broker gives to the emptiest: the largest replica that brings neither beyond the mean, so that nearly every
+byte moved is one that had to move; where none is that small, one that makes the pair more even, or two that change
+places. What is within a hundredth of the mean is left alone.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from typing import NamedTuple
+
+from kafka_tools.commands.partitions.planning.layout import Layout, brokers_in
+
+TOLERANCE = 0.01
+"""How far from the mean a broker may be, as a part of the mean, before anything moves for it."""
+_TRIFLE = 4
+"""A replica is too small to be moved if this many times all replicas of its broker, each as small, were not enough."""
+_SWAP_TRIFLE = 10
+"""Two replicas that change places, which moves both, must make up for a tenth of what is wanted."""
+_SWAPS_TRIED = 64
+"""How many of the largest replicas of a broker are tried."""
+
+
+class Transfer(NamedTuple):
+    """From which broker to which, how much is wanted, and how much makes the two equally full."""
+
+    source: int
+    target: int
+    wanted: float
+    even: float
+
+
+class ByteLoads:
+    """What brokers carry. ``start`` says what may be moved, then ``even_out`` moves."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._items: list[list[tuple[int, int]]] = [[] for _ in layout.ids]
+        brokers = list(brokers_in(layout.takers))
+        capacity = sum(layout.capacity[broker] for broker in brokers)
+        self._mean = sum(layout.weight[broker] for broker in brokers) / max(capacity, 1)
+        """How full brokers are if all are equally full."""
+
+    def start(self, partition: int, broker: int) -> None:
+        """Let a replica be moved."""
+        bisect.insort(self._items[broker], (self._layout.weight_of(partition), partition))
+
+    def even_out(self) -> None:
+        """Move replicas until no pair of brokers can be made more even by what is worth moving."""
+        while self._round():
+            pass
+
+    def _round(self) -> bool:
+        """From the fullest broker down, until none can give anything; whether something moved."""
+        layout = self._layout
+        waiting = list(brokers_in(layout.takers))
+        moved = False
+        while waiting:
+            source = max(waiting, key=lambda broker: (layout.usage(broker), -broker))
+            if self._relieve(source):
+                moved = True
+            else:
+                waiting.remove(source)
+        return moved
+
+    def _relieve(self, source: int) -> bool:
+        """Move something from ``source`` to a broker that is emptier; False if nothing is worth it."""
+        layout = self._layout
+        reached = 0
+        for _, partition in self._items[source]:
+            reached |= layout.targets(partition, source)
+        own = layout.usage(source)
+        emptier = [broker for broker in brokers_in(reached) if own - layout.usage(broker) > TOLERANCE * self._mean]
+        for target in sorted(emptier, key=layout.usage):
+            even = (own - layout.usage(target)) / (1 / layout.capacity[source] + 1 / layout.capacity[target])
+            surplus = (own - self._mean) * layout.capacity[source]
+            gap = (self._mean - layout.usage(target)) * layout.capacity[target]
+            transfer = Transfer(source, target, min(surplus, gap) if surplus > 0 and gap > 0 else even, even)
+            if self._give(transfer) or self._swap(transfer):
+                return True
+        return False
+
+    def _give(self, transfer: Transfer) -> bool:
+        """Move the largest replica that is not larger than wanted, or the next larger one if that is better too."""
+        items = self._items[transfer.source]
+        least = transfer.wanted / (_TRIFLE * len(items))
+        middle = bisect.bisect_right(items, (transfer.wanted, len(self._layout.keys)))
+        smaller = (items[at] for at in range(middle - 1, -1, -1))
+        larger = (items[at] for at in range(middle, len(items)))
+        for weight, partition in itertools.takewhile(lambda item: item[0] >= least, smaller):
+            if self._may(partition, transfer.source, transfer.target):
+                self._move(weight, partition, transfer.source, transfer.target)
+                return True
+        for weight, partition in itertools.takewhile(lambda item: item[0] <= 2 * transfer.even - least, larger):
+            if self._may(partition, transfer.source, transfer.target):
+                self._move(weight, partition, transfer.source, transfer.target)
+                return True
+        return False
+
+    def _swap(self, transfer: Transfer) -> bool:
+        """Exchange a replica for a smaller one, if both are movable and the difference is what is wanted, or nearly."""
+        source, target, wanted, even = transfer
+        there = self._items[target]
+        best: tuple[float, tuple[int, int], tuple[int, int]] | None = None
+        least = wanted / _SWAP_TRIFLE
+        for large in reversed(self._items[source][-_SWAPS_TRIED:]):
+            if not there or not self._may(large[1], source, target):
+                continue
+            at = bisect.bisect_left(there, (large[0] - wanted, 0))
+            for small in there[max(at - 2, 0) : at + 2]:
+                difference = large[0] - small[0]
+                is_better = least <= difference <= 2 * even - least
+                off = abs(difference - wanted)
+                if is_better and (best is None or off < best[0]) and self._may(small[1], target, source):
+                    best = off, large, small
+        if best is None:
+            return False
+        _, large, small = best
+        self._move(*large, source, target)
+        self._move(*small, target, source)
+        return True
+
+    def _may(self, partition: int, source: int, target: int) -> bool:
+        layout = self._layout
+        return bool(layout.targets(partition, source) >> target & 1) and layout.fits(partition, target)
+
+    def _move(self, weight: int, partition: int, source: int, target: int) -> None:
+        items = self._items[source]
+        del items[bisect.bisect_left(items, (weight, partition))]
+        bisect.insort(self._items[target], (weight, partition))
+        self._layout.remove(partition, source)
+        self._layout.add(partition, target)

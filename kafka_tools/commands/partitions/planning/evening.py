@@ -1,0 +1,159 @@
+"""Even out a number for each broker by moves of one at a time: the fewest, also where not every move is allowed.
+
+A move from the broker with the most to one with at least two fewer makes the plan better. Where constraints forbid it,
+a chain of moves may do it: from the first broker to a second, something else from there to a third, and so on. When no
+chain is left either, nothing can be better: the sum of squares is the least (as with flows of convex cost).
+"""
+
+from __future__ import annotations
+
+import bisect
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+
+from kafka_tools.commands.partitions.planning.layout import brokers_in
+
+Item = tuple[bool, int, int]
+"""(is where it was when the plan began, what its move costs, number of the partition): the first is moved first."""
+
+
+class Evening(ABC):
+    """What is evened out. ``loads``: the number of each broker; ``items``: what may be moved from it, in order.
+
+    ``among``: the brokers (bits) whose numbers count.
+    """
+
+    def __init__(self, loads: list[int], among: int) -> None:
+        self.loads = loads
+        self.among = among
+        self.items: list[list[Item]] = [[] for _ in loads]
+
+    @abstractmethod
+    def allowed(self, partition: int, source: int) -> int:
+        """Brokers (bits) to which what the source has of the partition may go."""
+
+    @abstractmethod
+    def fits(self, partition: int, target: int) -> bool:
+        """Whether the target, one of ``allowed``, has room."""
+
+    @abstractmethod
+    def spreads(self, partition: int, source: int, target: int) -> bool:
+        """Whether the move makes the topic's spread over brokers better, not worse: such moves are preferred."""
+
+    @abstractmethod
+    def transfer(self, partition: int, source: int, target: int) -> None:
+        """Do the move."""
+
+    @abstractmethod
+    def item(self, partition: int, broker: int) -> Item:
+        """The item of a partition on a broker."""
+
+    def start(self, partition: int, broker: int) -> None:
+        """Let a partition's item on a broker be moved."""
+        bisect.insort(self.items[broker], self.item(partition, broker))
+
+    def even_out(self) -> None:
+        """Make all moves and chains that make it better."""
+        while self._round():
+            pass
+
+    def _round(self) -> bool:
+        """From the highest broker down, until none can give anything; whether something moved.
+
+        A broker from which nothing better can be reached is done with, and so are those that it reaches.
+        """
+        everybody = list(brokers_in(self.among))
+        brokers = everybody
+        loads = self.loads
+        reach: dict[int, int] = {}
+        moved = False
+        while brokers:
+            highest = max(brokers, key=lambda broker: (loads[broker], -broker))
+            if loads[highest] - min(loads[broker] for broker in everybody) < 2:
+                break
+            if self._direct(highest, reach):
+                moved = True
+                continue
+            chain, reached = self._chain(highest)
+            if chain:
+                for partition, source, target in chain:
+                    self._move(partition, source, target)
+                    reach.pop(source, None)
+                    reach.pop(target, None)
+                moved = True
+            else:
+                brokers = [broker for broker in brokers if not reached >> broker & 1]
+        return moved
+
+    def _direct(self, source: int, reach: dict[int, int]) -> bool:
+        """One move from ``source`` to the lowest broker that it may go to; ``reach`` remembers what was in vain."""
+        if source not in reach:
+            reach[source] = self._reachable(source)
+        loads = self.loads
+        lower = [target for target in brokers_in(reach[source] & self.among) if loads[source] - loads[target] >= 2]
+        for target in sorted(lower, key=loads.__getitem__):
+            found = self._find(source, target, ())
+            if found is not None:
+                self._move(found, source, target)
+                return True
+            reach[source] &= ~(1 << target)
+        return False
+
+    def _chain(self, start: int) -> tuple[list[tuple[int, int, int]], int]:
+        """The shortest chain of moves to a broker with at least two fewer, and all brokers that were reached."""
+        came_from = {start: start}
+        reached = 1 << start
+        waiting = [start]
+        for source in waiting:
+            for target in brokers_in(self._reachable(source) & self.among & ~reached):
+                if self._find(source, target, ()) is None:
+                    continue
+                came_from[target] = source
+                reached |= 1 << target
+                waiting.append(target)
+                if self.loads[start] - self.loads[target] >= 2:
+                    chain = self._moves_of(came_from, target)
+                    if chain:
+                        return chain, reached
+        return [], reached
+
+    def _moves_of(self, came_from: dict[int, int], end: int) -> list[tuple[int, int, int]]:
+        """A partition for each step, a different one each, so that no step changes what another may do."""
+        chain: list[tuple[int, int, int]] = []
+        target = end
+        while came_from[target] != target:
+            source = came_from[target]
+            found = self._find(source, target, [partition for partition, *_ in chain])
+            if found is None:
+                return []
+            chain.append((found, source, target))
+            target = source
+        return chain
+
+    def _reachable(self, source: int) -> int:
+        reached = 0
+        for _, _, partition in self.items[source]:
+            reached |= self.allowed(partition, source)
+        return reached
+
+    def _find(self, source: int, target: int, besides: Collection[int]) -> int | None:
+        """The partition to move: one that has been moved already, then one whose topic spreads better, then cheap."""
+        second: Item | None = None
+        for item in self.items[source]:
+            partition = item[2]
+            if second is not None and item[0] and not second[0]:
+                break
+            if not self.allowed(partition, source) >> target & 1 or partition in besides:
+                continue
+            if not self.fits(partition, target):
+                continue
+            if self.spreads(partition, source, target):
+                return partition
+            second = second or item
+        return None if second is None else second[2]
+
+    def _move(self, partition: int, source: int, target: int) -> None:
+        items = self.items[source]
+        del items[bisect.bisect_left(items, self.item(partition, source))]
+        self.transfer(partition, source, target)
+        self.start(partition, target)

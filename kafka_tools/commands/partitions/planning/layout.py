@@ -1,0 +1,159 @@
+"""The assignment while a plan is made: who holds what, what each broker carries, and where a replica may go.
+
+Brokers and partitions are numbers here, in the order of their ids and names; sets of brokers are bits of an int, so
+that a question about 100 brokers is one operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kafka_tools.commands.partitions.planning.facts import ClusterFacts, DiskFacts, PlanOrder
+
+UNKNOWN_ROOM = float("inf")
+"""Room on a disk of which the broker does not tell how much is free."""
+_SHARE_OF_A_REPLICA = 1000
+"""Where bytes decide, a replica counts as a thousandth of the mean one at least: empty ones are spread as well."""
+
+
+def brokers_in(members: int) -> Iterator[int]:
+    """The brokers of a set, by id."""
+    while members:
+        lowest = members & -members
+        yield lowest.bit_length() - 1
+        members ^= lowest
+
+
+class Disk(NamedTuple):
+    """A directory that takes replicas."""
+
+    path: str
+    free_bytes: float
+
+
+class Layout:
+    """Brokers that are alive, and the replicas that they hold while the plan is made.
+
+    What leaves a broker leaves no room behind: a plan fits whatever the order in which its moves end, since until the
+    end both the old and the new replica are on the disks.
+    """
+
+    def __init__(self, facts: ClusterFacts, order: PlanOrder) -> None:
+        self.ids = sorted(facts.brokers)
+        self.number_of = {id: number for number, id in enumerate(self.ids)}
+        brokers = [facts.brokers[id] for id in self.ids]
+        self.takers = 0
+        for number, broker in enumerate(brokers):
+            if broker.takes_replicas and broker.id not in order.evacuated:
+                self.takers |= 1 << number
+        racks = sorted({broker.rack or "" for broker in brokers}) if order.rack_aware else [""]
+        self.rack = [racks.index(broker.rack or "") if order.rack_aware else 0 for broker in brokers]
+        self.rack_members = [0] * len(racks)
+        for number, rack in enumerate(self.rack):
+            self.rack_members[rack] |= 1 << number
+        self.disks = [_disks(broker.disks) for broker in brokers]
+        self._free = [[disk.free_bytes for disk in disks] for disks in self.disks]
+        self._disk_of: dict[tuple[int, int], int] = {}
+
+        self.keys = sorted(facts.partitions)
+        topics = {name: number for number, name in enumerate(dict.fromkeys(key.topic for key in self.keys))}
+        self.topic = [topics[key.topic] for key in self.keys]
+        self.size_bytes = [facts.partitions[key].size_bytes for key in self.keys]
+        replicas = [facts.partitions[key].replicas for key in self.keys]
+        count = sum(map(len, replicas))
+        total = sum(size * len(each) for size, each in zip(self.size_bytes, replicas, strict=True))
+        self._least = total // (_SHARE_OF_A_REPLICA * max(count, 1)) + 1
+        self.original = [tuple(self.number_of[id] for id in each if id in self.number_of) for each in replicas]
+        self.held: list[list[int]] = [[] for _ in self.keys]
+        self.holders = [0] * len(self.keys)
+        self.load = [0] * len(brokers)
+        self.weight = [broker.other_bytes for broker in brokers]
+        """Of each broker what counts as its bytes: ``weight_of`` its replicas, and those the plan is not about."""
+        capacities = [broker.capacity_bytes for broker in brokers]
+        known = all(capacities[number] for number in brokers_in(self.takers))
+        self.capacity: list[int] = [(known and capacity) or 1 for capacity in capacities]
+        """Bytes that fit on each broker; 1 for all where that of one is not known, so that bytes alone decide."""
+        self.topic_load: list[dict[int, int]] = [{} for _ in brokers]
+        for partition, each in enumerate(self.original):
+            for broker_number in each:
+                self.add(partition, broker_number)
+
+    def weight_of(self, partition: int) -> int:
+        """What a replica of the partition counts where bytes decide."""
+        return self.size_bytes[partition] + self._least
+
+    def usage(self, broker: int, more: int = 0) -> float:
+        """How full a broker is, with ``more`` bytes in addition; of its capacity, or in bytes."""
+        return (self.weight[broker] + more) / self.capacity[broker]
+
+    def add(self, partition: int, broker: int) -> None:
+        """Put a replica on a broker. One that was there when the plan began needs no room."""
+        self.held[partition].append(broker)
+        self.holders[partition] |= 1 << broker
+        self.load[broker] += 1
+        self.weight[broker] += self.weight_of(partition)
+        topics = self.topic_load[broker]
+        topics[self.topic[partition]] = topics.get(self.topic[partition], 0) + 1
+        if broker not in self.original[partition] and self._free[broker]:
+            free = self._free[broker]
+            disk = max(range(len(free)), key=free.__getitem__)
+            free[disk] -= self.size_bytes[partition]
+            self._disk_of[partition, broker] = disk
+
+    def remove(self, partition: int, broker: int) -> None:
+        """Take a replica from a broker."""
+        self.held[partition].remove(broker)
+        self.holders[partition] &= ~(1 << broker)
+        self.load[broker] -= 1
+        self.weight[broker] -= self.weight_of(partition)
+        self.topic_load[broker][self.topic[partition]] -= 1
+        disk = self._disk_of.pop((partition, broker), None)
+        if disk is not None:
+            self._free[broker][disk] += self.size_bytes[partition]
+
+    def fits(self, partition: int, broker: int) -> bool:
+        """Whether a disk of the broker has room for a replica, beside all that the plan has put there."""
+        if broker in self.original[partition]:
+            return True
+        free = self._free[broker]
+        return not free or max(free) >= self.size_bytes[partition]
+
+    def room_bytes(self, broker: int) -> float:
+        """The largest replica that fits on a broker."""
+        return max(self._free[broker], default=UNKNOWN_ROOM)
+
+    def disk_of(self, partition: int, broker: int) -> str | None:
+        """The directory that the plan chose for a new replica; None where there is nothing to choose."""
+        disk = self._disk_of.get((partition, broker))
+        return None if disk is None or len(self.disks[broker]) < 2 else self.disks[broker][disk].path
+
+    def in_rack(self, partition: int, rack: int) -> int:
+        """How many replicas of the partition are in a rack."""
+        return (self.holders[partition] & self.rack_members[rack]).bit_count()
+
+    def targets(self, partition: int, source: int) -> int:
+        """The brokers to which the replica on ``source`` may go without being in fewer racks; room is not judged.
+
+        From a rack with n replicas it may go to one that has n - 1 at most: the sum of their squares does not grow.
+        """
+        allowed = self.takers & ~self.holders[partition]
+        if len(self.rack_members) == 1:
+            return allowed
+        rack = self.rack
+        own = rack[source]
+        here = self.in_rack(partition, own)
+        for other in self.held[partition]:
+            there = rack[other]
+            if there != own and (here == 1 or self.in_rack(partition, there) >= here):
+                allowed &= ~self.rack_members[there]
+        return allowed
+
+
+def _disks(disks: tuple[DiskFacts, ...]) -> list[Disk]:
+    """Those that take replicas; none where a broker did not tell of its disks."""
+    return [
+        Disk(disk.path, UNKNOWN_ROOM if disk.free_bytes is None else disk.free_bytes)
+        for disk in disks
+        if disk.takes_replicas
+    ]

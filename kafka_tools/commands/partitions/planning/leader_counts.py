@@ -1,0 +1,53 @@
+"""Even out how many partitions prefer each broker as their leader: only the order of replicas changes."""
+
+from __future__ import annotations
+
+from kafka_tools.commands.partitions.planning.evening import Evening, Item
+from kafka_tools.commands.partitions.planning.layout import Layout, brokers_in
+
+
+class LeaderCounts(Evening):
+    """Preferred leaders of brokers. ``leaders``: the leader of each partition; None where no broker is alive."""
+
+    def __init__(self, layout: Layout, leaders: list[int | None]) -> None:
+        super().__init__([0] * len(layout.ids), layout.takers)
+        self._layout = layout
+        self._topic_leads: list[dict[int, int]] = [{} for _ in layout.ids]
+        self._first = leaders
+        self.leaders = list(leaders)
+        for partition, leader in enumerate(leaders):
+            if leader is not None:
+                self._count(partition, leader, 1)
+
+    def allowed(self, partition: int, source: int) -> int:
+        return self._layout.holders[partition] & self.among & ~(1 << source)
+
+    def fits(self, partition: int, target: int) -> bool:
+        return True
+
+    def spreads(self, partition: int, source: int, target: int) -> bool:
+        topic = self._layout.topic[partition]
+        return self._topic_leads[source][topic] > self._topic_leads[target].get(topic, 0)
+
+    def transfer(self, partition: int, source: int, target: int) -> None:
+        self.leaders[partition] = target
+        self._count(partition, source, -1)
+        self._count(partition, target, 1)
+
+    def among_takers(self, partition: int, leader: int) -> int:
+        """The leader, or if it must not lead and another may, the one of those that leads least, which takes over."""
+        others = list(brokers_in(self.allowed(partition, leader)))
+        if self.among >> leader & 1 or not others:
+            return leader
+        target = min(others, key=lambda broker: (self.loads[broker], broker))
+        self.transfer(partition, leader, target)
+        return target
+
+    def item(self, partition: int, broker: int) -> Item:
+        return self._first[partition] == broker, 0, partition
+
+    def _count(self, partition: int, broker: int, change: int) -> None:
+        self.loads[broker] += change
+        leads = self._topic_leads[broker]
+        topic = self._layout.topic[partition]
+        leads[topic] = leads.get(topic, 0) + change

@@ -1,0 +1,85 @@
+"""What a plan does, in numbers: moves, bytes, and what each broker has before and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kafka_tools.commands.partitions.planning.facts import ClusterFacts
+from kafka_tools.values import TopicPartition
+
+
+class BrokerLoad(NamedTuple):
+    """Replicas and preferred leaders of the partitions that the plan is about, and all bytes of a broker."""
+
+    replicas: int
+    leaders: int
+    bytes: int
+
+
+class BrokerBalance(NamedTuple):
+    """A broker before and after. ``capacity_bytes``: what replicas may fill, None if that is not known.
+
+    ``is_alive``: of one that is away, ``before`` counts what is said to lie there.
+    """
+
+    id: int
+    rack: str | None
+    is_alive: bool
+    before: BrokerLoad
+    after: BrokerLoad
+    capacity_bytes: int | None
+
+
+class PlanSummary(NamedTuple):
+    """``moved_replicas``: to brokers that do not have the partition, ``moved_bytes`` theirs; ``removed_replicas``
+    without another in their place; ``moved_leaders``: partitions with another preferred leader."""
+
+    partitions: int
+    changed_partitions: int
+    moved_replicas: int
+    moved_bytes: int
+    removed_replicas: int
+    moved_leaders: int
+    brokers: list[BrokerBalance]
+
+
+def summarize(facts: ClusterFacts, replicas: Mapping[TopicPartition, tuple[int, ...]]) -> PlanSummary:
+    """What it means that the partitions of ``facts`` go to ``replicas``."""
+    before = {key: each.replicas for key, each in facts.partitions.items()}
+    loads = [_loads(facts, placed) for placed in (before, replicas)]
+    moved = size = removed = leaders = changed = 0
+    for key, was in before.items():
+        now = replicas[key]
+        new = len(set(now) - set(was))
+        changed += now != was
+        moved += new
+        size += new * facts.partitions[key].size_bytes
+        removed += max(len(was) - len(now), 0)
+        leaders += now[:1] != was[:1]
+    none = BrokerLoad(0, 0, 0)
+    brokers = []
+    for id in sorted({*facts.brokers, *loads[0], *loads[1]}):
+        known = facts.brokers.get(id)
+        brokers.append(
+            BrokerBalance(
+                id,
+                known.rack if known is not None else None,
+                known is not None,
+                loads[0].get(id, none),
+                loads[1].get(id, none),
+                known.capacity_bytes if known is not None else None,
+            )
+        )
+    return PlanSummary(len(before), changed, moved, size, removed, leaders, brokers)
+
+
+def _loads(facts: ClusterFacts, placed: Mapping[TopicPartition, tuple[int, ...]]) -> dict[int, BrokerLoad]:
+    replicas = Counter(id for each in placed.values() for id in each)
+    leaders = Counter(each[0] for each in placed.values() if each)
+    sizes = Counter({id: broker.other_bytes for id, broker in facts.brokers.items()})
+    for key, each in placed.items():
+        for id in each:
+            sizes[id] += facts.partitions[key].size_bytes
+    return {id: BrokerLoad(replicas[id], leaders[id], sizes[id]) for id in {*replicas, *sizes}}
