@@ -156,7 +156,8 @@ KINDS: Mapping[str, RowKind] = {
     ),
     # kafka-reassign-partitions
     "proposed-reassignments": _kind(
-        "topic partition current_replicas replicas", _PARTITION, more="current_log_dirs"
+        "topic partition current_replicas replicas", _PARTITION,
+        more="current_log_dirs log_dirs adding_replicas removing_replicas size_bytes",
     ),
     "changed-reassignments": _kind(
         "topic partition broker replicas log_dir result", _PARTITION, more="previous_replicas previous_log_dirs"

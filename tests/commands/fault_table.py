@@ -56,6 +56,7 @@ COMMANDS = (
     "kafka-reassign-partitions --list",
     "kafka-reassign-partitions --execute --reassignment-json-file plan.json",
     "kafka-reassign-partitions --generate --topics-to-move-json-file topics.json --broker-list 1",
+    "kafka-reassign-partitions --generate --strategy by-size",
     "kafka-broker-api-versions",
     "kafka-cluster cluster-id",
     "kafka-cluster unregister --id 9",

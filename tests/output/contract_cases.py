@@ -250,6 +250,7 @@ CASES = (
     Case("log-dirs", "--describe --topic-list orders"),
     Case("leader-election", "--election-type PREFERRED --topic orders --partition 0"),
     Case("reassign-partitions", "--generate --topics-to-move-json-file topics.json --broker-list 1", "generate"),
+    Case("reassign-partitions", "--generate --strategy by-size --topic orders", "generate"),
     Case("reassign-partitions", "--execute --reassignment-json-file plan.json", "execute"),
     Case("reassign-partitions", "--verify --reassignment-json-file plan.json", "verify"),
     Case("reassign-partitions", "--cancel --reassignment-json-file plan.json", "cancel", instead=_MOVING_CALLS),

@@ -13,6 +13,7 @@ from kafka_tools.commands import running
 from kafka_tools.commands.options.command import ARGUMENTS, Command, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
+from kafka_tools.commands.partitions.reassignment.plan_options import OPTIONS, PlanningOptions, planning_options
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ MOVE_TIMEOUT_S = 10.0
 LARGEST_RATE = 2**63 - 1
 _REQUIRED = {
     "verify": ("reassignment_json_file",),
-    "generate": ("topics_to_move_json_file", "broker_list"),
+    "generate": (),  # PlanningOptions.check says what each strategy needs
     "execute": ("reassignment_json_file",),
     "cancel": ("reassignment_json_file",),
     "list": (),
@@ -32,7 +33,7 @@ _REQUIRED = {
 }
 _PERMITTED = {
     "verify": ("preserve_throttles",),
-    "generate": ("disable_rack_aware", "seed"),
+    "generate": ("topics_to_move_json_file", "broker_list", "disable_rack_aware", "seed", *OPTIONS),
     "execute": ("additional", "throttle", "replica_alter_log_dirs_throttle", "disallow_replication_factor_change",
                 "batch_size", "watch"),
     "cancel": ("bootstrap_controller", "preserve_throttles"),
@@ -42,7 +43,7 @@ _PERMITTED = {
 _OWN = (
     "bootstrap_controller", "reassignment_json_file", "topics_to_move_json_file", "broker_list", "disable_rack_aware",
     "seed", "throttle", "replica_alter_log_dirs_throttle", "additional", "preserve_throttles",
-    "disallow_replication_factor_change", "batch_size", "watch",
+    "disallow_replication_factor_change", "batch_size", "watch", *OPTIONS,
 )  # fmt: skip
 """Options that not every action takes."""
 
@@ -52,7 +53,8 @@ _OWN = (
     "--generate",
     is_flag=True,
     section="Actions",
-    help="Propose an assignment of the topics of --topics-to-move-json-file to the brokers of --broker-list.",
+    help="Propose an assignment of the topics of --topics-to-move-json-file to the brokers of --broker-list, or what "
+    "--strategy says.",
 )
 @option("--execute", is_flag=True, section="Actions", help="Begin what --reassignment-json-file says.")
 @option(
@@ -81,7 +83,12 @@ _OWN = (
     metavar="FILE",
     help='With --generate the topics: {"version": 1, "topics": [{"topic": "orders"}]}. - reads standard input.',
 )
-@option("--broker-list", metavar="ID,...", help="With --generate the brokers that get the replicas: 0,1,2.")
+@option(
+    "--broker-list",
+    metavar="ID,...",
+    help="With --generate the brokers that get the replicas: 0,1,2. All that are alive where another strategy than "
+    "Kafka's plans.",
+)
 @option("--disable-rack-aware", is_flag=True, help="With --generate: do not spread replicas over racks.")
 @option(
     "--seed",
@@ -120,6 +127,7 @@ _OWN = (
     "on where it was stopped.",
 )
 @option("--preserve-throttles", is_flag=True, help="With --verify and --cancel: leave all throttles as they are.")
+@planning_options
 @connection_options(controllers=True)
 @output_options(
     {
@@ -152,11 +160,12 @@ def command(
     disallow_replication_factor_change: bool,
     batch_size: int | None,
     preserve_throttles: bool,
+    planning: PlanningOptions,
     connection: ConnectionOptions,
     output_format: str | None,
 ) -> int:
     """Move partitions between brokers and log directories."""
-    action = _checked_action(context, connection)
+    action = _checked_action(context, planning, connection)
     from kafka_tools.commands.options.values import read_text
 
     say = output_format is None
@@ -166,15 +175,13 @@ def command(
         with connection.admin() as admin:
             return running.finish(list_running(admin, say=say), output_format)
     if action == "generate":
+        from kafka_tools.commands.partitions.reassignment.generate import ProposalOrder, topics_of
         from kafka_tools.commands.partitions.reassignment.generate import generate as propose
 
-        assert topics_to_move_json_file is not None and broker_list is not None
-        text = read_text(topics_to_move_json_file, "topics file")
+        topics = topics_of(planning, topics_to_move_json_file)
+        order = ProposalOrder(topics, broker_list, not disable_rack_aware, seed or 0, planning, say)
         with connection.admin() as admin:
-            proposed = propose(
-                admin, text, topics_to_move_json_file, broker_list,
-                rack_aware=not disable_rack_aware, seed=seed or 0, say=say,
-            )  # fmt: skip
+            proposed = propose(admin, order)
         return running.finish(proposed, output_format)
     if action == "watch":
         from kafka_tools.commands.partitions.reassignment.watch import watch as followed
@@ -216,7 +223,7 @@ def command(
         return running.finish(result, output_format, "Error reassigning partition(s):")
 
 
-def _checked_action(context: click.Context, connection: ConnectionOptions) -> str:
+def _checked_action(context: click.Context, planning: PlanningOptions, connection: ConnectionOptions) -> str:
     """The action; UsageError in the words and the order of Kafka's tool for a command line that is not right."""
     given = [name for name in ACTIONS if context.params[name]]
     if not given and context.params["watch"]:
@@ -232,13 +239,15 @@ def _checked_action(context: click.Context, connection: ConnectionOptions) -> st
         raise UsageError("Please don't specify both --bootstrap-server and --bootstrap-controller")
     if not connection.is_given:
         raise UsageError("Please specify either --bootstrap-server or --bootstrap-controller")
+    if action == "generate":
+        planning.check(context.params)
     for name in _REQUIRED[action]:
         if context.params[name] is None:
             raise UsageError(f'Missing required argument "[{_spelled(name)}]"')
     values = {**context.params, "bootstrap_controller": connection.bootstrap_controller}
     allowed = (*_REQUIRED[action], *_PERMITTED[action])
     words = [word.partition("=")[0] for word in context.meta[ARGUMENTS]]
-    wrong = [name for name in _OWN if values[name] not in (None, False) and name not in (*allowed, action)]
+    wrong = [name for name in _OWN if values[name] not in (None, False, ()) and name not in (*allowed, action)]
     if wrong:
         first = min(wrong, key=lambda name: words.index(f"--{_spelled(name)}") if f"--{_spelled(name)}" in words else 0)
         raise UsageError(f'Option "[{_spelled(first)}]" can\'t be used with action "[{action}]"')

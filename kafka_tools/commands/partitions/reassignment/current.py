@@ -25,11 +25,16 @@ def is_unknown_topic(error: KafkaToolsError) -> bool:
     return getattr(getattr(error, "code", None), "code", None) == error_codes.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def replicas_of_topics(admin: AdminClient, topics: Iterable[str]) -> Assignment:
-    """The replicas of every partition, by topic and number; InputError for a topic that does not exist."""
+def replicas_of_topics(admin: AdminClient, topics: Iterable[str], *, all_exist: bool = True) -> Assignment:
+    """The replicas of every partition, by topic and number; InputError for a topic that does not exist.
+
+    Without ``all_exist`` that one is passed over: it was listed, and deleted since.
+    """
     found = {}
     for name, outcome in admin.describe_topics(sorted(set(topics))).items():
         if outcome.error is not None and is_unknown_topic(outcome.error):
+            if not all_exist:
+                continue
             error = InputError(f"Topic {name} not found.", hint="nothing was changed")
             error.item = str(name)
             raise error
@@ -59,7 +64,7 @@ def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas
     found = {}
     silent: dict[int, KafkaToolsError] = {}
     # A broker that is known and does not answer must not use up the time of the whole command.
-    for place, outcome in admin.describe_replica_log_dirs(places, timeout_s=_share_s(admin)).items():
+    for place, outcome in admin.describe_replica_log_dirs(places, timeout_s=share_s(admin)).items():
         if outcome.error is not None:
             if not is_offline(outcome.error):
                 silent.setdefault(place.broker_id, outcome.error)
@@ -75,5 +80,6 @@ def is_offline(error: KafkaToolsError) -> bool:
     return getattr(getattr(error, "code", None), "code", None) == error_codes.KAFKA_STORAGE_ERROR
 
 
-def _share_s(admin: AdminClient) -> float:
+def share_s(admin: AdminClient) -> float:
+    """Seconds for questions to each broker, so that one that does not answer leaves time for the rest."""
     return admin.deadline().left_s() / 3

@@ -99,13 +99,13 @@ def read_topics_to_move(text: str, place: str) -> list[str]:
     return topics
 
 
-def read_broker_list(text: str) -> list[int]:
-    """The broker ids of ``--broker-list``; InputError if one is not a number or appears twice."""
+def read_broker_list(text: str, option: str = "--broker-list") -> list[int]:
+    """The broker ids that ``option`` names; InputError if one is not a number or appears twice."""
     ids = []
     for word in map(str.strip, text.rstrip(",").split(",")):
         digits = word.removeprefix("+")
         if not (digits.isascii() and digits.isdigit() and int(digits) < 2**31):
-            raise InputError(f"--broker-list: '{word}' is not a broker id: numbers are expected, as in 0,1,2")
+            raise InputError(f"{option}: '{word}' is not a broker id: numbers are expected, as in 0,1,2")
         ids.append(int(digits))
     twice = _duplicates(ids)
     if twice:
@@ -118,7 +118,7 @@ def reassignment_text(
 ) -> str:
     """The document, in one line and by partition, as Kafka's tool writes it; ``any`` for a directory not given."""
     known = log_dirs or {}
-    entries: list[dict[str, Any]] = [
+    rows = [
         {
             "topic": partition.topic,
             "partition": partition.partition,
@@ -126,6 +126,20 @@ def reassignment_text(
             "log_dirs": [known.get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in partitions[partition]],
         }
         for partition in sorted(partitions)
+    ]
+    return entries_text(rows, "replicas", "log_dirs")
+
+
+def entries_text(rows: Sequence[Mapping[str, Any]], replicas: str, log_dirs: str) -> str:
+    """The document of rows, in one line and their order; ``replicas`` and ``log_dirs``: the members it is made of."""
+    entries = [
+        {
+            "topic": row["topic"],
+            "partition": row["partition"],
+            "replicas": row[replicas],
+            "log_dirs": row[log_dirs],
+        }
+        for row in rows
     ]
     return json.dumps({"version": 1, "partitions": entries}, separators=(",", ":"), ensure_ascii=False)
 

@@ -1,18 +1,22 @@
-"""``--generate``: a candidate assignment of topics to brokers, by Kafka's placer."""
+"""``--generate``: a candidate assignment of partitions to brokers, by Kafka's placer or by a strategy of ours."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
+from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment import current
 from kafka_tools.commands.partitions.reassignment.documents import (
     ANY_LOG_DIR,
+    Replicas,
+    entries_text,
     read_broker_list,
     read_topics_to_move,
-    reassignment_text,
 )
 from kafka_tools.commands.partitions.reassignment.placer import JavaRandom, StripedPlacer, UsableBroker
+from kafka_tools.commands.partitions.reassignment.plan_options import PlanningOptions
 from kafka_tools.errors import InputError
 from kafka_tools.values import TopicPartition
 
@@ -20,34 +24,97 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.output.cells import Row
     from kafka_tools.output.rows import Rows
 
 
-def generate(
-    admin: AdminClient, text: str, place: str, broker_list: str, *, rack_aware: bool, seed: int, say: bool
-) -> Rows:
-    """Propose where the partitions of the topics in a topics-to-move file (``text``) go; changes nothing."""
-    from kafka_tools.admin.calls.log_dirs import ReplicaPlace
+class ProposalOrder(NamedTuple):
+    """What ``--generate`` is about. ``topics``: None for all; ``broker_list``: as it was typed, None if it was not.
+
+    ``say``: print Kafka's text.
+    """
+
+    topics: list[str] | None
+    broker_list: str | None
+    rack_aware: bool
+    seed: int
+    planning: PlanningOptions
+    say: bool
+
+
+def topics_of(planning: PlanningOptions, file: str | None) -> list[str] | None:
+    """The topics that the options name, one by one or in a file; None for all. InputError as for the file."""
+    from kafka_tools.commands.options.values import read_text
+
+    if file is not None:
+        return read_topics_to_move(read_text(file, "topics file"), file)
+    return list(dict.fromkeys(planning.topics)) or None
+
+
+def generate(admin: AdminClient, asked: ProposalOrder) -> Rows:
+    """Propose where partitions go; changes nothing.
+
+    Topics that were named are proposed as a whole, as by Kafka's tool; of all topics only what changes.
+    """
+    broker_ids = None if asked.broker_list is None else read_broker_list(asked.broker_list)
+    planning = asked.planning
+    if planning.is_kafkas:
+        assert asked.topics is not None and broker_ids is not None
+        now = current.replicas_of_topics(admin, asked.topics)
+        log_dirs = current.log_dirs_of(admin, now)
+        proposed = striped(now, usable_brokers(admin, broker_ids, asked.rack_aware), asked.seed)
+        return _shown([_row(partition, now, proposed, log_dirs) for partition in sorted(now)], asked.say)
+    from kafka_tools.commands.partitions.reassignment.strategies import StrategyOrder, propose
+
+    evacuated = frozenset(() if planning.evacuate is None else read_broker_list(planning.evacuate, "--evacuate"))
+    order = StrategyOrder(
+        planning.strategy, asked.topics, broker_ids, evacuated, planning.replication_factor, asked.rack_aware
+    )
+    survey, plan = propose(admin, order)
+    now = {partition: each.replicas for partition, each in survey.facts.partitions.items()}
+    new_dirs = {ReplicaPlace(*partition, id): path for (partition, id), path in plan.log_dirs.items()}
+    rows = [
+        _row(partition, now, plan.replicas, survey.log_dirs, new_dirs)
+        | {"size_bytes": survey.facts.partitions[partition].size_bytes}
+        for partition in sorted(now)
+        if asked.topics is not None or plan.replicas[partition] != now[partition]
+    ]
+    return _shown(rows, asked.say)
+
+
+def _row(
+    partition: TopicPartition,
+    now: Mapping[TopicPartition, Replicas],
+    proposed: Mapping[TopicPartition, Replicas],
+    log_dirs: Mapping[ReplicaPlace, str],
+    new_dirs: Mapping[ReplicaPlace, str] | None = None,
+) -> Row:
+    """A partition before and after; directories that are not known, or not chosen, are any."""
+    was, replicas = now[partition], proposed[partition]
+    return {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "current_replicas": list(was),
+        "current_log_dirs": [log_dirs.get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in was],
+        "replicas": list(replicas),
+        "log_dirs": [(new_dirs or {}).get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in replicas],
+        "adding_replicas": [id for id in replicas if id not in was],
+        "removing_replicas": [id for id in was if id not in replicas],
+        "size_bytes": None,
+    }
+
+
+def _shown(rows: list[Row], say: bool) -> Rows:
+    """The rows, which have been printed as Kafka's tool prints both documents if ``say``."""
     from kafka_tools.output.kafka import reassignment_text as kafka_text
     from kafka_tools.output.rows import Rows
 
-    broker_ids = read_broker_list(broker_list)
-    topics = read_topics_to_move(text, place)
-    now = current.replicas_of_topics(admin, topics)
-    log_dirs = current.log_dirs_of(admin, now)
-    proposed = striped(now, usable_brokers(admin, broker_ids, rack_aware), seed)
     if say:
-        running.emit(kafka_text.proposal(reassignment_text(now, log_dirs), reassignment_text(proposed)))
-    rows = [
-        {
-            "topic": partition.topic,
-            "partition": partition.partition,
-            "current_replicas": list(now[partition]),
-            "current_log_dirs": [log_dirs.get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in now[partition]],
-            "replicas": list(proposed[partition]),
-        }
-        for partition in sorted(now)
-    ]
+        running.emit(
+            kafka_text.proposal(
+                entries_text(rows, "current_replicas", "current_log_dirs"), entries_text(rows, "replicas", "log_dirs")
+            )
+        )
     return Rows("proposed-reassignments", rows)
 
 

@@ -1,0 +1,115 @@
+"""The options of ``--generate`` that Kafka's tool does not have, and how they go together."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from kafka_tools.commands.live_names import topic_names
+from kafka_tools.commands.options.command import option
+from kafka_tools.errors import UsageError
+
+KAFKA, LEAST_MOVEMENT, BY_SIZE, LEADERS = "kafka", "least-movement", "by-size", "leaders"
+OPTIONS = ("strategy", "evacuate", "replication_factor", "topic")
+"""The parameters that ``planning_options`` adds."""
+_SECTION = "Planning, with --generate"
+_LARGEST_FACTOR = 2**15 - 1
+
+
+class PlanningOptions(NamedTuple):
+    """What of ``--strategy``, ``--evacuate``, ``--replication-factor`` and ``--topic`` was given; None: not given."""
+
+    strategy: str | None
+    evacuate: str | None
+    replication_factor: int | None
+    topics: Sequence[str]
+
+    @property
+    def is_kafkas(self) -> bool:
+        """Whether Kafka's own placer makes the proposal."""
+        return self.strategy in (None, KAFKA) and self.evacuate is None and self.replication_factor is None
+
+    def check(self, others: Mapping[str, Any]) -> None:
+        """UsageError for options of ``--generate`` that do not go together or miss another.
+
+        ``others``: the parameters of the command, by name.
+        """
+        topics_file, broker_list = others["topics_to_move_json_file"], others["broker_list"]
+        if self.topics and topics_file is not None:
+            raise UsageError("--topic and --topics-to-move-json-file exclude each other: give one of them")
+        changes = [
+            name
+            for name, value in (
+                ("--evacuate", self.evacuate),
+                ("--replication-factor", self.replication_factor),
+            )
+            if value is not None
+        ]
+        if changes and self.strategy in (KAFKA, LEADERS):
+            why = "moves no replicas" if self.strategy == LEADERS else "places all replicas anew, whatever is there"
+            raise UsageError(
+                f"{changes[0]} does not go with --strategy {self.strategy}, which {why}",
+                hint="leave --strategy out to move nothing else, or take least-movement or by-size",
+            )
+        if others["seed"] is not None and not self.is_kafkas:
+            raise UsageError("--seed goes with --strategy kafka only: the other proposals are not left to chance")
+        named = bool(self.topics) or topics_file is not None
+        if self.is_kafkas:
+            if not named:
+                raise UsageError('Missing required argument "[topics-to-move-json-file]"')
+            if broker_list is None:
+                raise UsageError('Missing required argument "[broker-list]"')
+        elif self.replication_factor is not None and not named:
+            raise UsageError("--replication-factor needs --topic or --topics-to-move-json-file: of which topics?")
+
+
+def planning_options(function: Any) -> Any:
+    """Add the options; the command's function gets them as one ``planning: PlanningOptions``."""
+
+    def fold(*arguments: Any, **values: Any) -> Any:
+        planning = PlanningOptions(
+            values.pop("strategy"), values.pop("evacuate"), values.pop("replication_factor"), values.pop("topic")
+        )
+        return function(*arguments, planning=planning, **values)
+
+    folded = functools.update_wrapper(fold, function)
+    for add in reversed(_ADDERS):
+        folded = add(folded)
+    return folded
+
+
+_ADDERS = (
+    option(
+        "--strategy",
+        type=click.Choice([KAFKA, LEAST_MOVEMENT, BY_SIZE, LEADERS]),
+        section=_SECTION,
+        help="kafka (the default): Kafka's own placer, which places everything anew. least-movement: as many replicas "
+        "on each broker, with as few moves as possible. by-size: disks equally full. leaders: as many leaders on each "
+        "broker by the order of replicas alone, nothing moves. A summary goes to stderr.",
+    ),
+    option(
+        "--evacuate",
+        metavar="ID,...",
+        section=_SECTION,
+        help="Brokers, alive or not, that lose all replicas; without --strategy nothing else moves.",
+    ),
+    option(
+        "--replication-factor",
+        type=click.IntRange(1, _LARGEST_FACTOR),
+        metavar="NUMBER",
+        section=_SECTION,
+        help="How many replicas each partition gets; those that can stay do.",
+    ),
+    option(
+        "--topic",
+        multiple=True,
+        metavar="NAME",
+        section=_SECTION,
+        shell_complete=topic_names,
+        help="A topic to plan for, in place of --topics-to-move-json-file. May be repeated. Without either, all "
+        "topics, unless Kafka's placer or --replication-factor is asked for.",
+    ),
+)

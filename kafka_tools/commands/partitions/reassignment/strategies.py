@@ -1,0 +1,120 @@
+"""``--generate`` by strategies other than Kafka's: ask the cluster, plan, tell what the plan does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.commands import running
+from kafka_tools.commands.partitions.planning import facts as planning_facts
+from kafka_tools.commands.partitions.planning.facts import ClusterFacts, MovePlan, PlanOrder
+from kafka_tools.commands.partitions.planning.plan import make_plan
+from kafka_tools.commands.partitions.planning.summary import summarize
+from kafka_tools.commands.partitions.reassignment import plan_options
+from kafka_tools.commands.partitions.reassignment.plan_text import summary_lines
+from kafka_tools.commands.partitions.reassignment.survey import Survey, survey
+from kafka_tools.errors import InputError
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+
+_BALANCES = {
+    None: None,
+    plan_options.LEAST_MOVEMENT: planning_facts.COUNT,
+    plan_options.BY_SIZE: planning_facts.BYTES,
+    plan_options.LEADERS: planning_facts.LEADERS,
+}
+
+
+class StrategyOrder(NamedTuple):
+    """What is to be planned. ``strategy``: None where only what ``evacuated`` or ``replication_factor`` ask for moves.
+
+    ``topics``: None for all. ``broker_ids``: those that may get replicas, None for all that are alive.
+    """
+
+    strategy: str | None
+    topics: Sequence[str] | None
+    broker_ids: Collection[int] | None
+    evacuated: frozenset[int]
+    replication_factor: int | None
+    rack_aware: bool
+
+
+def propose(admin: AdminClient, asked: StrategyOrder) -> tuple[Survey, MovePlan]:
+    """A plan and what it was made from; its summary has been told on stderr. InputError where there can be none."""
+    found = survey(admin, asked.topics)
+    if found.running:
+        running.note(f"{found.running} reassignment(s) are under way: planned from where they will end")
+    facts = _with_takers(found, asked)
+    order = PlanOrder(
+        _BALANCES[asked.strategy],
+        asked.evacuated,
+        asked.replication_factor,
+        rack_aware=asked.rack_aware,
+        may_leave=asked.strategy is not None
+        and asked.broker_ids is None
+        and not asked.evacuated
+        and asked.replication_factor is None,
+    )
+    _check(facts, asked)
+    plan = make_plan(facts, order)
+    _tell_what_stays(facts, order, plan)
+    running.note(*summary_lines(summarize(facts, plan.replicas)))
+    return found, plan
+
+
+def _with_takers(found: Survey, asked: StrategyOrder) -> ClusterFacts:
+    """The facts, with those brokers left to take replicas that may: of --broker-list, with disks that are known."""
+    brokers = {}
+    for id, broker in found.facts.brokers.items():
+        takes = broker.takes_replicas and (asked.broker_ids is None or id in asked.broker_ids)
+        if asked.strategy == plan_options.BY_SIZE and id in found.silent:
+            if takes:
+                running.note(f"broker {id} gets nothing new: how much it holds is not known")
+            takes = False
+        brokers[id] = broker._replace(takes_replicas=takes)
+    unknown = [id for id, broker in brokers.items() if broker.disks and broker.capacity_bytes is None]
+    if unknown and asked.strategy != plan_options.LEADERS:
+        running.note("brokers before 3.3 do not tell how large their disks are: that all fits is not checked")
+    return ClusterFacts(brokers, found.facts.partitions)
+
+
+def _check(facts: ClusterFacts, asked: StrategyOrder) -> None:
+    """InputError where no broker may take anything, racks are half known, or nobody has what is to be evacuated."""
+    takers = [broker for id, broker in facts.brokers.items() if broker.takes_replicas and id not in asked.evacuated]
+    if not takers:
+        raise InputError(
+            "No broker is left that may take replicas.",
+            hint=f"alive are {', '.join(map(str, facts.brokers))}; --broker-list and --evacuate leave none of them",
+        )
+    without = [broker.id for broker in takers if broker.rack is None]
+    if asked.rack_aware and without and len(without) < len(takers):
+        raise InputError(
+            "Not all brokers have rack information. Add --disable-rack-aware in command line to make replica "
+            "assignment without rack information.",
+            hint=f"without a rack: broker {', '.join(map(str, without))}",
+        )
+    holders = {id for each in facts.partitions.values() for id in each.replicas}
+    unknown = sorted(asked.evacuated - holders - facts.brokers.keys())
+    if unknown:
+        raise InputError(
+            f"--evacuate: broker {unknown[0]} is not alive and has no replica",
+            hint=f"alive are {', '.join(map(str, facts.brokers))}",
+        )
+
+
+def _tell_what_stays(facts: ClusterFacts, order: PlanOrder, plan: MovePlan) -> None:
+    if plan.left:
+        running.note(
+            f"{len(plan.left)} partition(s), such as {plan.left[0]}, have more replicas than brokers may take and stay "
+            "as they are: --replication-factor lowers it"
+        )
+    away = {
+        key for key, each in facts.partitions.items()
+        if any(id not in facts.brokers for id in each.replicas) and plan.replicas[key] == each.replicas
+    } - set(plan.left)  # fmt: skip
+    if away and order.balance is not None:
+        running.note(
+            f"{len(away)} partition(s), such as {min(away)}, have a replica on a broker that is away and stay as they "
+            "are: evacuate it first"
+        )

@@ -1,0 +1,109 @@
+"""What a plan is made from: the brokers that are alive with their disks, and the partitions with their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_tools.admin.calls.log_dirs import LogDirDescription, LogDirs, ReplicaPlace
+from kafka_tools.commands import running
+from kafka_tools.commands.partitions.planning.facts import BrokerFacts, ClusterFacts, DiskFacts, PlacedPartition
+from kafka_tools.commands.partitions.reassignment import current
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.errors import KafkaToolsError
+    from kafka_tools.values import Node
+
+
+class Survey(NamedTuple):
+    """``log_dirs``: replica -> its directory. ``silent``: brokers that did not tell of their disks, and why.
+
+    ``running``: how many reassignments are under way; ``facts`` has their partitions where they will be.
+    """
+
+    facts: ClusterFacts
+    log_dirs: Mapping[ReplicaPlace, str]
+    silent: Mapping[int, KafkaToolsError]
+    running: int
+
+
+def survey(admin: AdminClient, topics: Iterable[str] | None) -> Survey:
+    """The cluster as it is, for a plan about some topics or all; every broker that is alive may take replicas.
+
+    InputError for a topic that does not exist. A broker that is away has no facts; one that does not tell of its disks
+    is named on stderr.
+    """
+    nodes = admin.nodes()
+    under_way = admin.list_partition_reassignments()
+    if topics is None:
+        now = current.replicas_of_topics(admin, [each.name for each in admin.list_topics()], all_exist=False)
+    else:
+        now = current.replicas_of_topics(admin, topics)
+    for partition, each in under_way.items():
+        if partition in now:
+            now[partition] = tuple(id for id in each.replicas if id not in each.removing)
+    described: dict[int, list[tuple[str, LogDirDescription]]] = {}
+    silent: dict[int, KafkaToolsError] = {}
+    answers = admin.describe_log_dirs([node.id for node in nodes], timeout_s=current.share_s(admin))
+    for id, outcome in answers.items():
+        if outcome.error is not None:
+            silent[id] = outcome.error
+        else:
+            described[id] = _online(outcome.get())
+    for id, error in silent.items():
+        running.note(f"warning: what is on the disks of broker {id} is not known: {error}")
+    sizes, log_dirs = _replicas_on_disks(described)
+    partitions = {
+        partition: PlacedPartition(
+            replicas, max((sizes.get(ReplicaPlace(*partition, id), 0) for id in replicas), default=0)
+        )
+        for partition, replicas in now.items()
+    }
+    brokers = {node.id: _broker(node, described.get(node.id, ()), now) for node in nodes}
+    return Survey(ClusterFacts(brokers, partitions), log_dirs, silent, len(under_way))
+
+
+def _online(directories: LogDirs) -> list[tuple[str, LogDirDescription]]:
+    """The directories that a broker can read; one that it has lost takes nothing and holds nothing."""
+    return [(path, outcome.get()) for path, outcome in sorted(directories.items()) if outcome.error is None]
+
+
+def _replicas_on_disks(
+    described: Mapping[int, Collection[tuple[str, LogDirDescription]]],
+) -> tuple[dict[ReplicaPlace, int], dict[ReplicaPlace, str]]:
+    """Replica -> bytes, and -> path; of one that moves between directories where it is, not where it goes."""
+    sizes = {}
+    log_dirs = {}
+    for id, directories in described.items():
+        for path, directory in directories:
+            for partition, replica in directory.replicas.items():
+                if not replica.is_future:
+                    sizes[ReplicaPlace(*partition, id)] = replica.size_bytes
+                    log_dirs[ReplicaPlace(*partition, id)] = path
+    return sizes, log_dirs
+
+
+def _broker(
+    node: Node,
+    directories: Collection[tuple[str, LogDirDescription]],
+    planned: Mapping[TopicPartition, tuple[int, ...]],
+) -> BrokerFacts:
+    disks = tuple(
+        DiskFacts(
+            path,
+            directory.usable_bytes,
+            sum(replica.size_bytes for replica in directory.replicas.values()),
+            not directory.is_cordoned,
+        )
+        for path, directory in directories
+    )
+    others = sum(
+        replica.size_bytes
+        for _, directory in directories
+        for partition, replica in directory.replicas.items()
+        if node.id not in planned.get(partition, ())
+    )
+    takes = not disks or any(disk.takes_replicas for disk in disks)
+    return BrokerFacts(node.id, node.rack, takes, disks, others)
