@@ -56,6 +56,11 @@ class Timers:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
+    def is_due(self) -> bool:
+        """Whether a timer should have run by now."""
+        due_s = self.next_due_s()
+        return due_s is not None and due_s <= self.clock.monotonic_s()
+
     def run_due(self) -> int:
         """Run every timer that is due now; returns how many ran. A timer that raises is logged, the rest run."""
         ran = 0

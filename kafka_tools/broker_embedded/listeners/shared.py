@@ -62,7 +62,7 @@ class Shared:
         """What a client may send at once before its SASL login is done."""
         self.requests = RequestMemory(configs.broker.integer("queued.max.request.bytes"), core.timers)
         self.answers = AnswerMemory()
-        self.turns = Turns(core.clock, call_soon)
+        self.turns = Turns(core.timers, call_soon)
         self.scratch = memoryview(bytearray(SMALL_BYTES))
         """Where bytes come in, for all connections: what is kept of them is copied at once."""
         protocols = {endpoint.name: endpoint.protocol for endpoint in endpoints}

@@ -3,6 +3,9 @@
 While there is time each is served as soon as something comes of it. When that has taken a while within one round of
 the event loop, the rest waits in a line, and between any two in that line the loop looks for what else has come: so
 a client with a short question waits for about one request of the others, however many of those there are.
+
+What was due before a request came happens before it: a loop that was held up would serve what came first, and a member
+whose session is long over would still be in its group.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Protocol
 
-from kafka_tools.clock import Clock
+from kafka_tools.broker_embedded.timers import Timers
 
 ROUND_S = 0.005
 """How long connections are served before the loop looks for what has come meanwhile."""
@@ -32,9 +35,10 @@ class ServedConnection(Protocol):
 class Turns:
     """The line of one broker's connections."""
 
-    def __init__(self, clock: Clock, call_soon: Callable[[Callable[[], None]], object]) -> None:
+    def __init__(self, timers: Timers, call_soon: Callable[[Callable[[], None]], object]) -> None:
         """``call_soon``: the event loop's, which runs a function in its next round."""
-        self._clock = clock
+        self._timers = timers
+        self._clock = timers.clock
         self._call_soon = call_soon
         self._line: list[tuple[float, int, ServedConnection]] = []
         self._waiting: set[ServedConnection] = set()
@@ -57,7 +61,7 @@ class Turns:
 
     def ready(self, connection: ServedConnection) -> None:
         """There may be something to do for ``connection``: now if there is time, else when its turn comes."""
-        if self._line or self._spent_s >= ROUND_S:
+        if self._line or self._spent_s >= ROUND_S or self._timers.is_due():
             self.later(connection)
         else:
             self._serve(connection)
@@ -79,13 +83,14 @@ class Turns:
     def _next_round(self) -> None:
         self._round_ends = False
         self._spent_s = 0.0
+        self._timers.run_due()
         while self._line and self._spent_s < ROUND_S:
             had_s, _, connection = heapq.heappop(self._line)
             if connection in self._waiting:
                 self._waiting.remove(connection)
                 self._had_s = max(self._had_s, had_s)
                 self._serve(connection)
-        if self._line:
+        if self._line or self._spent_s:  # what was spent counts for this round of the loop alone
             self._end_round()
 
     def _serve(self, connection: ServedConnection) -> None:

@@ -13,6 +13,7 @@ from kafka_tools.broker_embedded.listeners.client_connection import ClientConnec
 from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory
 from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES
 from kafka_tools.broker_embedded.listeners.turns import Turns
+from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
 from kafka_tools.protocol.frames import FrameReader, framed
 
@@ -36,7 +37,7 @@ class Wire:
             max_frame_bytes=1000,
             scratch=memoryview(bytearray(SMALL_BYTES)),
             answers=AnswerMemory(),
-            turns=Turns(self.clock, lambda fn: fn()),
+            turns=Turns(Timers(self.clock), lambda fn: fn()),
             numbers=itertools.count(),
             settings=SimpleNamespace(security={}),
             connections=set(),
