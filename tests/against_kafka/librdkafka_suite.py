@@ -6,7 +6,8 @@ built already (``test-runner``, by its own Makefile). Each number of its tests r
 failed runs again, alone, and what failed twice runs on Kafka.
 A test that passes there and fails twice here is a difference: the exit status is 1 if there is one that ``ACCEPTED``
 does not name. Where its tests call Kafka's scripts they get the commands of this project, and Kafka's classes for Java
-programs of theirs. Tests of share groups, which the bundled broker does not serve, run only if ``--only`` names them.
+programs of theirs. Tests of share groups, which the bundled broker does not serve, and those that are run by hand (from
+8000 on) run only if ``--only`` names them.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ SETTINGS = {
 """Of both brokers: those of librdkafka's own clusters, where they are not Kafka's defaults or the harness's."""
 SHARE_GROUPS = range(170, 191)
 """The numbers of the tests of share consumers."""
+BY_HAND = 8000
 SCENARIOS = {"default": "true", "noautocreate": "false"}
 """What librdkafka calls a cluster, and its ``auto.create.topics.enable``."""
 PATIENCE = 3.0
@@ -69,9 +71,10 @@ class Ended(NamedTuple):
 class Runner:
     """A built test runner of librdkafka. ``folder``: for logs and reports; ``scripts``: has ``bin``."""
 
-    def __init__(self, tests: Path, folder: Path, scripts: Path, quick: bool) -> None:
+    def __init__(self, tests: Path, folder: Path, scripts: Path, quick: bool, protocol: str) -> None:
         self.tests = tests
         self.quick = quick
+        self.protocol = protocol
         self.folder = folder
         self.scripts = scripts
 
@@ -79,7 +82,7 @@ class Runner:
         """The numbers of all its tests, those that need no broker included."""
         report, _ = self._run("none", "default", "127.0.0.1:1", "numbers")
         numbers = numbers_of(name for name in report if name[0].isdigit())
-        return [number for number in numbers if int(number) not in SHARE_GROUPS]
+        return [number for number in numbers if int(number) < BY_HAND and int(number) not in SHARE_GROUPS]
 
     def run(self, number: str, scenario: str, servers: str, log: str) -> dict[str, Ended]:
         """The tests of one number that a broker of this scenario is needed for, by name."""
@@ -106,6 +109,7 @@ class Runner:
             "LD_LIBRARY_PATH": f"{self.tests.parent / 'src'}:{self.tests.parent / 'src-cpp'}",
             "RDKAFKA_TEST_CONF": str(config), "TEST_REPORT": str(report), "TESTS": number,
             "TEST_KAFKA_VERSION": RELEASE, "BROKERS": servers, "KAFKA_PATH": str(self.scripts),
+            "TEST_CONSUMER_GROUP_PROTOCOL": self.protocol,
         }  # fmt: skip
         with said.open("wb") as output:
             process = subprocess.Popen(
@@ -210,12 +214,13 @@ def main() -> int:
         "--on-kafka", choices=["none", "failed", "all"], default="failed", help="which tests run on Kafka as well"
     )
     parser.add_argument("--quick", action="store_true", help="librdkafka's quick mode")
+    parser.add_argument("--group-protocol", choices=["classic", "consumer"], default="classic", help="of its consumers")
     parser.add_argument("--keep", type=Path, help="where logs and reports are left (an empty folder)")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = (given.keep or Path(scratch)).absolute()
         folder.mkdir(parents=True, exist_ok=True)
-        runner = Runner(given.tests.absolute(), folder, kafka_home(folder / "kafka"), given.quick)
+        runner = Runner(given.tests.absolute(), folder, kafka_home(folder / "kafka"), given.quick, given.group_protocol)
         numbers = given.only.split(",") if given.only else runner.numbers()
         different = compare(runner, numbers, given.jobs, given.on_kafka)
     print("\n".join([f"{len(different)} differences from Kafka {RELEASE}", *different]))
