@@ -6,6 +6,7 @@ Looks at names and sizes only. Source: ``LogManager`` and ``UnifiedLog`` of Kafk
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -93,3 +94,31 @@ def walk(log_dirs: Iterable[str]) -> Iterator[PartitionFiles]:
             )
         for directory in found:
             yield partition_files(directory)
+
+
+_HERE_OR_COMING = (names.LOG, names.LOG + ".swap")
+"""Endings of a segment that is there, and of one that is about to take the place of others."""
+
+
+class ListedAgain:
+    """A partition directory that is listed a second time, when the first listing seems to lack a segment.
+
+    While compaction puts a segment in the place of others a listing may have neither.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._base_offsets: list[int] | None = None
+
+    def has_between(self, after: int, before: int) -> bool:
+        """Whether there is a segment between two base offsets, which are neighbours in the first listing."""
+        if self._base_offsets is None:
+            try:
+                found = [name.partition(".") for name in os.listdir(self._directory)]
+            except OSError:  # which whoever reads the segments will tell
+                found = []
+            self._base_offsets = sorted(
+                int(stem) for stem, _, rest in found if stem.isdecimal() and f".{rest}" in _HERE_OR_COMING
+            )
+        at = bisect_right(self._base_offsets, after)
+        return at < len(self._base_offsets) and self._base_offsets[at] < before

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
@@ -19,7 +18,7 @@ from kafka_tools.storage.checkpoints import read_offset_checkpoint, read_quorum_
 from kafka_tools.storage.findings import ERROR, Finding
 from kafka_tools.storage.index_follow import OffsetIndexCheck, TimeIndexCheck
 from kafka_tools.storage.kraft_snapshots import KraftSnapshotCheck
-from kafka_tools.storage.layout import PartitionFiles, SegmentFiles, partition_files
+from kafka_tools.storage.layout import ListedAgain, PartitionFiles, SegmentFiles, partition_files
 from kafka_tools.storage.live import Identity, identity, still_wrong
 from kafka_tools.storage.producer_state import OpenTransactions
 from kafka_tools.storage.segment import Segment
@@ -30,8 +29,6 @@ from kafka_tools.storage.transaction_index_follow import TransactionIndexCheck
 from kafka_tools.values import TopicPartition
 
 _ATTEMPTS = 3
-_HERE_OR_COMING = (names.LOG, names.LOG + ".swap")
-"""Endings of a segment that is there, and of one that is about to take the place of others."""
 _LEFT_STATES = {"delete": "is being deleted", "stray": "has no topic any more"}
 
 
@@ -49,7 +46,7 @@ class PartitionCheck:
         self._epochs_as_of: Identity | None = None
         self._base_offset = 0
         """Of the segment that was walked last."""
-        self._listed_again: list[int] | None = None
+        self._listed_again = ListedAgain(directory)
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong: the directory's own files first, then segment by segment, then what spans all of them."""
@@ -128,7 +125,7 @@ class PartitionCheck:
         path, base_offset = segment.log, segment.base_offset
         assert path is not None
         follows = self.log_end_offset is None or self.log_end_offset >= base_offset
-        if not follows and self._was_away(self._base_offset, base_offset):
+        if not follows and self._listed_again.has_between(self._base_offset, base_offset):
             yield from _hole(transactions, across)
         elif not follows and self._whole:
             assert self.log_end_offset is not None
@@ -146,19 +143,6 @@ class PartitionCheck:
         if following is not None and check.next_offset > following.base_offset and os.path.exists(following.log or ""):
             text = f"reaches offset {check.next_offset - 1}; the next segment begins with {following.base_offset}"
             yield Finding(path, "segment-overlap", text, None, following.base_offset)
-
-    def _was_away(self, after: int, before: int) -> bool:
-        """Whether there is a segment between two neighbours of the listing: compaction was replacing it just then."""
-        if self._listed_again is None:
-            try:
-                found = [name.partition(".") for name in os.listdir(self.directory)]
-            except OSError:  # which whoever reads the segments will tell
-                found = []
-            self._listed_again = sorted(
-                int(stem) for stem, _, rest in found if stem.isdecimal() and f".{rest}" in _HERE_OR_COMING
-            )
-        at = bisect_right(self._listed_again, after)
-        return at < len(self._listed_again) and self._listed_again[at] < before
 
     def _against_checkpoints(self, end_offset: int) -> Iterator[Finding]:
         for name, offset in self._checkpoints.items():

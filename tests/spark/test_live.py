@@ -16,6 +16,7 @@ pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 
 from kafka_tools.records.build import build_batch
 from kafka_tools.spark import engine as engine_module
+from kafka_tools.spark import segments as segments_module
 from kafka_tools.spark.audit import AuditOptions, audit_with
 from kafka_tools.spark.measures import partition as partition_module
 from kafka_tools.storage import checkpoints
@@ -133,6 +134,32 @@ def test_segments_that_compaction_joins_are_no_damage(writer: Writer) -> None:
     """The file at the place of the first is another one than was planned: cut ranges of it begin anywhere."""
     first, second, *_ = sorted(writer.directory.glob("*.log"))
     assert findings(writer.directory.parent, Busy(lambda: joined(writer, first, second))) == []
+
+
+@pytest.mark.parametrize("state", ["", ".swap"])
+def test_a_segment_that_was_away_while_the_others_were_listed_is_no_damage(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """Compaction was replacing it just then: what was in it is not known, so nothing is said of what it lacks."""
+    listed = segments_module.partition_files
+    away = sorted(writer.directory.glob("*.log"))[1]
+
+    def without(path: str) -> Any:
+        found = listed(path)
+        return found._replace(segments=tuple(each for each in found.segments if each.log != str(away)))
+
+    def told() -> set[tuple[str, int | None]]:
+        result = audit_with(Busy(lambda: None), [str(writer.directory.parent)], AuditOptions(range_bytes=1000))
+        about = ("offset-gap", "sequence-gap", "hanging-transaction", "open-transaction")
+        return {(each.kind, each.offset) for each in result.findings if each.kind in about}
+
+    before = told()
+    if state:
+        away.rename(f"{away}{state}")
+    monkeypatch.setattr(segments_module, "partition_files", without)
+    assert told() == before
+    Path(f"{away}{state}").unlink()
+    assert {"offset-gap", "sequence-gap"} <= {kind for kind, _offset in told()}
 
 
 def test_a_partition_that_is_deleted_meanwhile(writer: Writer) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import NamedTuple
 
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kafka_tools.spark.files import is_remote
 from kafka_tools.spark.measures.batches import BatchMeasures, Piece
 from kafka_tools.spark.measures.configs import Configs
 from kafka_tools.spark.measures.groups import InternalMeasures
@@ -19,6 +21,7 @@ from kafka_tools.spark.measures.summary import Summary, compare_edges
 from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import read_offset_checkpoint
 from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.layout import ListedAgain
 from kafka_tools.values import TopicPartition
 
 PRODUCERS_LISTED = 20
@@ -95,7 +98,9 @@ class PartitionFacts(NamedTuple):
 def finish(found: PartitionMeasures) -> PartitionFacts:
     """The facts of a whole partition directory: what goes back to the driver."""
     compare_edges(found.summary)
-    whole = fold(found.producers)
+    pieces = _with_absent(sorted(found.batches.pieces, key=lambda piece: (piece.base_offset, piece.start)))
+    lost = {(piece.base_offset, piece.start) for piece in pieces if piece.lost}
+    whole = fold([each._replace(lost=(each.base_offset, each.start) in lost) for each in found.producers])
     every = list(whole.producers.values())
     opened = sorted((each for each in every if each.opening), key=lambda each: each.opening or (0,))
     producers = Producers(
@@ -117,8 +122,20 @@ def finish(found: PartitionMeasures) -> PartitionFacts:
         hot.missed,
     )
     found.records.drop_keys()
-    pieces = sorted(found.batches.pieces, key=lambda piece: (piece.base_offset, piece.start))
     return PartitionFacts(found.summary, found.batches, pieces, producers, found.records, keys, found.internal)
+
+
+def _with_absent(pieces: list[Piece]) -> list[Piece]:
+    """The pieces, those lost that a segment follows which was not listed: compaction was replacing it just then."""
+    if not pieces or is_remote(pieces[0].file):
+        return pieces
+    listed_again = ListedAgain(os.path.dirname(pieces[0].file))
+    found = []
+    for piece, following in zip_longest(pieces, pieces[1:]):
+        ends_before = following is not None and (piece.next_offset or 0) < following.base_offset
+        absent = ends_before and listed_again.has_between(piece.base_offset, following.base_offset)
+        found.append(piece._replace(lost=True) if absent else piece)
+    return found
 
 
 class LogDir(NamedTuple):

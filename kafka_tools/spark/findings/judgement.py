@@ -84,17 +84,22 @@ def fullest(group: Sequence[PartitionFacts]) -> PartitionFacts:
 
 
 def _gaps(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
-    """Missing offsets of a partition that is not compacted: within a range, and from one to the next."""
+    """Missing offsets of a partition that is not compacted: within a range, and from one to the next.
+
+    What a broker took away while it was read was in the log.
+    """
     if around.compacted(facts):
         return
     before: int | None = None
+    lost = False
     for piece in facts.pieces:
         if piece.first_offset is None:
+            lost = lost or piece.lost
             continue
-        if before is not None and piece.first_offset > before:
+        if before is not None and piece.first_offset > before and not lost:
             text = f"offsets {before} to {piece.first_offset - 1} are missing"
             yield facts.finding("offset-gap", text, path=piece.file, position=piece.start, offset=before)
         if piece.gaps:
             text = f"{piece.gaps} offsets are missing, the first is {piece.gap_offset}"
             yield facts.finding("offset-gap", text, path=piece.file, offset=piece.gap_offset)
-        before = piece.next_offset
+        before, lost = piece.next_offset, piece.lost

@@ -43,7 +43,8 @@ class Piece(NamedTuple):
     written_ms: int | None
     """When the file was last written, None if it is gone."""
     lost: bool = False
-    """Whether a broker took the file away, or a part of it, before all was read."""
+    """Whether a broker took the file away, or a part of it, before all was read; or the segment after it was not
+    listed, since compaction was replacing it."""
 
 
 class Largest(NamedTuple):
