@@ -235,14 +235,15 @@ class _Fetch:
         call = self.call
         try:
             if call.version >= 13 and key.topic_id not in call.broker.cluster.topics_by_id:
-                raise refuse(error_codes.UNKNOWN_TOPIC_ID)
+                raise refuse(self._gone(key.topic))
             if not call.allowed(_READ, _TOPIC, key.topic):
                 raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
             # Any epoch below 0 is none, here only.
             partition = call.broker.partitions.led(key.topic, key.partition, max(wanted.current_leader_epoch, -1))
             return self._read(partition, wanted, left, first)
         except BrokerError as error:
-            return _error(key.partition, _known_code(error.code.code, call.version))
+            before_reading = error.code.code in _BEFORE_READING and self.parked is None
+            return _error(key.partition, _known_code(error.code.code, call.version), before_reading=before_reading)
         except OffsetOutOfRange:
             return _error(key.partition, error_codes.OFFSET_OUT_OF_RANGE)
         except NotConvertible as error:
@@ -250,6 +251,13 @@ class _Fetch:
         except (LogError, OSError) as error:
             log.error("reading %s-%d failed: %s", key.topic, key.partition, error)
             return _error(key.partition, _known_code(error_codes.KAFKA_STORAGE_ERROR, call.version))
+
+    def _gone(self, name: str) -> int:
+        """The error for an id that no topic has, or had when the fetch came: then its name was known, as in Kafka."""
+        if self.parked is None:
+            return error_codes.UNKNOWN_TOPIC_ID
+        is_another = self.call.broker.cluster.topic(name) is not None
+        return error_codes.INCONSISTENT_TOPIC_ID if is_another else error_codes.UNKNOWN_TOPIC_OR_PARTITION
 
     def _read(
         self, partition: Partition, wanted: FetchRequest.Topic.Partition, left: int, first: bool
@@ -314,13 +322,15 @@ def _known_code(code: int, version: int) -> int:
     return error_codes.NOT_LEADER_OR_FOLLOWER if code == error_codes.KAFKA_STORAGE_ERROR and version < 6 else code
 
 
-def _error(number: int, code: int) -> FetchResponse.FetchableTopicResponse.PartitionData:
+def _error(
+    number: int, code: int, *, before_reading: bool = False
+) -> FetchResponse.FetchableTopicResponse.PartitionData:
     return Answer(
         partition_index=number,
         error_code=code,
         high_watermark=-1,
         # Kafka leaves the list out where reading failed, and has an empty one where it did not get that far.
-        aborted_transactions=[] if code in _BEFORE_READING else None,
+        aborted_transactions=[] if before_reading else None,
         records=b"",
         diverging_epoch=_NO_EPOCH,
         current_leader=_NO_LEADER,

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
+from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_tools.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest
+from kafka_tools.protocol.stored.cluster_metadata import RemoveTopicRecord, TopicRecord
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.records.chain import HEADER_BYTES
@@ -469,6 +472,33 @@ def test_a_waiting_fetch_is_told_that_the_topic_is_gone(broker: DiskBroker) -> N
     waiting = broker.send(fetch_request("t", 0), 11)
     whole(broker.core.topics.delete(broker.core.cluster.topics["t"]))
     assert waiting.response.responses[0].partitions[0].error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("version", [5, 12, 13])
+def test_a_fetch_that_waits_is_told_that_its_topic_is_gone_as_by_kafka(broker: DiskBroker, version: int) -> None:
+    """It was known when the fetch came: its name stays known, and nothing was read."""
+    waiting = broker.send(waiting_fetch(broker, version), version)
+    broker.call(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000), 5)
+    broker.advance(0.5)
+    answer = waiting.response.responses[0].partitions[0]
+    told = (answer.error_code, answer.aborted_transactions, answer.high_watermark)
+    assert told == (codes.UNKNOWN_TOPIC_OR_PARTITION, None, -1)
+
+
+def test_a_fetch_that_waits_by_id_does_not_read_a_new_topic_of_that_name(broker: DiskBroker) -> None:
+    waiting = broker.send(waiting_fetch(broker, 13), 13)
+    broker.core.journal.commit([RemoveTopicRecord(topic_id=broker.core.cluster.topics["t"].id)])
+    broker.core.journal.commit([TopicRecord(name="t", topic_id=uuid4())])
+    broker.advance(0.5)
+    answer = waiting.response.responses[0].partitions[0]
+    assert (answer.error_code, answer.aborted_transactions) == (codes.INCONSISTENT_TOPIC_ID, None)
+
+
+def waiting_fetch(broker: DiskBroker, version: int) -> FetchRequest:
+    request = fetch_request("t", 0, max_wait_ms=500, isolation_level=1)
+    if version >= 13:
+        request.topics[0].topic, request.topics[0].topic_id = "", broker.core.cluster.topics["t"].id
+    return request
 
 
 @pytest.mark.req("FS-4", "FS-5")
