@@ -13,6 +13,7 @@ from kafka_tools.broker_embedded.configs.alter import APPEND, DELETE, SET, SUBTR
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import ConfigOperation
+from kafka_tools.texts.java_numbers import parse_int
 
 ROOT = "root"
 
@@ -39,10 +40,11 @@ def logger_levels() -> dict[str, str]:
 
 def alter_loggers(node_name: str, resource: str, changes: Sequence[Change], *, validate_only: bool) -> None:
     """Set and unset levels, all or none; BrokerError for what cannot be done."""
-    if not resource.lstrip("+-").isdecimal():
+    number = parse_int(resource)
+    if number is None:
         raise refuse(error_codes.INVALID_REQUEST, f"Node id must be an integer, but it is: {resource}")
-    if resource != node_name:
-        text = f"Unexpected node id. Expected {node_name}, but received {resource}"
+    if str(number) != node_name:
+        text = f"Unexpected node id. Expected {node_name}, but received {number}"
         raise refuse(error_codes.INVALID_REQUEST, text)
     known = logger_levels()
     for change in changes:

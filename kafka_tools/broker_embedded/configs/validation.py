@@ -18,6 +18,7 @@ from kafka_tools.config_definitions.values import Value, check, default_of
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CoordinatorGroupType
+from kafka_tools.texts.java_numbers import parse_int
 
 _FIXED_WHILE_RUNNING = ("listeners", "listener.security.protocol.map")
 _CLEANER_THREADS, _CLEANER_BUFFER = "log.cleaner.threads", "log.cleaner.dedupe.buffer.size"
@@ -87,11 +88,13 @@ def check_topic_name(name: str) -> None:
 
 def check_node(store: ConfigStore, resource_type: int, resource: str) -> None:
     """BrokerError unless the resource is this broker or the default of all brokers."""
-    if resource_type != BROKER or resource in ("", store.node_name):
+    if resource_type != BROKER or not resource:
         return
-    if not resource.lstrip("+-").isdecimal():
+    number = parse_int(resource)
+    if number is None:
         raise bad_request(f"Node id must be an integer, but it is: {resource}")
-    raise bad_request(f"Unexpected broker id, expected {store.node_name}, but received {resource}")
+    if str(number) != store.node_name:
+        raise bad_request(f"Unexpected broker id, expected {store.node_name}, but received {resource}")
 
 
 def _checked(table: Mapping[str, Row], wanted: Mapping[str, str | None], unknown: str) -> dict[str, Value]:

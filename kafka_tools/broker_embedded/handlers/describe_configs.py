@@ -20,6 +20,7 @@ from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.describe_configs import DescribeConfigsResponse
+from kafka_tools.texts.java_numbers import parse_int
 
 VERSIONS = (0, 4)
 AUTHORIZE = ()  # per resource, below
@@ -110,9 +111,11 @@ def _check_resource(call: Call, kind: int, name: str) -> None:
 
 def _check_node(call: Call, name: str, alternative: str) -> None:
     own = call.broker.configs.node_name
-    if name in ("", own):
+    if not name:
         return
-    if not name.lstrip("+-").isdecimal():
+    number = parse_int(name)
+    if number is None:
         raise refuse(error_codes.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
-    text = f"Unexpected broker id, expected {own}{alternative} but received {name}"
-    raise refuse(error_codes.INVALID_REQUEST, text)
+    if str(number) != own:
+        text = f"Unexpected broker id, expected {own}{alternative} but received {name}"
+        raise refuse(error_codes.INVALID_REQUEST, text)

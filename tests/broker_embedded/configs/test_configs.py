@@ -138,6 +138,9 @@ REFUSED = [
     (LOGGER, "2", SET, "root", "INFO", BAD_REQUEST, "Unexpected node id. Expected 1, but received 2"),
     (BROKER, "2", SET, "log.retention.ms", "1", BAD_REQUEST, "Unexpected broker id, expected 1, but received 2"),
     (BROKER, "x", SET, "log.retention.ms", "1", BAD_REQUEST, "Node id must be an integer, but it is: x"),
+    (BROKER, "+-1", SET, "log.retention.ms", "1", BAD_REQUEST, "Node id must be an integer, but it is: +-1"),
+    (LOGGER, "2147483648", SET, "root", "INFO", BAD_REQUEST, "Node id must be an integer, but it is: 2147483648"),
+    (LOGGER, "+02", SET, "root", "INFO", BAD_REQUEST, "Unexpected node id. Expected 1, but received 2"),
     (GROUP, "g1", SET, "nope", "1", BAD_CONFIG, "Unknown group config name: nope"),
     (GROUP, "", SET, "consumer.session.timeout.ms", "50000", BAD_REQUEST, "Default group resources are not allowed."),
     (GROUP, "g1", SET, "consumer.session.timeout.ms", "1", BAD_CONFIG,
@@ -348,6 +351,13 @@ def test_a_description_can_be_narrowed_and_version_0_tells_defaults(broker: Memo
     assert len(describe(broker, TOPIC, "t1", [])) == 33
 
 
+@pytest.mark.parametrize("name", ["+1", "01", "\u0661"])
+def test_a_broker_is_meant_by_its_number_however_java_reads_it(broker: MemoryBroker, name: str) -> None:
+    asked = DescribeConfigsRequest.Resource(resource_type=BROKER, resource_name=name, configuration_keys=["node.id"])
+    (result,) = broker.call(DescribeConfigsRequest(resources=[asked])).results
+    assert (result.error_code, [each.value for each in result.configs]) == (OK, ["1"])
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "code", "message"),
     [
@@ -357,6 +367,7 @@ def test_a_description_can_be_narrowed_and_version_0_tells_defaults(broker: Memo
         (CLIENT_METRICS, "", BAD_REQUEST, "Client metrics subscription name must not be empty"),
         (BROKER, "2", BAD_REQUEST, "Unexpected broker id, expected 1 or empty string, but received 2"),
         (BROKER, "x", BAD_REQUEST, "Broker id must be an integer, but it is: x"),
+        (BROKER, "-2147483649", BAD_REQUEST, "Broker id must be an integer, but it is: -2147483649"),
         (LOGGER, "", BAD_REQUEST, "Broker id must not be empty"),
         (LOGGER, "2", BAD_REQUEST, "Unexpected broker id, expected 1 but received 2"),
     ],
