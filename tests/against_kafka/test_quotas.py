@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 import uuid
 from collections.abc import Iterator
@@ -13,12 +14,15 @@ import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.headers import encode_request
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.protocol.schema import Request
 from kafka_tools.records.build import build_batch
+from kafka_tools.values import parse_address
 from tests.against_kafka.conftest import unavailable
 from tests.against_kafka.harness import RealKafka
 from tests.against_kafka.jars import Unavailable
@@ -150,3 +154,63 @@ def test_both_brokers_hold_the_same_load_back_for_as_long(kafka_43: RealKafka) -
     for mine, other in zip(ours, theirs, strict=True):
         # Delays become shorter by the time that has passed, which is each broker's own.
         assert abs(mine.delay_ms - other.delay_ms) <= mine.by_ms + other.by_ms + 1, (mine, other)
+
+
+RATE, COME = 2, 26
+
+
+class Arrivals:
+    """Connections that come all at once from an address of their own, which may make so many a second."""
+
+    def __init__(self, address: str) -> None:
+        self._address = parse_address(address)
+        part = uuid.uuid4().int
+        self._from, self._probe = (f"127.{77 + place}.{part % 250}.{part // 250 % 250 + 1}" for place in (0, 1))
+        Entry = AlterClientQuotasRequest.EntryData
+        entries = [
+            Entry(
+                entity=[Entry.EntityData(entity_type="ip", entity_name=name)],
+                ops=[Entry.OpData(key="connection_creation_rate", value=rate)],
+            )
+            for name, rate in ((self._from, RATE), (self._probe, 1))
+        ]
+        with WireClient(address) as client:
+            done = client.call(AlterClientQuotasRequest(entries=entries), 1)
+        assert not any(entry.error_code for entry in done.entries), done
+        while self._closed(self._connected(self._probe)) is None:
+            pass  # until it holds
+
+    def _connected(self, source: str) -> tuple[socket.socket, float]:
+        began_s = time.monotonic()
+        connected = socket.create_connection(self._address, 30, source_address=(source, 0))
+        payload = encode_request(ApiVersionsRequest(client_software_name="a", client_software_version="1"), 3, 1, "a")
+        connected.sendall(len(payload).to_bytes(4, "big") + payload)
+        return connected, began_s
+
+    def _closed(self, opened: tuple[socket.socket, float]) -> float | None:
+        """After how many milliseconds it was closed; None if it was served."""
+        connected, began_s = opened
+        with connected:
+            try:
+                served = connected.recv(1)
+            except ConnectionError:
+                served = b""
+        return None if served else (time.monotonic() - began_s) * 1000
+
+    def run(self) -> tuple[list[float | None], float]:
+        """What became of each, and how many milliseconds it took for all to come."""
+        began_s = time.monotonic()
+        opened = [self._connected(self._from) for _ in range(COME)]
+        came_ms = (time.monotonic() - began_s) * 1000
+        return [self._closed(each) for each in reversed(opened)], came_ms
+
+
+def test_both_brokers_let_as_many_connections_of_an_address_in_and_close_others_as_late(kafka_43: RealKafka) -> None:
+    theirs, theirs_ms = Arrivals(kafka_43.bootstrap_servers).run()
+    with EmbeddedBroker() as broker:
+        ours, ours_ms = Arrivals(broker.bootstrap_servers).run()
+    if theirs_ms < 400 and ours_ms < 400:  # on a machine that is slower than the rate each lets other ones in
+        assert [each is None for each in ours] == [each is None for each in theirs]
+        assert ours.count(None) == RATE * 10
+    late, late_there = (max(each for each in told if each is not None) for told in (ours, theirs))
+    assert abs(late - late_there) <= theirs_ms + ours_ms + 250, (ours, theirs)
