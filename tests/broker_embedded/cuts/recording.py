@@ -62,7 +62,7 @@ Event = Written | Resized | Named | Forced
 class Recorder:
     """Follows everything beneath ``root``, which is on the disk as it is now. Its fsyncs cost nothing.
 
-    What is written around ``os`` (Python's own files) is noticed when the file is forced or renamed.
+    What is written around ``os`` (Python's own files) is noticed at the next call that is followed.
     """
 
     def __init__(self, root: Path) -> None:
@@ -73,6 +73,7 @@ class Recorder:
         self._take_down(self.root)
         self.events: list[Event] = []
         self._nodes: dict[int, Node] = {}
+        self._written_around: list[tuple[str, File]] = []
 
     def _take_down(self, directory: Directory) -> None:
         self.initial_entries[directory] = dict(directory.entries)
@@ -93,12 +94,18 @@ class Recorder:
                 patch.setattr(os, name, self._watched(getattr(self, f"_{name}"), getattr(os, name)))
             yield
 
-    @staticmethod
-    def _watched(follow: Callable[..., Any], real: Callable[..., Any]) -> Callable[..., Any]:
+    def _watched(self, follow: Callable[..., Any], real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
+            self._catch_up()
             return follow(real, *arguments, **options)
 
         return call
+
+    def _catch_up(self) -> None:
+        for path, file in self._written_around:
+            if self._node(path) is file:
+                self._notice(file, Path(path).read_bytes())
+        self._written_around.clear()
 
     def _place(self, path: Any, dir_fd: int | None = None) -> tuple[Directory, str] | None:
         """The directory and the name of a path, None for one that lies elsewhere."""
@@ -164,6 +171,8 @@ class Recorder:
         elif isinstance(node, File) and flags & os.O_TRUNC and node.data:
             self._resize(node, 0)
         self._opened(fd, node)
+        if isinstance(node, File) and flags & (os.O_APPEND | os.O_WRONLY) and dir_fd is None:
+            self._written_around.append((os.fspath(path), node))
         return fd
 
     def _pwrite(self, real: Any, fd: int, data: Any, position: int) -> int:
