@@ -23,6 +23,7 @@ FAILURE: list[BaseException] = []
 @option("--list", "list", is_flag=True)
 @option("--state", is_flag=False, flag_value="any")
 @option("--topic", metavar="NAME")
+@click.argument("word", required=False)
 @option("--number", type=click.IntRange(0, 99))
 @option("--add", multiple=True)
 @connection_options(controllers=True)
@@ -83,7 +84,8 @@ def test_help_exits_0_and_writes_to_stdout(spelling, capsys) -> None:
         (["--bootstrap-server", "nowhere:x"], "'nowhere:x' is not an address"),
         (["-b", "a:1,b:99999"], "'b:99999' is not an address"),
         (["--bootstrap-controller", ","], "the list of servers is empty"),
-        (["extra"], "unexpected extra argument"),
+        (["extra", "more"], "unexpected extra argument"),
+        ([""], "the value is empty"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_on_stderr_and_exit_2(arguments, complaint, capsys) -> None:

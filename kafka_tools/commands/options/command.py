@@ -68,7 +68,9 @@ class Command(click.Command):
             if repeated:
                 raise click.UsageError(f"Option '{repeated}' is given more than once.", ctx=ctx)
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
+            self._refuse_empty_words(ctx)
+            return rest
         except click.UsageError as error:
             if isinstance(error, click.NoSuchOption):
                 self._explain(error, ctx)
@@ -81,6 +83,13 @@ class Command(click.Command):
                 text = "a word belongs to no option (not shown, it may be a secret): are quotes missing around a value?"
                 raise click.UsageError(text, ctx=ctx) from None
             raise
+
+    def _refuse_empty_words(self, ctx: click.Context) -> None:
+        """What an unset variable of the shell leaves between quotes is no file."""
+        for parameter in self.params:
+            value = ctx.params.get(parameter.name or "") if isinstance(parameter, click.Argument) else None
+            if value == "" or (isinstance(value, tuple) and "" in value):
+                raise click.BadParameter("the value is empty", ctx=ctx, param=parameter)
 
     def _explain(self, error: click.NoSuchOption, ctx: click.Context) -> None:
         """Raise what tells more than that there is no such option, if anything does."""
