@@ -132,7 +132,7 @@ class Runner:
 def bundled(folder: Path, settings: Mapping[str, str]) -> Iterator[str]:
     """Where a bundled broker listens, in a process of its own."""
     folder.mkdir()
-    broker = KilledBroker(folder, dict(settings))
+    broker = KilledBroker(folder, dict(settings), "kafka")
     try:
         broker.spawn()
         broker.wait_until_ready()
