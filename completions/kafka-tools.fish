@@ -33,6 +33,8 @@ complete --no-files --command kafka-share-groups --arguments '(_kafka_tools_comp
 complete --no-files --command kafka-share-groups.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-streams-groups --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-streams-groups.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-streams-application-reset --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-streams-application-reset.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-delete-records --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-delete-records.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-get-offsets --arguments '(_kafka_tools_complete)'

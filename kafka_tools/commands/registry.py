@@ -49,6 +49,10 @@ COMMANDS: dict[str, Registered] = {
     "streams-groups": Registered(
         "groups.streams_groups", "List, describe and delete streams groups, and reset their offsets."
     ),
+    "streams-application-reset": Registered(
+        "groups.application_reset",
+        "Reset a Kafka Streams application: offsets of its input topics, and its internal topics.",
+    ),
     "delete-records": Registered("partitions.delete_records", "Delete the records of partitions below an offset."),
     "get-offsets": Registered(
         "partitions.get_offsets", "Show the offsets of partitions: latest, earliest, or at a moment."

@@ -61,6 +61,12 @@ def _with_address(row: Row) -> list[Row]:
     return [row | {"address": format_address(row["host"], row["port"])}]
 
 
+def _partition_or_topic(row: Row) -> list[Row]:
+    """The row, with what it is about: a partition, or a whole topic."""
+    number = row["partition"]
+    return [row | {"item": row["topic"] if number is None else f"{row['topic']}-{number}"}]
+
+
 def _of_an_entity(row: Row) -> list[Row]:
     """The row, with its entity as a text."""
     return [row | _entity_cells(row["entity"])]
@@ -131,6 +137,11 @@ KINDS: Mapping[str, RowKind] = {
     "changed-groups": _kind("group result", "{group}"),
     "reset-offsets": _kind(
         "group topic partition old_offset new_offset skipped repeated result", _PARTITION
+    ),
+    # kafka-streams-application-reset
+    "application-reset": _kind(
+        "group action topic partition old_offset new_offset skipped repeated result", "{item}",
+        lines=_partition_or_topic,
     ),
     "share-group-offsets": _kind("group topic partition start_offset lag", _PARTITION, more="leader_epoch"),
     "streams-group-members": _kind(

@@ -29,6 +29,7 @@ MAIN = {
     "groups": "org.apache.kafka.tools.GroupsCommand",
     "share-groups": "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
     "streams-groups": "org.apache.kafka.tools.streams.StreamsGroupCommand",
+    "streams-application-reset": "org.apache.kafka.tools.StreamsResetter",
     "transactions": "org.apache.kafka.tools.TransactionsCommand",
 }
 _numbers = itertools.count(1)

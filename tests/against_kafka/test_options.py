@@ -35,6 +35,7 @@ TOOLS = {
     "groups": (f"{OURS}GroupsCommand",),
     "share-groups": (f"{OURS}consumer.group.ShareGroupCommand",),
     "streams-groups": (f"{OURS}streams.StreamsGroupCommand",),
+    "streams-application-reset": (f"{OURS}StreamsResetter", f"{SCALA_TOOLS}StreamsResetter"),
     "transactions": (f"{OURS}TransactionsCommand",),
     "console-producer": (f"{OURS}ConsoleProducer", f"{SCALA_TOOLS}ConsoleProducer"),
     "console-consumer": (f"{OURS}consumer.ConsoleConsumer", f"{SCALA_TOOLS}ConsoleConsumer"),

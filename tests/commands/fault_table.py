@@ -46,6 +46,7 @@ COMMANDS = (
     "kafka-groups --list",
     "kafka-streams-groups --describe --group g",
     "kafka-streams-groups --reset-offsets --group g --all-input-topics --to-earliest --execute",
+    "kafka-streams-application-reset --application-id g --input-topics t",
     "kafka-share-groups --describe --group g",
     "kafka-share-groups --reset-offsets --group g --topic t --to-earliest --execute",
     "kafka-delete-records --offset-json-file offsets.json",

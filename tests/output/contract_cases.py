@@ -228,6 +228,11 @@ CASES = (
         "streams-groups", "--delete-offsets --group idle --all-input-topics", "delete_offsets",
         instead=_STREAMS_CALLS,
     ),
+    Case(
+        "streams-application-reset", "--application-id app-{n} --input-topics orders --dry-run", "",
+        ["topics --create --topic app-{n}-count-changelog --partitions 1"],
+    ),
+    Case("streams-application-reset", "--application-id app-{n} --input-topics orders", ""),
     Case("share-groups", "--list", "list", instead=_SHARE_CALLS),
     Case("share-groups", "--describe --group jobs", "describe", instead=_SHARE_CALLS),
     Case("share-groups", "--describe --group jobs --members", "describe members", instead=_SHARE_CALLS),
@@ -333,6 +338,7 @@ FAILING = (
         "streams-groups", "--delete --group app --group idle --group none", "delete", failed=2, instead=_STREAMS_CALLS
     ),
     Case("streams-groups", "--describe --group app", "describe", failed=1, rows=False),
+    Case("streams-application-reset", "--application-id app-{n} --input-topics orders,no-such-topic", "", failed=1),
     Case("consumer-groups", "--remove-members --group live --member nobody", "remove_members", failed=1, rows=False),
     Case("groups", "--list", failed=1, instead={"list_groups": _listed_by_one}),
     Case("transactions describe", "--transactional-id no-such", failed=1, rows=False),

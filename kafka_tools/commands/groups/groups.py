@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import Command, one_of, option
+from kafka_tools.commands.options.command import Command, is_given, one_of, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType
@@ -48,9 +48,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
             ctx=context,
         )
     for kind in _KINDS:
-        others = [
-            name for name in ("group_type", "protocol", *_KINDS) if name != kind and given[name] not in (None, False)
-        ]
+        others = [name for name in ("group_type", "protocol", *_KINDS) if name != kind and is_given(given[name])]
         if given[kind] and others:
             raise click.UsageError(
                 f'Option "[{kind}]" can\'t be used with option "[{others[0].replace("_", "-")}]"', ctx=context

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kafka_tools.commands.live_names import group_names, topic_names
-from kafka_tools.commands.options.command import option
+from kafka_tools.commands.options.command import is_given, option
 
 ANY = "*"
 """Value of --state and --type when they are given without one."""
@@ -116,4 +116,4 @@ def new_offsets(*modes: str) -> Decorator:
 
 def modes_given(given: Mapping[str, Any], modes: Iterable[str]) -> list[str]:
     """Which of the options that say where a reset puts a group are on the command line."""
-    return [name for name in modes if given[name] not in (None, False)]
+    return [name for name in modes if is_given(given[name])]

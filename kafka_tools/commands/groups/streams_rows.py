@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.commands import running
 from kafka_tools.commands.groups import rows as group_rows
 from kafka_tools.commands.groups.holders import blocked
+from kafka_tools.commands.groups.internal_topics import is_internal
 from kafka_tools.commands.groups.resettable import (
     Offsets,
     OutsideGroup,
@@ -38,12 +38,6 @@ STATES = (
     GroupState.RECONCILING,
     GroupState.STABLE,
 )
-_INTERNAL = re.compile(
-    r".*(?:-changelog|-repartition|-subscription-registration-topic|-subscription-response-topic"
-    r"|.-KTABLE-FK-JOIN-SUBSCRIPTION-(?:REGISTRATION|RESPONSE)-[0-9]+-topic)",
-    re.DOTALL,
-)
-"""Names that Kafka Streams gives to topics of its own (StreamsGroupCommand.matchesInternalTopicFormat)."""
 
 
 def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[StreamsGroupDescription], list[ItemError]]:
@@ -167,7 +161,7 @@ def internal_topics(group: StreamsGroupDescription) -> list[str]:
         for topic in (*part.repartition_source_topics, *part.state_changelog_topics):
             if topic.name in sources or topic.name in found:
                 continue
-            if topic.name.startswith(f"{group.group_id}-") and _INTERNAL.fullmatch(topic.name):
+            if is_internal(topic.name, group.group_id):
                 found.append(topic.name)
             else:
                 running.note(

@@ -179,10 +179,15 @@ def option(*names: str, **attributes: Any) -> Callable[[Any], Any]:
     return click.option(*names, **{"cls": Option} | attributes)
 
 
+def is_given(value: object) -> bool:
+    """Whether an option with this value is on the command line; 0 is a value, and equal to False."""
+    return value is not None and value is not False and value != ()
+
+
 def one_of(context: click.Context, *names: str) -> str:
     """The one option of ``names`` that was given; a usage error for none or several."""
     spelled = {name: f"--{name.replace('_', '-')}" for name in names}
-    given = [name for name in names if context.params.get(name) not in (None, False, ())]
+    given = [name for name in names if is_given(context.params.get(name))]
     if len(given) != 1:
         listed = ", ".join(spelled.values())
         found = f" {' and '.join(spelled[name] for name in given)} were given." if given else ""
@@ -193,6 +198,6 @@ def one_of(context: click.Context, *names: str) -> str:
 def only_with(context: click.Context, action: str, allowed: Mapping[str, Sequence[str]]) -> None:
     """A usage error for an option that ``action`` does not take. ``allowed``: option -> actions that take it."""
     for name, actions in allowed.items():
-        if context.params.get(name) not in (None, False, ()) and action not in actions:
+        if is_given(context.params.get(name)) and action not in actions:
             spelled = " or ".join(f"--{each.replace('_', '-')}" for each in actions)
             raise click.UsageError(f"--{name.replace('_', '-')} only goes with {spelled}.", ctx=context)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import OUTPUT, Option, option
+from kafka_tools.commands.options.command import OUTPUT, Option, is_given, option
 
 FORMATS = ("table", "wide", "json", "jsonl", "yaml", "csv", "tsv", "name")
 """The forms of ``-o``; what each is stands in ``output/rows.py``."""
@@ -24,11 +24,7 @@ class OutputOption(Option):
 
     def kind(self, given: Mapping[str, Any]) -> str:
         """The kind for the options that were given; of several that fit, the one that names the most options."""
-        fitting = [
-            options
-            for options in self.kinds
-            if all(given.get(each) not in (None, False, ()) for each in options.split())
-        ]
+        fitting = [options for options in self.kinds if all(is_given(given.get(each)) for each in options.split())]
         return self.kinds[max(fitting or self.kinds, key=lambda options: len(options.split()))]
 
 

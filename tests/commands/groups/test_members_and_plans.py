@@ -109,6 +109,8 @@ def test_a_plan_tells_where_the_group_was_and_what_is_skipped_or_repeated(run: R
         ("--to-latest", (4, 10, 6, 0)),
         ("--to-earliest", (4, 0, 0, 4)),
         ("--to-current", (4, 4, 0, 0)),
+        ("--to-offset=0", (4, 0, 0, 4)),
+        ("--shift-by=0", (4, 4, 0, 0)),
     ):
         (row,) = rows(run(*reset, mode, "--dry-run", "-o", "json"))
         assert (row["old_offset"], row["new_offset"], row["skipped"], row["repeated"]) == expected

@@ -1,0 +1,256 @@
+"""The steps of ``kafka-streams-application-reset``: the group without members, offsets, internal topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.admin.calls.offsets import EARLIEST, LATEST, at_or_after
+from kafka_tools.clock import SystemClock
+from kafka_tools.commands import running
+from kafka_tools.commands.groups.holders import is_blocked, named
+from kafka_tools.commands.groups.internal_topics import is_internal
+from kafka_tools.commands.groups.reset_plans import parse_duration_ms, parse_moment_ms, read_plan
+from kafka_tools.commands.groups.reset_targets import LogOffsets
+from kafka_tools.commands.groups.resets import plan_rows
+from kafka_tools.commands.options.values import read_text
+from kafka_tools.errors import InputError, NotFound, UnsupportedVersion
+from kafka_tools.net.broker_errors import has_code
+from kafka_tools.output.cells import Row
+from kafka_tools.output.kafka import application_reset_text as text
+from kafka_tools.output.rows import ItemError, Rows
+from kafka_tools.protocol import error_codes
+from kafka_tools.values import TopicPartition, moment_text
+
+if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
+
+Offsets = dict[TopicPartition, int]
+
+
+class ApplicationReset:
+    """One reset. ``given``: the command line; ``mode``: where input topics go; ``has_text``: Kafka's text is wanted."""
+
+    def __init__(self, admin: AdminClient, given: Mapping[str, Any], mode: str, has_text: bool) -> None:
+        self._admin = admin
+        self._given = given
+        self._mode = mode
+        self._has_text = has_text
+        self._group: str = given["application_id"]
+        self._dry_run: bool = given["dry_run"]
+        self._log = LogOffsets(admin)
+        self._errors: list[ItemError] = []
+        self._committed: Offsets = {}
+        self._since = EARLIEST
+        """The moment of --to-datetime or --by-duration, as ListOffsets takes it."""
+        self._plan: Offsets = {}
+        """The offsets of --from-file."""
+        self._read_target()
+
+    def run(self) -> Rows:
+        """Do it, or show it; the rows of what was changed or would be."""
+        self._without_members()
+        topics = sorted(topic.name for topic in self._admin.list_topics(include_internal=False))
+        internal = self._internal_topics(topics)
+        if self._dry_run:
+            self._say(text.DRY_RUN)
+        offsets = self._new_offsets(set(topics))
+        done = offsets if self._dry_run else self._commit(offsets)
+        rows = self._offset_rows(done)
+        if len(done) < len(offsets):
+            running.note("internal topics were not deleted: some offsets could not be committed")
+        else:
+            self._say(text.DONE if offsets else "")
+            rows += self._delete(internal)
+        return Rows("application-reset", rows, self._errors)
+
+    def _say(self, said: str) -> None:
+        if self._has_text:
+            running.emit(said)
+
+    def _read_target(self) -> None:
+        """Read what the option that says where holds: a file, a moment. Asks no broker."""
+        if self._mode == "from_file":
+            place = self._given["from_file"]
+            content = read_text(place, "reset plan", keeps_line_ends=True)
+            plan = read_plan(content, place, [self._group])
+            others = sorted(plan.keys() - {self._group})
+            if others:
+                raise InputError(f"{place}: a row is of group '{others[0]}', not of '{self._group}'")
+            if not plan:
+                raise InputError(f"Error parsing reset plan CSV file. It is empty: {place}")
+            self._plan = plan[self._group]
+        elif self._mode in ("to_datetime", "by_duration"):
+            now_ms = SystemClock().now_ms()
+            if self._mode == "to_datetime":
+                moment_ms = parse_moment_ms(self._given["to_datetime"], now_ms)
+            else:
+                moment_ms = now_ms - parse_duration_ms(self._given["by_duration"])
+            self._since = at_or_after(moment_ms)
+            running.note(f"offsets of the first records at or after {moment_text(moment_ms)}")
+
+    def _without_members(self) -> None:
+        """Refuse a group that has members, or remove them with ``--force``."""
+        group = self._group
+        outcome = self._admin.describe_groups([group])[group]
+        if isinstance(outcome.error, NotFound):
+            self._without_streams_members()
+            return
+        with running.about(group):
+            members = outcome.get().members
+            if not members:
+                return
+            if not self._given["force"]:
+                raise InputError(
+                    f"Consumer group '{group}' is still active.{named(members)} Make sure to stop all running "
+                    "application instances before running the reset tool. You can use option '--force' to remove "
+                    "active members from the group."
+                )
+            self._say(text.forced(group))
+            if self._dry_run:
+                running.note("the members stay for now: nothing is changed in a dry run")
+                return
+            for member, error in self._admin.remove_members(group, None).failures().items():
+                if not has_code(error, error_codes.UNKNOWN_MEMBER_ID):  # such a one has gone by itself
+                    raise InputError(f"member '{member}' could not be removed: {error}") from error
+
+    def _without_streams_members(self) -> None:
+        """The same for a group of the streams protocol (KIP-1071), which Kafka's tool does not see."""
+        outcome = self._admin.describe_streams_groups([self._group])[self._group]
+        if isinstance(outcome.error, NotFound | UnsupportedVersion):
+            return
+        with running.about(self._group):
+            members = outcome.get().members
+            if members:
+                raise InputError(
+                    f"Streams group '{self._group}' is still active.{named(members)} Stop all running application "
+                    "instances; members of streams groups cannot be removed by force."
+                )
+
+    def _internal_topics(self, topics: Sequence[str]) -> list[str]:
+        """The internal topics that are to be deleted; InputError for one named that is not internal."""
+        read = {*self._given["input_topics"], *self._given["intermediate_topics"]}
+        inferred = [topic for topic in topics if is_internal(topic, self._group) and topic not in read]
+        wanted: list[str] = self._given["internal_topics"]
+        strangers = [topic for topic in wanted if topic not in inferred]
+        if strangers:
+            raise InputError(
+                "Invalid topic specified in the --internal-topics option. Ensure that the topics specified are all "
+                "internal topics. Do a dry run without the --internal-topics option to see the list of all internal "
+                f"topics that can be deleted. Not internal: {', '.join(strangers)}"
+            )
+        return wanted or inferred
+
+    def _new_offsets(self, topics: set[str]) -> Offsets:
+        """Where the application goes on in its input and intermediate topics."""
+        inputs, intermediates = self._given["input_topics"], self._given["intermediate_topics"]
+        if intermediates:
+            self._say(text.DEPRECATED_INTERMEDIATE)
+        if not inputs and not intermediates:
+            self._say(text.NO_TOPICS)
+            return {}
+        self._say(text.named_topics(inputs, intermediates))
+        absent = [[topic for topic in each if topic not in topics] for each in (inputs, intermediates)]
+        self._say(text.not_found(*absent))
+        for kind, names in zip(("input", "intermediate"), absent, strict=True):
+            self._errors += [ItemError(f"topic {name}", None, f"this {kind} topic does not exist") for name in names]
+        read = self._partitions([topic for topic in inputs if topic in topics])
+        ends = self._partitions([topic for topic in intermediates if topic in topics and topic not in inputs])
+        if not read and not ends:
+            return {}
+        offsets: Offsets = {}
+        if self._has_text is False or self._mode == "shift_by":
+            found = self._admin.list_group_offsets(self._group)
+            self._committed = {key: each.offset for key, each in found.succeeded().items() if each is not None}
+        if read:
+            self._say(text.heading(self._group))
+            offsets = self._positions(read)
+            self._say(text.new_offsets(offsets))
+        self._log.ask(ends, LATEST)
+        self._say(text.at_their_ends(self._group, ends))
+        return offsets | {key: self._log.at(key, LATEST) for key in ends}
+
+    def _partitions(self, topics: Sequence[str]) -> list[TopicPartition]:
+        described = self._admin.describe_topics(topics)
+        keys = []
+        for topic, outcome in described.items():
+            with running.about(f"topic {topic}"):
+                keys += [TopicPartition(str(topic), each.partition) for each in outcome.get().partitions]
+        return sorted(keys)
+
+    def _positions(self, keys: Sequence[TopicPartition]) -> Offsets:
+        """The offset of each partition of the input topics."""
+        mode = self._mode
+        if mode in ("to_earliest", "to_latest"):
+            spec = EARLIEST if mode == "to_earliest" else LATEST
+            self._log.ask(keys, spec)
+            return {key: self._log.at(key, spec) for key in keys}
+        if mode in ("to_datetime", "by_duration"):
+            self._log.ask(keys, self._since)
+            late = [key for key in keys if self._log.at(key, self._since) < 0]
+            self._log.ask(late, LATEST)
+            self._say("".join(text.empty(key) for key in late))
+            return {key: self._log.at(key, LATEST if key in late else self._since) for key in keys}
+        self._log.ask(keys, EARLIEST, LATEST)
+        if mode == "to_offset":
+            wanted = dict.fromkeys(keys, self._given["to_offset"])
+        elif mode == "shift_by":
+            # Where a group has no offset, a consumer begins at the end.
+            wanted = {key: self._committed.get(key, self._log.at(key, LATEST)) for key in keys}
+            wanted = {key: offset + self._given["shift_by"] for key, offset in wanted.items()}
+        else:
+            wanted = self._planned(keys)
+        return {key: self._within_log(key, offset) for key, offset in wanted.items()}
+
+    def _planned(self, keys: Sequence[TopicPartition]) -> Offsets:
+        place = self._given["from_file"]
+        for key in keys:
+            if key not in self._plan:
+                raise InputError(f"{place}: there is no offset of partition {key} of an input topic")
+        strangers = sorted(self._plan.keys() - set(keys))
+        if strangers:
+            raise InputError(f"{place}: {strangers[0]} is not a partition of an input topic")
+        return {key: self._plan[key] for key in keys}
+
+    def _within_log(self, key: TopicPartition, offset: int) -> int:
+        start, end = self._log.at(key, EARLIEST), self._log.at(key, LATEST)
+        if start < offset < end:
+            return offset
+        instead = start if offset < end else end
+        self._say(text.outside(offset, is_lower=offset < end, instead=instead))
+        return instead
+
+    def _commit(self, offsets: Offsets) -> Offsets:
+        """Commit the offsets; those that were."""
+        with running.about(self._group):
+            failures = self._admin.alter_group_offsets(self._group, offsets).failures()
+        held = ""
+        if any(is_blocked(error) for error in failures.values()):
+            described = self._admin.describe_groups([self._group])[self._group].value
+            held = "" if described is None else named(described.members)
+        for key, error in failures.items():
+            found = ItemError.of(f"{key} of group '{self._group}'", error)
+            self._errors.append(found._replace(message=f"{found.message}.{held}") if held else found)
+        return {key: offset for key, offset in offsets.items() if key not in failures}
+
+    def _offset_rows(self, offsets: Offsets) -> list[Row]:
+        result = "planned" if self._dry_run else "reset"
+        rows = plan_rows({self._group: offsets}, {self._group: self._committed}, result)
+        return [_row(row | {"action": "reset"}) for row in rows]
+
+    def _delete(self, topics: Sequence[str]) -> list[Row]:
+        """Delete internal topics; a row for each that is gone, or would be."""
+        self._say(text.deleted(topics, are_named=bool(self._given["internal_topics"])))
+        failures = {} if self._dry_run or not topics else self._admin.delete_topics(topics).failures()
+        self._errors += [ItemError.of(f"internal topic {topic}", error) for topic, error in failures.items()]
+        if not failures:
+            self._say(text.DONE)
+        row = {"group": self._group, "partition": None, "action": "delete"}
+        row |= dict.fromkeys(("old_offset", "new_offset", "skipped", "repeated"))
+        result = "planned" if self._dry_run else "deleted"
+        return [_row(row | {"topic": topic, "result": result}) for topic in topics if topic not in failures]
+
+
+def _row(row: Row) -> Row:
+    order = ("group", "action", "topic", "partition", "old_offset", "new_offset", "skipped", "repeated", "result")
+    return {name: row[name] for name in order}
