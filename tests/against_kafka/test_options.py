@@ -65,13 +65,28 @@ def _listed(release: str, mains: tuple[str, ...]) -> set[str]:
         if page is not None and "UnrecognizedOptionException" in page:  # tools of 1.1 without that option
             page = _help(run_tool(release, main))
         if page is not None:
-            commands = re.search(r"^usage: .*?\{([a-z,-]+)\}", page, re.MULTILINE | re.DOTALL)
-            pages = (
-                [_help(run_tool(release, main, each, "--help")) for each in commands[1].split(",")] if commands else []
-            )
+            pages = [_help(run_tool(release, main, each, "--help")) for each in subcommands(page)]
             lists = [each for text in (page, *pages) for each in _LISTED.findall(text or "")]
             return {option for each in lists for option in re.findall(_OPTION, each)}
     return set()
+
+
+def subcommands(page: str) -> list[str]:
+    """The subcommands that a help page lists, in either way of argparse4j."""
+    named = re.search(r"^usage: .*?\{([a-z,-]+)\}", page, re.MULTILINE | re.DOTALL)
+    if named:
+        return named[1].split(",")
+    listed = re.search(r"^commands:\n  COMMAND\n((?:    .*\n?)+)", page, re.MULTILINE)
+    return re.findall(r"^    ([a-zA-Z-]+)(?: |$)", listed[1], re.MULTILINE) if listed else []
+
+
+def test_subcommands_are_found_on_the_help_page_of_transactions() -> None:
+    page = _help(run_tool("4.3.1", *TOOLS["transactions"], "--help"))
+    assert page is not None
+    assert subcommands(page) == [
+        "list", "describe", "describe-producers", "abort", "find-hanging", "forceTerminateTransaction",
+    ]  # fmt: skip
+    assert "--transactional-id" in _listed("4.3.1", TOOLS["transactions"])
 
 
 def _help(ended: subprocess.CompletedProcess[str]) -> str | None:

@@ -34,6 +34,9 @@ REMOVED: dict[str, dict[str, Removed]] = {
         "--zookeeper": Removed("2.0", f"groups are kept by brokers: {_BROKER}"),
         "--new-consumer": Removed("2.0", f"{_NEEDLESS}: groups are those of brokers, there are no others"),
     },
+    "kafka-streams-application-reset": {
+        "--zookeeper": Removed("3.0", f"{_BROKER}: nothing is asked of ZooKeeper"),
+    },
     "kafka-acls": {
         "--authorizer": Removed("4.0", _ACLS_OF_BROKERS),
         "--authorizer-properties": Removed("4.0", _ACLS_OF_BROKERS),
