@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools import cli
+from kafka_tools.commands import running
 from tests.against_kafka.conftest import unavailable
 from tests.against_kafka.harness import RealKafka, Setup, eventually
 from tests.against_kafka.jars import Unavailable
@@ -238,3 +240,49 @@ def test_batches_are_interrupted_taken_up_again_and_followed(plan: Plan, state_f
     assert "throttled" not in plan.throttles()
     assert list(state_folder.rglob("*.json")) == []
     assert done(ours(kafka, REASSIGN, "--watch")) == "No partition reassignments found.\n"
+
+
+def test_kafka_carries_out_what_each_strategy_plans(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    """One after the other, each from where the one before has left two partitions on three brokers.
+
+    In this process: two dozen commands, each of which would start a Python.
+    """
+    kafka = plan.kafka
+
+    def told(name: str, *words: str) -> tuple[str, str]:
+        line = [*words, "--bootstrap-server", kafka.bootstrap_servers]
+        status = running.run(cli.load(name), line, f"kafka-{name}")
+        out, err = capsys.readouterr()
+        assert status == 0, (out, err)
+        return out, err
+
+    def carried_out(*asked: str) -> list[list[int]]:
+        out, err = told(REASSIGN, "--generate", "--topic", plan.topic, *asked)
+        proposed = json.loads(out.splitlines()[4])["partitions"]
+        assert "partition(s) change" in err
+        told(REASSIGN, "--execute", "--reassignment-json-file", str(plan.write({"partitions": proposed})))
+        wanted = [each["replicas"] for each in proposed]
+
+        def is_over() -> None:
+            (row,) = json.loads(told("topics", "--describe", "--topic", plan.topic, "-o", "json")[0])["data"]
+            assert [each["replicas"] for each in row["partitions"]] == wanted
+            assert not any(each["adding_replicas"] or each["removing_replicas"] for each in row["partitions"])
+
+        eventually(is_over)
+        for each in proposed:
+            for id, log_dir in zip(each["replicas"], each["log_dirs"], strict=True):
+                assert log_dir == "any" or Path(log_dir, f"{plan.topic}-{each['partition']}").is_dir()
+                named.append((id, log_dir))
+        return wanted
+
+    named: list[tuple[int, str]] = []
+    least = carried_out("--strategy", "least-movement")
+    assert sorted(sum(id in each for each in least) for id in (1, 2, 3)) == [1, 1, 2]
+    assert {path for _, path in named} == {"any"}
+    assert all({*each} == {1, 3} for each in carried_out("--strategy", "by-size", "--broker-list", "1,3"))
+    folders = {(id, str(kafka.folder / f"{name}-{id}")) for id in (1, 3) for name in ("data", "more")}
+    assert {each for each in named if each[1] != "any"} & folders, "of two directories of a broker one is named"
+    assert carried_out("--strategy", "leaders", "--broker-list", "3") == [[3, 1], [3, 1]]
+    assert all({*each} == {2, 3} for each in carried_out("--evacuate", "1"))
+    assert all({*each} == {1, 2, 3} for each in carried_out("--replication-factor", "3"))
+    assert carried_out("--replication-factor", "1") == [[3], [3]]
