@@ -1,26 +1,36 @@
-"""Commands on a real 4.3.1 broker: wall time and peak memory beside Kafka's own tools and kafka-python's CLI.
+"""Commands on a real 4.3.1 broker: wall time, CPU time and peak memory beside Kafka's own tools and kafka-python's CLI.
 
-``python -m benchmarks.commands [--rounds N]``, in an environment with the package and its ``dev`` extra. Needs Java and
-Kafka's jars (see CONTRIBUTING.md). Each round runs every contestant once, in turn.
+``python -m benchmarks.commands [--rounds N] [--only WORDS] [--large]``, in an environment with the package and its
+``dev`` extra. Needs Java and Kafka's jars (see CONTRIBUTING.md). Each round runs every contestant once, in turn.
+``--large``: a topic of 10,000 partitions and 1,000 groups instead; they take a minute to make.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks.startup import broker
+from benchmarks.startup import TOOLS, broker
 from benchmarks.timing import RELEASE, Cost, cost, kafka_command, medians, run, script, table
 
+if TYPE_CHECKING:
+    from tests.against_kafka.harness import RealKafka
+
 KAFKA_PYTHON = [sys.executable, "-m", "kafka.admin", "-b"]
-TOOLS = "org.apache.kafka.tools"
+CLASSES = "org.apache.kafka.tools"
+LARGE_PARTITIONS, LARGE_GROUPS = 10_000, 1_000
 
 
 class Case(NamedTuple):
-    """One question: our script, Kafka's class, the words for both, and those for kafka-python where it can."""
+    """One question: our script, Kafka's class, the words for both, and those for kafka-python where it can.
+
+    In words ``{metadata}`` is a file of the metadata log, ``{config}`` the broker's properties, ``{plan}`` and
+    ``{topics}`` documents about the topic that is asked for.
+    """
 
     script: str
     main: str
@@ -28,6 +38,7 @@ class Case(NamedTuple):
     python: Sequence[str] | None = None
     first: bool = False
     """Whether the first word is a subcommand, which stands before the address."""
+    connects: bool = True
 
     @property
     def title(self) -> str:
@@ -35,40 +46,107 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("kafka-topics", f"{TOOLS}.TopicCommand", ["--list"], ["topics", "list"]),
-    Case("kafka-topics", f"{TOOLS}.TopicCommand", ["--describe", "--topic", "measured"],
+    Case("kafka-topics", f"{CLASSES}.TopicCommand", ["--list"], ["topics", "list"]),
+    Case("kafka-topics", f"{CLASSES}.TopicCommand", ["--describe", "--topic", "measured"],
          ["topics", "describe", "-t", "measured"]),
     Case("kafka-configs", "kafka.admin.ConfigCommand", ["--describe", "--topic", "measured"],
          ["configs", "describe", "-t", "measured"]),
     Case("kafka-configs", "kafka.admin.ConfigCommand", ["--describe", "--broker", "1", "--all"],
          ["configs", "describe", "-b", "1"]),
     Case("kafka-configs", "kafka.admin.ConfigCommand", ["--describe", "--entity-type", "users"]),
-    Case("kafka-consumer-groups", f"{TOOLS}.consumer.group.ConsumerGroupCommand", ["--list"], ["groups", "list"]),
-    Case("kafka-broker-api-versions", f"{TOOLS}.BrokerApiVersionsCommand", [], ["cluster", "api-versions"]),
-    Case("kafka-cluster", f"{TOOLS}.ClusterTool", ["cluster-id"], ["cluster", "describe"], first=True),
-    Case("kafka-features", f"{TOOLS}.FeatureCommand", ["describe"], ["cluster", "describe-features"], first=True),
-    Case("kafka-metadata-quorum", f"{TOOLS}.MetadataQuorumCommand", ["describe", "--status"],
+    Case("kafka-consumer-groups", f"{CLASSES}.consumer.group.ConsumerGroupCommand", ["--list"], ["groups", "list"]),
+    Case("kafka-broker-api-versions", f"{CLASSES}.BrokerApiVersionsCommand", [], ["cluster", "api-versions"]),
+    Case("kafka-cluster", f"{CLASSES}.ClusterTool", ["cluster-id"], ["cluster", "describe"], first=True),
+    Case("kafka-features", f"{CLASSES}.FeatureCommand", ["describe"], ["cluster", "describe-features"], first=True),
+    Case("kafka-metadata-quorum", f"{CLASSES}.MetadataQuorumCommand", ["describe", "--status"],
          ["cluster", "describe-quorum"], first=True),
-    Case("kafka-client-metrics", f"{TOOLS}.ClientMetricsCommand", ["--list"]),
+    Case("kafka-client-metrics", f"{CLASSES}.ClientMetricsCommand", ["--list"]),
+    Case("kafka-get-offsets", TOOLS["kafka-get-offsets"], ["--topic", "measured"]),
+    Case("kafka-log-dirs", TOOLS["kafka-log-dirs"], ["--describe", "--topic-list", "measured"]),
+    Case("kafka-leader-election", TOOLS["kafka-leader-election"],
+         ["--election-type", "PREFERRED", "--topic", "measured", "--partition", "0"]),
+    Case("kafka-transactions", TOOLS["kafka-transactions"], ["list"], first=True),
+    Case("kafka-transactions", TOOLS["kafka-transactions"],
+         ["describe-producers", "--topic", "measured", "--partition", "0"], first=True),
+    Case("kafka-groups", TOOLS["kafka-groups"], ["--list"]),
+    Case("kafka-share-groups", TOOLS["kafka-share-groups"], ["--list"]),
+    Case("kafka-streams-groups", TOOLS["kafka-streams-groups"], ["--list"]),
+    Case("kafka-reassign-partitions", TOOLS["kafka-reassign-partitions"], ["--list"]),
+    Case("kafka-reassign-partitions", TOOLS["kafka-reassign-partitions"],
+         ["--verify", "--reassignment-json-file", "{plan}"]),
+    Case("kafka-reassign-partitions", TOOLS["kafka-reassign-partitions"],
+         ["--generate", "--broker-list", "1", "--topics-to-move-json-file", "{topics}"]),
+    Case("kafka-storage", TOOLS["kafka-storage"], ["random-uuid"], connects=False),
+    Case("kafka-storage", TOOLS["kafka-storage"], ["info", "-c", "{config}"], connects=False),
+    Case("kafka-metadata-shell", TOOLS["kafka-metadata-shell"], ["--snapshot", "{metadata}", "ls", "/"],
+         connects=False),
+)  # fmt: skip
+LARGE_CASES = (
+    Case("kafka-topics", TOOLS["kafka-topics"], ["--list"], ["topics", "list"]),
+    Case("kafka-topics", TOOLS["kafka-topics"], ["--describe", "--topic", "measured"],
+         ["topics", "describe", "-t", "measured"]),
+    Case("kafka-get-offsets", TOOLS["kafka-get-offsets"], ["--topic", "measured"]),
+    Case("kafka-log-dirs", TOOLS["kafka-log-dirs"], ["--describe"]),
+    Case("kafka-reassign-partitions", TOOLS["kafka-reassign-partitions"], ["--list"]),
+    Case("kafka-reassign-partitions", TOOLS["kafka-reassign-partitions"],
+         ["--verify", "--reassignment-json-file", "{plan}"]),
+    Case("kafka-reassign-partitions", TOOLS["kafka-reassign-partitions"],
+         ["--generate", "--broker-list", "1", "--topics-to-move-json-file", "{topics}"]),
+    Case("kafka-consumer-groups", TOOLS["kafka-consumer-groups"], ["--list"]),
+    Case("kafka-consumer-groups", TOOLS["kafka-consumer-groups"], ["--describe", "--all-groups"]),
+    Case("kafka-consumer-groups", TOOLS["kafka-consumer-groups"],
+         ["--reset-offsets", "--all-groups", "--topic", "small", "--to-earliest", "--execute"]),
+    Case("kafka-metadata-shell", TOOLS["kafka-metadata-shell"], ["--snapshot", "{metadata}", "ls", "/image"],
+         connects=False),
 )  # fmt: skip
 
 
-def commands(case: Case, bootstrap: str) -> dict[str, list[str]]:
+def commands(case: Case, kafka: RealKafka) -> dict[str, list[str]]:
     """Contestant -> its command line."""
-    address = ["--bootstrap-server", bootstrap]
-    words = list(case.words)
+    address = ["--bootstrap-server", kafka.bootstrap_servers] if case.connects else []
+    words = [_filled(word, kafka) for word in case.words]
     ours = (
         [script(case.script), *words[:1], *address, *words[1:]]
         if case.first
         else [script(case.script), *address, *words]
     )
-    # Two of Kafka's tools want the address before the subcommand, one behind it.
+    # Most of Kafka's tools with subcommands want the address before them, one behind.
     behind = case.first and case.script == "kafka-cluster"
     theirs = kafka_command(case.main, *([*words[:1], *address, *words[1:]] if behind else [*address, *words]))
     found = {"ours": ours, "kafka": theirs}
     if case.python is not None:
-        found["python"] = [*KAFKA_PYTHON, bootstrap, *case.python]
+        found["python"] = [*KAFKA_PYTHON, kafka.bootstrap_servers, *case.python]
     return found
+
+
+def _filled(word: str, kafka: RealKafka) -> str:
+    paths = {
+        "{metadata}": kafka.log_dirs[0] / "__cluster_metadata-0" / f"{0:020}.log",
+        "{config}": kafka.folder / f"server-{kafka.node_ids[0]}.properties",
+        "{plan}": kafka.folder / "plan.json",
+        "{topics}": kafka.folder / "topics.json",
+    }
+    return str(paths.get(word, word))
+
+
+def prepare(kafka: RealKafka, *, large: bool) -> None:
+    """Write the documents, and with ``large`` make the partitions and the groups."""
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.values import TopicPartition
+
+    if large:
+        from kafka_tools.admin.client import NewPartitions, NewTopic
+
+        with AdminClient(kafka.bootstrap_servers, timeout_s=300) as admin:
+            for count in range(1_000, LARGE_PARTITIONS + 1, 1_000):
+                admin.create_partitions({"measured": NewPartitions(count)}).raise_any()
+            admin.create_topics([NewTopic("small", 1, 1)]).raise_any()
+            offsets = {TopicPartition("small", 0): 0}
+            admin.alter_groups_offsets({f"group-{number}": offsets for number in range(LARGE_GROUPS)}).raise_any()
+    partitions = range(LARGE_PARTITIONS if large else 1)
+    entries = [{"topic": "measured", "partition": number, "replicas": kafka.node_ids} for number in partitions]
+    (kafka.folder / "plan.json").write_text(json.dumps({"version": 1, "partitions": entries}), encoding="utf-8")
+    (kafka.folder / "topics.json").write_text('{"version": 1, "topics": [{"topic": "measured"}]}', encoding="utf-8")
 
 
 def works(command: list[str]) -> bool:
@@ -76,40 +154,59 @@ def works(command: list[str]) -> bool:
     return run(command).returncode == 0
 
 
-def measure(bootstrap: str, rounds: int) -> list[tuple[list[str], float, float | None]]:
-    """Table rows, with how much faster ours is than Kafka's and than kafka-python's."""
+class Compared(NamedTuple):
+    """A row, and how much faster ours is: in wall and CPU time than Kafka's, in wall time than Python's."""
+
+    cells: list[str]
+    wall: float
+    cpu: float
+    python: float | None
+
+
+def measure(kafka: RealKafka, cases: Sequence[Case], rounds: int) -> list[Compared]:
+    """Every case, each contestant in turn."""
     rows = []
-    for case in CASES:
-        lines = commands(case, bootstrap)
+    for case in cases:
+        lines = commands(case, kafka)
         if "python" in lines and not works(lines["python"]):
             del lines["python"]
         found = medians({name: lambda line=line: cost(line) for name, line in lines.items()}, rounds)
-        mine, kafka, other = found["ours"], found["kafka"], found.get("python")
-        row = [case.title, *_cells(mine), *_cells(kafka), f"{kafka.wall_s / mine.wall_s:.1f}"]
-        row += [*_cells(other), f"{other.wall_s / mine.wall_s:.1f}"] if other else ["-", "-", "-"]
-        print(f"measured: {'  '.join(row)}", file=sys.stderr, flush=True)
-        rows.append((row, kafka.wall_s / mine.wall_s, other.wall_s / mine.wall_s if other else None))
+        mine, theirs, other = found["ours"], found["kafka"], found.get("python")
+        wall, cpu = theirs.wall_s / mine.wall_s, theirs.cpu_s / mine.cpu_s
+        cells = [case.title, *_cells(mine), *_cells(theirs), f"{wall:.1f}", f"{cpu:.1f}"]
+        cells += [*_cells(other), f"{other.wall_s / mine.wall_s:.1f}"] if other else ["-", "-", "-", "-"]
+        print(f"measured: {'  '.join(cells)}", file=sys.stderr, flush=True)
+        rows.append(Compared(cells, wall, cpu, other.wall_s / mine.wall_s if other else None))
     return rows
 
 
 def _cells(found: Cost) -> list[str]:
-    return [f"{found.wall_s * 1000:.0f} ms", f"{found.peak_bytes / 2**20:.0f} MiB"]
+    return [f"{found.wall_s * 1000:.0f} ms", f"{found.cpu_s * 1000:.0f} ms", f"{found.peak_bytes / 2**20:.0f} MiB"]
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="rounds that count, after one that does not")
+    parser.add_argument("--only", default="", help="cases whose title has these words")
+    parser.add_argument("--large", action="store_true", help="10,000 partitions and 1,000 groups")
     options = parser.parse_args()
-    with broker() as bootstrap:
-        rows = measure(bootstrap, options.rounds)
-    head = ["command", "ours", "peak", f"Kafka {RELEASE}", "peak", "times", "kafka-python", "peak", "times"]
-    print(table(head, [row for row, _, _ in rows]))
-    ratios = [ratio for _, ratio, _ in rows]
-    print(f"\nfaster than Kafka's by: least {min(ratios):.1f}, median {statistics.median(ratios):.1f}")
-    others = [ratio for _, _, ratio in rows if ratio is not None]
-    if others:
-        print(f"faster than kafka-python's by: least {min(others):.1f}, median {statistics.median(others):.1f}")
+    cases = [case for case in (LARGE_CASES if options.large else CASES) if options.only in case.title]
+    with broker() as kafka:
+        prepare(kafka, large=options.large)
+        rows = measure(kafka, cases, options.rounds)
+    head = [
+        "command", "ours", "CPU", "peak", f"Kafka {RELEASE}", "CPU", "peak", "times", "times CPU",
+        "kafka-python", "CPU", "peak", "times",
+    ]  # fmt: skip
+    print(table(head, [row.cells for row in rows]))
+    for name, ratios in (
+        ("Kafka's", [row.wall for row in rows]),
+        ("Kafka's in CPU time", [row.cpu for row in rows]),
+        ("kafka-python's", [row.python for row in rows if row.python is not None]),
+    ):
+        if ratios:
+            print(f"faster than {name} by: least {min(ratios):.1f}, median {statistics.median(ratios):.1f}")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.timing import KAFKA_SERVER_OPTIONS, RELEASE, cost, kafka_command, medians, run, script, table
+
+if TYPE_CHECKING:
+    from tests.against_kafka.harness import RealKafka
 
 TOOLS = {
     "kafka-topics": "org.apache.kafka.tools.TopicCommand",
@@ -27,6 +31,16 @@ TOOLS = {
     "kafka-cluster": "org.apache.kafka.tools.ClusterTool",
     "kafka-console-producer": "org.apache.kafka.tools.ConsoleProducer",
     "kafka-console-consumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",
+    "kafka-get-offsets": "org.apache.kafka.tools.GetOffsetShell",
+    "kafka-log-dirs": "org.apache.kafka.tools.LogDirsCommand",
+    "kafka-leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
+    "kafka-reassign-partitions": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+    "kafka-transactions": "org.apache.kafka.tools.TransactionsCommand",
+    "kafka-groups": "org.apache.kafka.tools.GroupsCommand",
+    "kafka-share-groups": "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
+    "kafka-streams-groups": "org.apache.kafka.tools.streams.StreamsGroupCommand",
+    "kafka-storage": "kafka.tools.StorageTool",
+    "kafka-metadata-shell": "org.apache.kafka.shell.MetadataShell",
 }
 # Some of Kafka's tools call a question for help a failure.
 KAFKA_HELP_STATUS = (0, 1)
@@ -84,15 +98,15 @@ def modules(command: list[str]) -> list[str]:
 
 
 @contextmanager
-def broker() -> Iterator[str]:
-    """A real broker with one topic; its bootstrap address."""
+def broker() -> Iterator[RealKafka]:
+    """A real broker with one topic."""
     from tests.against_kafka.harness import RealKafka, Setup
 
     setup = Setup(RELEASE, java_options=tuple(KAFKA_SERVER_OPTIONS))
     with tempfile.TemporaryDirectory() as folder, RealKafka.start(setup, Path(folder)) as kafka:
         run(kafka_command(TOOLS["kafka-topics"], "--bootstrap-server", kafka.bootstrap_servers,
                           "--create", "--topic", "measured", "--config", "retention.ms=1000"))  # fmt: skip
-        yield kafka.bootstrap_servers
+        yield kafka
 
 
 def measure(cases: list[Case], rounds: int) -> list[tuple[list[str], float | None]]:
@@ -131,8 +145,8 @@ def main() -> None:
     options = parser.parse_args()
     rows = measure(help_cases(), options.rounds)
     if not options.help_only:
-        with broker() as bootstrap:
-            rows += measure(broker_cases(bootstrap), options.rounds)
+        with broker() as kafka:
+            rows += measure(broker_cases(kafka.bootstrap_servers), options.rounds)
     head = [
         "command", "ours", f"Kafka {RELEASE}", "times", "CPU ours", "CPU Kafka", "times", "modules", "of ours", "heavy",
     ]  # fmt: skip
