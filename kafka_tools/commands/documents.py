@@ -9,9 +9,9 @@ Schema under ``schemas/``; ``check`` decides by it with the few keywords that th
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, NoReturn
 
 from kafka_tools.errors import ContradictoryInput, InputError
@@ -96,9 +96,12 @@ def parse(text: str, place: str, message: str = _NOT_JSON) -> Any:
 
 def schema(name: str) -> Schema:
     """The JSON Schema ``name``, from the package or from the checkout it runs in."""
-    package = Path(__file__).parents[1] / "_schemas"
-    folder = package if package.is_dir() else Path(__file__).parents[2] / "schemas"
-    loaded: Schema = json.loads((folder / f"{name}.schema.json").read_text(encoding="utf-8"))
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    folder = os.path.join(package, "_schemas")
+    if not os.path.isdir(folder):
+        folder = os.path.join(os.path.dirname(package), "schemas")
+    with open(os.path.join(folder, f"{name}.schema.json"), encoding="utf-8") as file:
+        loaded: Schema = json.load(file)
     return loaded
 
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
-from kafka_tools.commands.partitions.reassignment.documents import Replicas
 from kafka_tools.errors import InputError
 from kafka_tools.protocol import error_codes
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands.partitions.reassignment.documents import Replicas
     from kafka_tools.errors import KafkaToolsError
 
-Assignment = dict[TopicPartition, Replicas]
+Assignment = dict[TopicPartition, tuple[int, ...]]
 """Partition -> ids of its brokers, the preferred leader first."""
 
 

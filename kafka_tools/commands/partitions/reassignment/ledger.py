@@ -6,18 +6,15 @@ before anything is set, so that it holds after a kill as well. When all throttle
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.admin.calls.config_changes import ConfigChange
 from kafka_tools.admin.calls.configs import ConfigResource
 from kafka_tools.commands import running
-from kafka_tools.commands.documents import check
 from kafka_tools.protocol.enums import ConfigSource
 
 if TYPE_CHECKING:
@@ -61,7 +58,7 @@ class Ledger:
         self._admin = admin
         name = cluster_id if cluster_id and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", cluster_id) else "unnamed"
         home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-        self.path = Path(home) / "kafka-tools" / "throttles" / f"{name}.json"
+        self.path = os.path.join(home, "kafka-tools", "throttles", f"{name}.json")
         self._entries = self._load()
         self._given: set[tuple[ConfigResource, str]] = set()
 
@@ -136,32 +133,50 @@ class Ledger:
 
     def save(self) -> None:
         """Bring the file up to date; without entries there is none. A note on stderr where that is not possible."""
+        import json
+
         try:
             if not self._entries:
-                self.path.unlink(missing_ok=True)
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self.path)
                 return
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
             rows = [
                 {"type": resource.type, "name": resource.name, "config": config, "value": entry.value}
                 | ({} if entry.before is None else {"before": entry.before})
                 for (resource, config), entry in self._entries.items()
             ]
-            with tempfile.NamedTemporaryFile("w", dir=self.path.parent, delete=False, encoding="utf-8") as file:
-                json.dump({"version": _VERSION, "throttles": rows}, file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(file.name, self.path)
+            self._write(json.dumps({"version": _VERSION, "throttles": rows}, indent=1))
         except OSError as error:
             running.note(
                 f"warning: throttles cannot be recorded in {self.path} ({error.strerror or error}): "
                 "--verify will remove all throttles of brokers and topics, whoever set them"
             )
 
+    def _write(self, text: str) -> None:
+        """The whole text or nothing of it, on the disk."""
+        beside = f"{self.path}.{os.getpid()}"  # tempfile would cost every --list a dozen modules
+        try:
+            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, self.path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(beside)
+            raise
+
     def _load(self) -> dict[tuple[ConfigResource, str], _Entry]:
+        if not os.path.lexists(self.path):
+            return {}
+        import json
+
+        from kafka_tools.commands.documents import check
         from kafka_tools.given_files import read_given
 
         try:
-            document = json.loads(read_given(str(self.path), _MOST_BYTES))
+            document = json.loads(read_given(self.path, _MOST_BYTES))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError) as error:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, throttles
-from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument, read_reassignment
 from kafka_tools.commands.partitions.reassignment.ledger import Ledger
 from kafka_tools.output.kafka import reassignment_text as kafka_text
 from kafka_tools.output.rows import ItemError, Rows
@@ -14,12 +13,15 @@ from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument
     from kafka_tools.errors import KafkaToolsError
     from kafka_tools.output.cells import Row
 
 
 def verify(admin: AdminClient, text: str, place: str, *, preserve_throttles: bool, say: bool) -> Rows:
     """Say of each partition and move of a reassignment file how far it is; when nothing moves, remove throttles."""
+    from kafka_tools.commands.partitions.reassignment.documents import read_reassignment
+
     document = read_reassignment(text, place)
     running_now = admin.list_partition_reassignments()
     rows, failed = partition_rows(admin, document, set(running_now))
