@@ -269,6 +269,15 @@ def test_partitions_that_fail_do_not_stop_the_rest(capsys: Printed) -> None:
     assert "warning: batch 2 of 5: 1 partition failed: the first is t-1: INVALID_REPLICA_ASSIGNMENT" in err
 
 
+def test_what_concerns_all_partitions_ends_it_at_once(capsys: Printed) -> None:
+    brokers = MovingCluster(4)
+    brokers.refused = dict.fromkeys(range(4), error_codes.CLUSTER_AUTHORIZATION_FAILED)
+    write(*plan(*range(4)))
+    status, _, err = brokers.run(f"{EXECUTE} --batch-size 1", capsys)
+    assert (status, len(brokers.begun), len(err.splitlines())) == (1, 1, 1)
+    assert err.startswith(f"{NAME}: CLUSTER_AUTHORIZATION_FAILED")
+
+
 def test_partitions_for_a_broker_that_is_away_are_put_off_and_tried_at_the_end(capsys: Printed) -> None:
     brokers = MovingCluster(3)
     brokers.dead.add(3)

@@ -7,7 +7,7 @@ is under way, and goes on with the rest. Nothing that concerns one partition, an
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
@@ -34,7 +34,7 @@ from kafka_tools.commands.partitions.reassignment.watch import (
     status_line,
     throttles_of,
 )
-from kafka_tools.errors import InputError, KafkaToolsError, NetworkError
+from kafka_tools.errors import InputError, KafkaToolsError, NetworkError, SecurityError, UnsupportedVersion
 from kafka_tools.output.kafka import reassignment_text as kafka_text
 from kafka_tools.protocol import error_codes
 from kafka_tools.texts.quantities import span_text
@@ -216,6 +216,7 @@ class _Execution:
             )
             begun += outcomes.succeeded()
             failures = outcomes.failures()
+            _raise_what_concerns_all(failures, len(outcomes))
             pending = [partition for partition, error in failures.items() if _may_pass(error)]
             if pending and self._clock.monotonic_s() >= until_s:
                 error = failures[pending[0]]
@@ -327,6 +328,16 @@ class _Execution:
             self._line.clear()
             running.emit(text)
             sys.stdout.flush()
+
+
+def _raise_what_concerns_all(failures: Mapping[TopicPartition, KafkaToolsError], asked: int) -> None:
+    """Raise what every partition of a request failed with and any further one would."""
+    first = next(iter(failures.values()), None)
+    if first is None or len(failures) < asked:
+        return
+    code = getattr(getattr(first, "code", None), "code", None)
+    if isinstance(first, UnsupportedVersion | SecurityError) or code == error_codes.CLUSTER_AUTHORIZATION_FAILED:
+        raise first
 
 
 def _may_pass(error: KafkaToolsError) -> bool:

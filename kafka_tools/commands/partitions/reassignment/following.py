@@ -226,6 +226,7 @@ def follow(
                 line.clear()
                 running.note("the cluster answers again")
                 silent_since_s = None
+                follower.progressed_s = clock.monotonic_s()  # nobody saw what moved meanwhile
             if set(status.away) != away:
                 line.clear()
                 _tell_away(status.away, away)
