@@ -35,6 +35,11 @@ appender.stderr.layout.pattern = %p %c{1}: %m%n
 """
 
 
+_QUICK_START = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+"""Half of the CPU that a short job takes is compilers at work on code that runs for a second, and a collector's threads
+start with it: a JVM that computes nothing has no use for either."""
+
+
 def reason_of(text: str) -> str:
     """What a Java or Python stack trace says happened: the last error of a Python worker, else the first Java one."""
     lines = [line.strip() for line in text.splitlines()]
@@ -73,8 +78,13 @@ def spark_home() -> str:
     raise KafkaToolsError("the installed pyspark has no jars and SPARK_HOME names no Spark", hint=INSTALL_HINT)
 
 
-def start_jvm(java: Java, settings: dict[str, str], memory_mb: int, folder: str) -> subprocess.Popen[bytes]:
-    """Start Spark's JVM with a heap of ``memory_mb`` MiB; it logs and tells its address in files of ``folder``."""
+def start_jvm(
+    java: Java, settings: dict[str, str], memory_mb: int, folder: str, *, hands_out_only: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start Spark's JVM with a heap of ``memory_mb`` MiB; it logs and tells its address in files of ``folder``.
+
+    ``hands_out_only``: it will give tasks to Python workers and compute nothing itself.
+    """
     home = spark_home()
     jars = os.path.join(home, "jars")
     log_settings = os.path.join(folder, "log4j2.properties")
@@ -84,6 +94,8 @@ def start_jvm(java: Java, settings: dict[str, str], memory_mb: int, folder: str)
     places = [os.environ.get(name) for name in ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")]
     class_path = os.pathsep.join([place for place in places if place] + [os.path.join(jars, "*")])
     command = [java.program, "-cp", class_path, f"-Xmx{memory_mb}m", "-XX:-UsePerfData"]
+    if hands_out_only:
+        command += _QUICK_START
     command += module_options(jars)
     command += [f"-Dlog4j2.configurationFile={log_settings}", f"-Djava.io.tmpdir={folder}"]
     command += ["org.apache.spark.deploy.SparkSubmit"]

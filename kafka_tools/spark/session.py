@@ -47,10 +47,12 @@ def spark_session(
     app_name: str = "kafka-tools",
     memory_mb: int = 1024,
     conf: Mapping[str, str] | None = None,
+    hands_out_only: bool = False,
 ) -> Iterator[SparkSession]:
     """A Spark session for the ``with`` block; stopped with its JVM at the end, unless it was running before.
 
     ``master`` is Spark's master URL, ``memory_mb`` the driver's heap in MiB, ``conf`` further Spark settings.
+    ``hands_out_only``: the JVM gives tasks to Python workers and computes nothing itself; it starts sooner so.
     KafkaToolsError, with what to install as its hint, when PySpark or Java is missing or Spark does not start.
     """
     try:
@@ -69,7 +71,7 @@ def spark_session(
         settings["spark.sql.warehouse.dir"] = os.path.join(folder, "warehouse")
         if master.startswith("local"):
             settings["spark.local.dir"] = folder
-        process = start_jvm(find_java(), settings, memory_mb, folder)
+        process = start_jvm(find_java(), settings, memory_mb, folder, hands_out_only=hands_out_only)
         session = None
         try:
             with _py4j_quiet(), _signals_raise(process):

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools.spark import jvm
+from kafka_tools.spark.java import Java
+
 pytest.importorskip("pyspark", reason="the Spark packages are not installed")
 
 PROGRAM = """
@@ -247,3 +250,18 @@ def test_sigterm_ends_the_block_as_an_exception_and_the_handlers_come_back() -> 
             signal.raise_signal(signal.SIGINT)
         except KeyboardInterrupt:
             raise AttributeError("'NoneType' object has no attribute '_jvm'")  # noqa: B904  # as PySpark may go on
+
+
+@pytest.mark.parametrize("hands_out_only", [True, False])
+def test_a_jvm_that_only_hands_out_work_does_not_compile_for_long_runs(
+    hands_out_only: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(jvm, "spark_home", lambda: str(tmp_path))
+    monkeypatch.setattr(jvm, "module_options", lambda _jars: [])
+    monkeypatch.setattr(jvm.subprocess, "Popen", lambda command, **_given: commands.append(command))
+    settings = {"spark.master": "local[2]"}
+    jvm.start_jvm(Java("java", 17), settings, 512, str(tmp_path), hands_out_only=hands_out_only)
+    (command,) = commands
+    assert ("-XX:TieredStopAtLevel=1" in command) == ("-XX:+UseSerialGC" in command) == hands_out_only
+    assert command.index("-Xmx512m") < command.index("org.apache.spark.deploy.SparkSubmit")

@@ -106,7 +106,7 @@ def command(
         from kafka_tools.values import moment_text
 
         running.note(f"closed segments last written before {moment_text(since_ms)} are left out")
-    with spark_session(master, app_name="kafka-tools audit") as spark:
+    with spark_session(master, app_name="kafka-tools audit", hands_out_only=True) as spark:
         from kafka_tools.output.progress import progress
         from kafka_tools.spark.audit import AuditOptions, audit
         from kafka_tools.spark.session import tasks_done
