@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
+from tests.against_kafka import fetched_comparison
 from tests.against_kafka.harness import RealKafka
 from tests.against_kafka.produced_batches import TOPICS, cases, old_messages
 from tests.against_kafka.produced_comparison import Comparison, consumed
@@ -46,6 +47,12 @@ def test_messages_of_old_producers_are_taken_and_refused_alike_and_stored_the_sa
     comparison.compare(old_messages(seed=3_9_2, count=OLD_CASES))
     assert not comparison.differences, "\n".join(comparison.differences)
     assert comparison.counts["alike"] > OLD_CASES * 3 // 4, comparison.counts
+
+
+def test_old_consumers_are_given_the_same_records(kafka_39: RealKafka, broker: EmbeddedBroker) -> None:
+    found, count, equal = fetched_comparison.differences(kafka_39.bootstrap_servers, broker.bootstrap_servers)
+    assert not found, "\n".join(found)
+    assert equal > count * 9 // 10, f"{equal} of {count}"
 
 
 @pytest.mark.parametrize("name", TOPICS)
