@@ -32,7 +32,7 @@ def number(value: object) -> bool:
 
 
 _PLACES = (
-    "listeners|advertised.listeners|log.dirs?|process.roles|controller.listener.names|controller.quorum.voters|"
+    "listeners|log.dirs?|process.roles|controller.listener.names|controller.quorum.voters|"
     "listener.security.protocol.map"
 ).replace(".", r"\.")
 
