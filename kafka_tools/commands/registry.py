@@ -50,7 +50,7 @@ COMMANDS: dict[str, Registered] = {
         "groups.streams_groups", "List, describe and delete streams groups, and reset their offsets."
     ),
     "streams-application-reset": Registered(
-        "groups.application_reset",
+        "groups.streams_application_reset",
         "Reset a Kafka Streams application: offsets of its input topics, and its internal topics.",
     ),
     "delete-records": Registered("partitions.delete_records", "Delete the records of partitions below an offset."),

@@ -156,18 +156,18 @@ def _check_reset(refuse: Any, given: dict[str, Any], has_topics: bool) -> None:
 
 
 def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.commands.groups import streams_rows
+    from kafka_tools.commands.groups import rows_of_streams
 
-    return typed_groups.list_them(admin, given, output_format, streams_rows.TYPE, streams_rows.STATES)
+    return typed_groups.list_them(admin, given, output_format, rows_of_streams.TYPE, rows_of_streams.STATES)
 
 
 def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.commands.groups import streams_rows
+    from kafka_tools.commands.groups import rows_of_streams
     from kafka_tools.output.kafka import streams_group_text
     from kafka_tools.output.rows import Rows
     from kafka_tools.protocol.enums import GroupState
 
-    groups, errors = streams_rows.describe(admin, typed_groups.named(admin, given, streams_rows.TYPE))
+    groups, errors = rows_of_streams.describe(admin, typed_groups.named(admin, given, rows_of_streams.TYPE))
     verbose = given["verbose"]
     is_text = output_format is None
     rows: list[Row] = []
@@ -177,18 +177,18 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
     if given["members"]:
         kind = "streams-group-members"
         for group in groups:
-            made = streams_rows.members(group)
+            made = rows_of_streams.members(group)
             rows += made
             if is_text:
                 running.emit(streams_group_text.members(running.shown(made), verbose))
     elif given["state"]:
         kind = "group-states"
-        rows = [streams_rows.state(group) for group in groups]
+        rows = [rows_of_streams.state(group) for group in groups]
         for row in rows if is_text else ():
             running.emit(streams_group_text.state(running.shown(row), verbose))
     else:
         kind = "group-offsets"
-        offsets, failed = streams_rows.offsets(admin, groups)
+        offsets, failed = rows_of_streams.offsets(admin, groups)
         errors += failed
         active = {group.group_id for group in groups if group.members}
         for name, made in offsets.items():
@@ -200,19 +200,19 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
 
 
 def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.commands.groups import streams_rows
+    from kafka_tools.commands.groups import rows_of_streams
     from kafka_tools.output.kafka import streams_group_text
     from kafka_tools.output.rows import ItemError, Rows
 
-    listed = admin.list_groups(types=[streams_rows.TYPE]).complete()
+    listed = admin.list_groups(types=[rows_of_streams.TYPE]).complete()
     wanted = [group.group_id for group in listed] if given["all_groups"] else list(dict.fromkeys(given["group"]))
-    failed = streams_rows.refusals(admin, listed, wanted)
+    failed = rows_of_streams.refusals(admin, listed, wanted)
     ready = [name for name in wanted if name not in failed]
     topics: dict[str, list[str]] = {}
     if given["delete_all_internal_topics"] and ready:
         # Only the group knows them: who cannot be described is not deleted either.
-        described, refused = streams_rows.describe(admin, ready)
-        topics = {group.group_id: streams_rows.internal_topics(group) for group in described}
+        described, refused = rows_of_streams.describe(admin, ready)
+        topics = {group.group_id: rows_of_streams.internal_topics(group) for group in described}
         failed |= {name: error for name in ready for error in refused if error.item == f"group '{name}'"}
         ready = [name for name in ready if name not in failed]
     outcomes = admin.delete_groups(ready)
@@ -222,7 +222,7 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
     errors = [failed[name] for name in wanted if name in failed]
     for name in deleted:
         if topics.get(name):
-            left = streams_rows.delete_topics(admin, name, topics[name])
+            left = rows_of_streams.delete_topics(admin, name, topics[name])
             errors += left
             if not left:
                 cleaned.append(name)
@@ -234,10 +234,10 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
 
 
 def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.commands.groups import resets, streams_rows
+    from kafka_tools.commands.groups import resets, rows_of_streams
     from kafka_tools.output.kafka import streams_group_text
 
-    kind = streams_rows.StreamsGroupResets(admin)
+    kind = rows_of_streams.StreamsGroupResets(admin)
 
     def delete_topics(groups: Iterable[str]) -> list[ItemError]:
         errors = []
@@ -245,18 +245,18 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
             if name in kind.described:
                 topics = given["delete_internal_topic"]
                 if given["delete_all_internal_topics"]:
-                    topics = streams_rows.internal_topics(kind.described[name])
-                errors += streams_rows.delete_topics(admin, name, topics)
+                    topics = rows_of_streams.internal_topics(kind.described[name])
+                errors += rows_of_streams.delete_topics(admin, name, topics)
         return errors
 
     (mode,) = modes_given(given, MODES)
     scope = given | {"topic": given["input_topic"], "all_topics": given["all_input_topics"]}
-    groups = typed_groups.named(admin, given, streams_rows.TYPE)
+    groups = typed_groups.named(admin, given, rows_of_streams.TYPE)
     return resets.run(kind, groups, mode, scope, output_format, streams_group_text.reset_plan, then=delete_topics)
 
 
 def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.commands.groups import deleted_offsets, streams_rows
+    from kafka_tools.commands.groups import deleted_offsets, rows_of_streams
     from kafka_tools.commands.groups.reset_plans import parse_topics
     from kafka_tools.commands.groups.resettable import partitions_of
 
@@ -270,7 +270,7 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
     if given["all_input_topics"]:
         with running.about(group):
             described = admin.describe_streams_groups([group])[group].get()
-            sources = streams_rows.source_topics(described)
+            sources = rows_of_streams.source_topics(described)
             committed = admin.list_group_offsets(group)
         partitions = sorted(key for key in committed if key.topic in sources)
     else:
