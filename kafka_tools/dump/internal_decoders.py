@@ -13,9 +13,9 @@ from kafka_tools.errors import CorruptBatch, LogError, WireError
 from kafka_tools.protocol.as_json import to_json
 from kafka_tools.protocol.codec import decode_prefix
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, ControlRecordType
-from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.records.control import NAMES, control_type, control_value
+from kafka_tools.records.framing import framed, framed_name, known_version
 from kafka_tools.records.record import Record
 from kafka_tools.records.text import JAVA_ERRORS
 
@@ -174,67 +174,11 @@ def share_group_state() -> Decoder:
     return CoordinatorDecoder(share_state.KEYS, share_state.VALUES)
 
 
-_FRAME_VERSION = 1
 _JAVA_NULL_VALUE = (
     'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of '
     '"org.apache.kafka.common.record.internal.Record.value()" is null'
 )
 """What Kafka 4.3.1 prints for a null value among records of tiered storage."""
-
-
-_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-
-def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, int]:
-    """(message, version) behind frame version, type and version as unsigned varints.
-
-    A version that is not known yet is read as the newest one (``known_version``), as Kafka's classes read it. Raises
-    CorruptBatch in Kafka's words; where ours say more they are its cause.
-    """
-    frame, position = _short(value, 0, "frame version")
-    if not frame:
-        raise CorruptBatch(
-            "Could not deserialize metadata record with frame version 0. Note that upgrades from the preview release "
-            "of KRaft in 2.8 to newer versions are not supported."
-        )
-    if frame != _FRAME_VERSION:
-        raise CorruptBatch(
-            f"Could not deserialize metadata record due to unknown frame version {frame}"
-            f"(only frame version {_FRAME_VERSION} is supported)"
-        )
-    number, position = _short(value, position, "type")
-    version, position = _short(value, position, "version")
-    cls = records.get(number)
-    if cls is None:
-        raise CorruptBatch(f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {number}")
-    try:
-        message, end = decode_prefix(cls, known_version(cls, version), value, position, text_errors=JAVA_ERRORS)
-    except WireError as error:
-        raise CorruptBatch(f"Failed to deserialize record with type {number}") from error
-    if end != len(value):
-        raise CorruptBatch(f"Found {len(value) - end} byte(s) of garbage after {number}")
-    return message, version
-
-
-def known_version(cls: type[Stored], version: int) -> int:
-    """The version in which ``version`` can be read: itself, or the nearest one."""
-    return min(max(version, cls.MIN_VERSION), cls.MAX_VERSION)
-
-
-def framed_name(message: Stored) -> str:
-    """Kafka's name of a record's type: ``TOPIC_RECORD`` for TopicRecord."""
-    return _WORD.sub("_", type(message).__name__).upper()
-
-
-def _short(value: bytes, position: int, what: str) -> tuple[int, int]:
-    """An unsigned varint as a Java short: 32 bits with a sign, of which 16 are kept."""
-    try:
-        number, position = read_unsigned_varint(value, position)
-    except (IndexError, ValueError) as error:
-        raise CorruptBatch(f"Error while reading {what}") from error
-    if 0x7FFF < number < 0x80000000:
-        raise CorruptBatch(f"Value for {what} was too large.")
-    return (number + 0x8000) % 0x10000 - 0x8000, position
 
 
 def cluster_metadata() -> Decoder:

@@ -67,7 +67,7 @@ def decode_prefix(
 
     ``text_errors``: the handler of ``codecs.register_error`` for strings that are not UTF-8.
     """
-    decode = cls.DECODERS.get(version) if text_errors == "strict" else None
+    decode = cls.DECODERS.get(version if text_errors == "strict" else (version, text_errors))
     if decode is None:
         decode = _ready_decoder(cls, version, text_errors)
     try:
@@ -87,8 +87,7 @@ def _ready_decoder(cls: type[Message], version: int, text_errors: str) -> Callab
     """The same for reading it."""
     check_version(cls, version)
     found = decoder(cls, version, version in cls.FLEXIBLE, text_errors)
-    if text_errors == "strict":
-        cls.DECODERS[version] = found
+    cls.DECODERS[version if text_errors == "strict" else (version, text_errors)] = found
     return found
 
 

@@ -274,7 +274,7 @@ class Message(Struct):
     FLEXIBLE_FROM: ClassVar[int | None] = None
     LATEST_UNSTABLE: ClassVar[bool] = False
     ENCODERS: ClassVar[dict[int, Callable[..., Any]]]
-    DECODERS: ClassVar[dict[int, Callable[..., Any]]]
+    DECODERS: ClassVar[dict[int | tuple[int, str], Callable[..., Any]]]
     """By version, what is compiled for the whole message so far (``codec``)."""
 
     def __init_subclass__(

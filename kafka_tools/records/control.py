@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.errors import CorruptBatch, WireError
 from kafka_tools.protocol.enums import ControlRecordType
-from kafka_tools.records.build import build_batch
 from kafka_tools.records.text import JAVA_ERRORS
 
 if TYPE_CHECKING:
@@ -106,6 +105,8 @@ def build_control_batch(
     leader_epoch: int = -1,
 ) -> bytes:
     """The control batch of a KRaft log or snapshot: (type, encoded value) for each record."""
+    from kafka_tools.records.build import build_batch
+
     rows = [(timestamp, _KEY.pack(_KEY_VERSION, number), value, ()) for number, value in values]
     return build_batch(rows, base_offset=base_offset, leader_epoch=leader_epoch, control=True)
 
@@ -121,6 +122,8 @@ def build_marker(
     leader_epoch: int = -1,
 ) -> bytes:
     """The batch that ends a producer's transaction in a partition, as a transaction coordinator has it written."""
+    from kafka_tools.records.build import build_batch
+
     row = (timestamp, _KEY.pack(_KEY_VERSION, int(committed)), _MARKER.pack(0, coordinator_epoch), ())
     return build_batch(
         [row],

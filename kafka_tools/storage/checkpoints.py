@@ -191,7 +191,8 @@ def replace_file(path: str, data: bytes, *, sync: bool = True) -> None:
                 os.fsync(file.fileno())
         os.replace(new_path, path)
     except OSError as error:
-        error.filename = error.filename or path
+        if error.filename2 is not None or error.filename is None:  # of a rename: what it was to become
+            error.filename, error.filename2 = path, None
         with contextlib.suppress(OSError):  # where not even that can be done, the first failure is what counts
             os.remove(new_path)
         raise

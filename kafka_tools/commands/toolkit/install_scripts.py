@@ -17,7 +17,7 @@ import click
 
 from kafka_tools.commands import running
 from kafka_tools.commands.options.command import Command, option
-from kafka_tools.errors import ConfigError
+from kafka_tools.errors import ConfigError, UsageError
 
 ENTRY = "from kafka_tools.scripts import main"
 """The line by which a script of ours is known, also one that pip wrote."""
@@ -41,7 +41,12 @@ def command(directory: str, with_sh: bool) -> None:
       kafka-tools install-scripts --sh /opt/kafka-tools/bin
     """
     from kafka_tools.commands.registry import SCRIPTS
+    from kafka_tools.shown_text import one_line
 
+    if not directory:
+        raise UsageError("DIR is empty: which folder are the scripts to go to?")
+    if os.path.lexists(directory) and not os.path.isdir(directory):
+        raise ConfigError(f"{directory} is not a directory: nothing was written")
     names = ["kafka-tools", *(f"kafka-{name}{'.sh' if with_sh else ''}" for name in SCRIPTS)]
     os.makedirs(directory, exist_ok=True)
     foreign = [name for name in names if _is_foreign(os.path.join(directory, name))]
@@ -54,7 +59,7 @@ def command(directory: str, with_sh: bool) -> None:
     text = launcher(sys.executable)
     for name in names:
         _write(os.path.join(directory, name), text)
-    print(f"Wrote {len(names)} scripts to {directory}.")
+    running.emit(f"Wrote {len(names)} scripts to {one_line(directory)}.\n")
     _tell_what_path_finds(directory, names)
 
 
@@ -81,11 +86,14 @@ def _is_foreign(path: str) -> bool:
 
 def _write(path: str, text: bytes) -> None:
     """Put an executable file where ``path`` is: whoever starts it meanwhile has the old one or the new one."""
-    new_path = path + ".tmp"
+    new_path = f"{path}.{os.getpid()}.tmp"
     try:
-        with open(new_path, "wb", opener=lambda name, flags: os.open(name, flags, 0o777)) as file:
+        # "x": what stands there already, such as a link to somewhere else, is left alone.
+        with open(new_path, "xb", opener=lambda name, flags: os.open(name, flags, 0o777)) as file:
             file.write(text)
         os.replace(new_path, path)
+    except FileExistsError:
+        raise
     except OSError:
         with contextlib.suppress(OSError):  # the first failure is what counts
             os.remove(new_path)

@@ -13,13 +13,13 @@ from typing import Any
 
 from kafka_tools.dump import internal_decoders
 from kafka_tools.dump.decoders import Decoder, FieldDecoder
-from kafka_tools.dump.internal_decoders import framed, framed_name, known_version
 from kafka_tools.dump.java_json import java_json
 from kafka_tools.dump.json.lines import Contents, Field, PlainContents
 from kafka_tools.errors import CorruptBatch, LogError, WireError
 from kafka_tools.protocol.as_json import to_json
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.records.control import NAMES, control_type, control_value
+from kafka_tools.records.framing import framed, framed_name, known_version
 from kafka_tools.records.record import Record
 from kafka_tools.records.text import java_text
 

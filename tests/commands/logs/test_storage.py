@@ -325,3 +325,13 @@ def test_a_fifo_in_the_place_of_the_identity_keeps_nobody_waiting(tmp_path: Path
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert ended.returncode == 1
         assert "meta.properties file: it is not a regular file" in ended.stdout + ended.stderr
+
+
+def test_what_is_in_the_way_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "away").symlink_to(tmp_path / "missing")
+    assert storage("format", "-c", config(tmp_path, log_dirs=f"{tmp_path}/away"), "-t", CLUSTER, "-s") == 1
+    wanted = f"{tmp_path}/away cannot be read: it is a link to {tmp_path}/missing, which is not there"
+    assert wanted in capsys.readouterr().err
+    (tmp_path / "taken" / "bootstrap.checkpoint").mkdir(parents=True)
+    assert storage("format", "-c", config(tmp_path, log_dirs=f"{tmp_path}/taken"), "-t", CLUSTER, "-s") == 1
+    assert capsys.readouterr().err == f"kafka-storage: {tmp_path}/taken/bootstrap.checkpoint: Is a directory\n"

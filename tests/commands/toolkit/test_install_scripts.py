@@ -102,3 +102,21 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path, capsys: pytest
     out, err = capsys.readouterr()
     assert out == ""
     assert err == f"kafka-tools: {tmp_path}/file/bin: Not a directory\n"
+
+
+def test_what_is_no_folder_is_named_and_links_are_not_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "away").symlink_to(tmp_path / "missing")
+    for name, status, text in (("file", 1, "is not a directory"), ("away", 1, "is not a directory")):
+        assert running.run(cli.load("install-scripts"), [str(tmp_path / name)], "kafka-tools") == status
+        assert capsys.readouterr().err == f"kafka-tools: {tmp_path / name} {text}: nothing was written\n"
+    assert running.run(cli.load("install-scripts"), [""], "kafka-tools") == 2
+    assert capsys.readouterr().err.startswith("kafka-tools: DIR is empty: which folder are the scripts to go to?\n")
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "kafka-topics.tmp").symlink_to(tmp_path / "file")
+    os.mkfifo(folder / "kafka-acls.tmp")
+    assert running.run(cli.load("install-scripts"), [str(folder)], "kafka-tools") == 0
+    assert (tmp_path / "file").read_bytes() == b"", "what a link of that name leads to is not written"

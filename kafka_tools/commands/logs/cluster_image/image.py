@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -35,13 +34,15 @@ class Provenance(NamedTuple):
     time_ms: int = -1
 
 
-@dataclass(slots=True)
 class TopicState:
     """A topic and its partitions by number."""
 
-    name: str
-    id: uuid.UUID
-    partitions: dict[int, PartitionState] = field(default_factory=dict)
+    __slots__ = ("id", "name", "partitions")
+
+    def __init__(self, name: str, id: uuid.UUID) -> None:
+        self.name = name
+        self.id = id
+        self.partitions: dict[int, PartitionState] = {}
 
 
 class ClusterImage:
@@ -89,7 +90,7 @@ class ClusterImage:
 
 
 def _register_broker(image: ClusterImage, record: records.RegisterBrokerRecord) -> None:
-    image.brokers[record.broker_id] = BrokerState.of(record)
+    image.brokers[record.broker_id] = BrokerState(record)
 
 
 def _unregister_broker(image: ClusterImage, record: records.UnregisterBrokerRecord) -> None:
@@ -126,7 +127,7 @@ def _remove_topic(image: ClusterImage, record: records.RemoveTopicRecord) -> Non
 
 
 def _partition(image: ClusterImage, record: records.PartitionRecord) -> None:
-    image.topic(record.topic_id).partitions[record.partition_id] = PartitionState.of(record)
+    image.topic(record.topic_id).partitions[record.partition_id] = PartitionState(record)
 
 
 def _change_partition(image: ClusterImage, record: records.PartitionChangeRecord) -> None:

@@ -6,13 +6,14 @@ metadata transaction (KIP-868) count when it has ended; one that is still open a
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from kafka_tools.commands.logs.cluster_image.image import ClusterImage, Provenance
-from kafka_tools.dump.internal_decoders import framed
 from kafka_tools.errors import CorruptBatch, InputError, LogError
 from kafka_tools.protocol.enums import CLUSTER_METADATA, ControlRecordType
 from kafka_tools.protocol.schema import Stored
@@ -24,10 +25,12 @@ from kafka_tools.protocol.stored.cluster_metadata import (
 )
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.control import control_type
+from kafka_tools.records.framing import framed
 from kafka_tools.storage import names
 from kafka_tools.storage.layout import PartitionFiles, partition_files
 from kafka_tools.storage.segment import Segment
 
+_OF_TRANSACTIONS = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
 METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 
 
@@ -47,13 +50,26 @@ def load(path: str) -> Loaded:
     Raises OSError, and LogError (CorruptBatch) for files that are damaged or hold no metadata.
     """
     loader = _Loader()
-    if os.path.isdir(path):
-        loader.directory(path)
-    else:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise LogError(f"{path} is not a file", path=path)
-        loader.file(path, grows=path.endswith(names.LOG))
+    with _without_collector():
+        if os.path.isdir(path):
+            loader.directory(path)
+        else:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                raise LogError(f"{path} is not a file", path=path)
+            loader.file(path, grows=path.endswith(names.LOG))
     return loader.loaded(path)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Python does not look for circles of objects meanwhile: an image is many objects that stay, and has none."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class _Loader:
@@ -135,22 +151,23 @@ class _Loader:
                 self.image.provenance = Provenance(view.last_offset, view.partition_leader_epoch, view.max_timestamp)
 
     def _take(self, offset: int, record: Stored) -> None:
-        if isinstance(record, BeginTransactionRecord):
+        if not isinstance(record, _OF_TRANSACTIONS):
+            if self._waiting is not None:
+                self._waiting.append((offset, record))
+            else:
+                self._apply(offset, record)
+        elif isinstance(record, BeginTransactionRecord):
             if self._waiting is not None:
                 self._refuse(offset, InputError("a transaction begins within another one"))
             else:
                 self._waiting = []
-        elif isinstance(record, EndTransactionRecord | AbortTransactionRecord):
+        else:
             ended, self._waiting = self._waiting, None
             if ended is None:
                 self._refuse(offset, InputError("a transaction ends that did not begin"))
             elif isinstance(record, EndTransactionRecord):
                 for at, waiting in ended:
                     self._apply(at, waiting)
-        elif self._waiting is not None:
-            self._waiting.append((offset, record))
-        else:
-            self._apply(offset, record)
 
     def _apply(self, offset: int, record: Stored) -> None:
         try:

@@ -15,7 +15,6 @@ from kafka_tools import __version__
 from kafka_tools.commands.cluster.feature_levels import METADATA_VERSIONS
 from kafka_tools.commands.logs.cluster_image.image import QUOTA_TYPES, ClusterImage, Provenance, QuotaEntity, TopicState
 from kafka_tools.commands.logs.cluster_image.registrations import controller_text
-from kafka_tools.dump.java_json import java_double
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import AclOperation, AclPermission, AclResourceType, ConfigResourceType, PatternType
 from kafka_tools.protocol.stored.cluster_metadata import (
@@ -216,6 +215,8 @@ def _quotas(image: ClusterImage) -> TreeDirectory:
     def child(name: str) -> Node | None:
         entity = _quota_entity(name)
         quotas = image.quotas.get(entity) if entity is not None else None
+        from kafka_tools.dump.java_json import java_double  # with Python's own JSON, which few need
+
         return None if quotas is None else _children(quotas, lambda value: _file(java_double(value)))
 
     return TreeDirectory(lambda: [_quota_name(entity) for entity in image.quotas], child)

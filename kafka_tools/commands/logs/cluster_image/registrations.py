@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kafka_tools.errors import InputError
@@ -30,23 +29,20 @@ _LEADER_STAYS = -2
 _OPEN_RANGE = 0x7FFF
 
 
-@dataclass(slots=True)
 class BrokerState:
     """A registered broker. ``fenced`` and the rest change while it is registered; ``record`` is how it came."""
 
-    record: RegisterBrokerRecord
-    fenced: bool
-    in_controlled_shutdown: bool
-    directories: list[uuid.UUID]
-    cordoned: list[uuid.UUID] | None
+    __slots__ = ("cordoned", "directories", "fenced", "in_controlled_shutdown", "record")
 
-    @classmethod
-    def of(cls, record: RegisterBrokerRecord) -> BrokerState:
+    def __init__(self, record: RegisterBrokerRecord) -> None:
         """Raises InputError for what Kafka would not register."""
         if any(not endpoint.name for endpoint in record.end_points):
             raise InputError("Broker listeners must be named.")
-        directories = _sorted(record.log_dirs)
-        return cls(record, record.fenced, record.in_controlled_shutdown, directories, record.cordoned_log_dirs)
+        self.record = record
+        self.fenced: bool = record.fenced
+        self.in_controlled_shutdown: bool = record.in_controlled_shutdown
+        self.directories = _sorted(record.log_dirs)
+        self.cordoned: list[uuid.UUID] | None = record.cordoned_log_dirs
 
     def change(self, record: BrokerRegistrationChangeRecord) -> None:
         """Raises InputError for a change that Kafka does not know."""
@@ -89,31 +85,27 @@ def check_controller(record: RegisterControllerRecord) -> None:
             raise InputError(f"Unknown security protocol {endpoint.security_protocol}")
 
 
-@dataclass(slots=True)
 class PartitionState:
     """A partition: where its replicas are and who leads it. Broker ids; ``directories`` beside ``replicas``."""
 
-    replicas: list[int]
-    directories: list[uuid.UUID]
-    isr: list[int]
-    removing: list[int]
-    adding: list[int]
-    elr: list[int]
-    last_known_elr: list[int]
-    leader: int
-    recovery: int
-    leader_epoch: int
-    partition_epoch: int
+    __slots__ = (
+        "adding", "directories", "elr", "isr", "last_known_elr", "leader", "leader_epoch", "partition_epoch",
+        "recovery", "removing", "replicas",
+    )  # fmt: skip
 
-    @classmethod
-    def of(cls, record: PartitionRecord) -> PartitionState:
+    def __init__(self, record: PartitionRecord) -> None:
         """Raises InputError for a record that contradicts itself."""
-        return cls(
-            record.replicas, _directories(record.directories, len(record.replicas)), record.isr,
-            record.removing_replicas, record.adding_replicas, record.eligible_leader_replicas or [],
-            record.last_known_elr or [], record.leader, _known_recovery(record.leader_recovery_state),
-            record.leader_epoch, record.partition_epoch,
-        )  # fmt: skip
+        self.replicas: list[int] = record.replicas
+        self.directories = _directories(record.directories, len(record.replicas))
+        self.isr: list[int] = record.isr
+        self.removing: list[int] = record.removing_replicas
+        self.adding: list[int] = record.adding_replicas
+        self.elr: list[int] = record.eligible_leader_replicas or []
+        self.last_known_elr: list[int] = record.last_known_elr or []
+        self.leader: int = record.leader
+        self.recovery = _known_recovery(record.leader_recovery_state)
+        self.leader_epoch: int = record.leader_epoch
+        self.partition_epoch: int = record.partition_epoch
 
     def change(self, record: PartitionChangeRecord) -> None:
         """Raises InputError, with nothing changed, for a record that contradicts itself."""
@@ -157,7 +149,7 @@ def _known_recovery(value: int) -> int:
 
 def _directories(given: Sequence[uuid.UUID], replicas: int) -> list[uuid.UUID]:
     """Of each replica; all zero (MIGRATING) where none is known."""
-    if all(directory == ZERO_UUID for directory in given):
+    if not given or all(directory == ZERO_UUID for directory in given):
         return [ZERO_UUID] * replicas
     if len(given) != replicas:
         raise InputError("The lengths for replicas and directories do not match.")

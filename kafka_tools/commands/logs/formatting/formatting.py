@@ -61,7 +61,10 @@ def look_at(log_dirs: Sequence[str]) -> LogDirectories:
         try:
             found.formatted[directory] = read_meta_properties(os.path.join(directory, META_FILE))
         except FileNotFoundError:
-            found.empty.append(directory)
+            if os.path.islink(directory) and not os.path.exists(directory):
+                found.unreadable.append((directory, f"it is a link to {os.readlink(directory)}, which is not there"))
+            else:
+                found.empty.append(directory)
         except (OSError, CorruptIndex) as error:
             found.unreadable.append((directory, getattr(error, "strerror", None) or str(error)))
     return found

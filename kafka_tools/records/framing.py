@@ -1,0 +1,79 @@
+"""Metadata records as their log has them: behind a frame version, a type and a version.
+
+Rules and texts are those of ``MetadataRecordSerde`` (``AbstractApiMessageSerde``) of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafka_tools.errors import CorruptBatch, WireError
+from kafka_tools.protocol.codec import decode_prefix
+from kafka_tools.protocol.primitives import read_unsigned_varint
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.records.text import JAVA_ERRORS
+
+_FRAME_VERSION = 1
+
+
+def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, int]:
+    """(message, version) behind frame version, type and version as unsigned varints.
+
+    A version that is not known yet is read as the newest one (``known_version``), as Kafka's classes read it. Raises
+    CorruptBatch in Kafka's words; where ours say more they are its cause.
+    """
+    if len(value) > 2 and value[0] == _FRAME_VERSION and value[1] < 0x80 and value[2] < 0x80:  # as all that is sound
+        number, version, position = value[1], value[2], 3
+    else:
+        number, version, position = _header(value)
+    cls = records.get(number)
+    if cls is None:
+        raise CorruptBatch(f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {number}")
+    try:
+        message, end = decode_prefix(cls, known_version(cls, version), value, position, text_errors=JAVA_ERRORS)
+    except WireError as error:
+        raise CorruptBatch(f"Failed to deserialize record with type {number}") from error
+    if end != len(value):
+        raise CorruptBatch(f"Found {len(value) - end} byte(s) of garbage after {number}")
+    return message, version
+
+
+def _header(value: bytes) -> tuple[int, int, int]:
+    """(type, version, position behind them)."""
+    frame, position = _short(value, 0, "frame version")
+    if not frame:
+        raise CorruptBatch(
+            "Could not deserialize metadata record with frame version 0. Note that upgrades from the preview release "
+            "of KRaft in 2.8 to newer versions are not supported."
+        )
+    if frame != _FRAME_VERSION:
+        raise CorruptBatch(
+            f"Could not deserialize metadata record due to unknown frame version {frame}"
+            f"(only frame version {_FRAME_VERSION} is supported)"
+        )
+    number, position = _short(value, position, "type")
+    version, position = _short(value, position, "version")
+    return number, version, position
+
+
+def known_version(cls: type[Stored], version: int) -> int:
+    """The version in which ``version`` can be read: itself, or the nearest one."""
+    return min(max(version, cls.MIN_VERSION), cls.MAX_VERSION)
+
+
+def framed_name(message: Stored) -> str:
+    """Kafka's name of a record's type: ``TOPIC_RECORD`` for TopicRecord."""
+    import re
+
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(message).__name__).upper()
+
+
+def _short(value: bytes, position: int, what: str) -> tuple[int, int]:
+    """An unsigned varint as a Java short: 32 bits with a sign, of which 16 are kept."""
+    try:
+        number, position = read_unsigned_varint(value, position)
+    except (IndexError, ValueError) as error:
+        raise CorruptBatch(f"Error while reading {what}") from error
+    if 0x7FFF < number < 0x80000000:
+        raise CorruptBatch(f"Value for {what} was too large.")
+    return (number + 0x8000) % 0x10000 - 0x8000, position
