@@ -66,6 +66,14 @@ def _groups(place: TourPlace) -> list[Step]:
     return [
         Step("Share groups: there are none", ["kafka-share-groups", *at, "--list"], lists()),
         Step("Streams groups: none either", ["kafka-streams-groups", *at, "--list"], lists()),
+        Step(
+            "What the reset of a Streams application would do",
+            [
+                *["kafka-streams-application-reset", *at, "--application-id", "billing", "--input-topics", "orders"],
+                "--dry-run",
+            ],
+            has("Reset-offsets for input topics [orders]", "Topic: orders Partition: 2 Offset: 0"),
+        ),
     ]
 
 

@@ -17,7 +17,7 @@ import click
 
 from kafka_tools.commands import running
 from kafka_tools.commands.options.command import Command, option
-from kafka_tools.errors import ConfigError, UsageError
+from kafka_tools.errors import ConfigError
 
 ENTRY = "from kafka_tools.scripts import main"
 """The line by which a script of ours is known, also one that pip wrote."""
@@ -43,8 +43,6 @@ def command(directory: str, with_sh: bool) -> None:
     from kafka_tools.commands.registry import SCRIPTS
     from kafka_tools.shown_text import one_line
 
-    if not directory:
-        raise UsageError("DIR is empty: which folder are the scripts to go to?")
     if os.path.lexists(directory) and not os.path.isdir(directory):
         raise ConfigError(f"{directory} is not a directory: nothing was written")
     names = ["kafka-tools", *(f"kafka-{name}{'.sh' if with_sh else ''}" for name in SCRIPTS)]
