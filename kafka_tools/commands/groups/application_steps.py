@@ -240,7 +240,7 @@ class ApplicationReset:
 
     def _delete(self, topics: Sequence[str]) -> list[Row]:
         """Delete internal topics; a row for each that is gone, or would be."""
-        self._say(text.deleted(topics, are_named=bool(self._given["internal_topics"])))
+        self._say(text.deleted(running.shown(topics), are_named=bool(self._given["internal_topics"])))
         failures = {} if self._dry_run or not topics else self._admin.delete_topics(topics).failures()
         self._errors += [ItemError.of(f"internal topic {topic}", error) for topic, error in failures.items()]
         if not failures:

@@ -9,11 +9,11 @@ from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.commands.groups.holders import Holder, blocked
 from kafka_tools.errors import InputError, KafkaToolsError, NotFound
 from kafka_tools.output.rows import ItemError
-from kafka_tools.protocol.enums import GroupState
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, GroupState
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient, CommittedOffset
+    from kafka_tools.admin.client import AdminClient, CommittedOffset, GroupDescription
 
 RESETTABLE = (GroupState.EMPTY, GroupState.DEAD)
 """The states in which a group has no members."""
@@ -84,7 +84,13 @@ class ConsumerGroupResets:
         self.admin = admin
 
     def standings(self, groups: Sequence[str]) -> dict[str, Standing]:
-        return standings_of(self.admin.describe_groups(groups), not_inactive)
+        outcomes = self.admin.describe_groups(groups)
+        others = {name: group.protocol_type for name, group in outcomes.succeeded().items() if not _consumes(group)}
+        refusals = {
+            name: Standing(ItemError(f"group '{name}'", None, f"GroupId {name} is not a consumer group ({kind})."))
+            for name, kind in others.items()
+        }
+        return standings_of(outcomes, not_inactive) | refusals
 
     def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
         return committed_offsets(self.admin, groups)
@@ -97,6 +103,11 @@ class ConsumerGroupResets:
 
     def alter(self, plan: Mapping[str, Offsets]) -> Outcomes[str, Outcomes[TopicPartition, None]]:
         return self.admin.alter_groups_offsets(plan)
+
+
+def _consumes(group: GroupDescription) -> bool:
+    """Whether consumers are in the group, and not workers of Connect or others; a group without members ever is one."""
+    return group.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
 
 
 def the_same_for_all(groups: Iterable[str], keys: list[TopicPartition]) -> Outcomes[str, list[TopicPartition]]:

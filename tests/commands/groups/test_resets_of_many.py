@@ -15,6 +15,7 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
@@ -114,6 +115,23 @@ def test_a_group_that_members_join_meanwhile_is_told_with_them_and_the_others_ar
         "could not reset group 'b': Assignments can only be reset if the group 'b' is inactive, but the current state "
         "is Stable. Members: app at /10.0.0.9." in err
     )
+
+
+def test_groups_of_others_than_consumers_are_refused(run: Run) -> None:
+    def workers(request: Any, version: int, node: Any) -> Any:
+        answer = VirtualCluster().truth(request, version)
+        if isinstance(request, ConsumerGroupDescribeRequest):
+            return error_reply(request, version, error_codes.GROUP_ID_NOT_FOUND)
+        if isinstance(request, DescribeGroupsRequest):
+            for group in answer.groups:
+                group.protocol_type = "connect" if group.group_id == "b" else "consumer"
+        return answer
+
+    words = "--reset-offsets --group a --group b --group c --topic t --to-earliest --execute"
+    (status, out, err), cluster = run(words, fault=workers)
+    assert (status, [line.split()[0] for line in out.splitlines()[2:]]) == (1, ["a", "c"])
+    assert "could not reset group 'b': GroupId b is not a consumer group (connect)." in err
+    assert [request.group_id for request in sent(cluster, OffsetCommitRequest)] == ["a", "c"]
 
 
 @pytest.mark.parametrize("code", [error_codes.TOPIC_AUTHORIZATION_FAILED, error_codes.UNKNOWN_TOPIC_OR_PARTITION])
