@@ -7,14 +7,18 @@ import json
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 
 from kafka_tools import cli
 from kafka_tools.admin.calls.reassignments import Reassignment
+from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.commands import running
+from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument
 from kafka_tools.commands.partitions.reassignment.placer import JavaRandom, StripedPlacer, UsableBroker
+from kafka_tools.commands.partitions.reassignment.progress import partition_rows
 from kafka_tools.commands.partitions.reassignment.throttles import inter_broker_settings, moves_of
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.alter_partition_reassignments import (
@@ -381,3 +385,20 @@ def test_chance_is_that_of_java() -> None:
     assert [chance.below(1000) for _ in range(3)] == [130, 763, 248]
     chance = JavaRandom(42)
     assert [chance.below(16) for _ in range(2)] == [11, 0]
+
+
+def test_the_description_of_a_topic_is_walked_through_once_for_all_its_partitions() -> None:
+    """Else --verify takes minutes for tens of thousands of partitions."""
+    walks: list[int] = []
+
+    class Counted(list[Any]):
+        def __iter__(self) -> Iterator[Any]:
+            walks.append(1)
+            return super().__iter__()
+
+    partitions = Counted(SimpleNamespace(partition=number, replicas=(1, 2)) for number in range(50))
+    told = Outcomes([("t", Outcome(SimpleNamespace(partitions=partitions)))])
+    admin: Any = SimpleNamespace(describe_topics=lambda topics: told)
+    document = ReassignmentDocument([(TopicPartition("t", number), (1, 2)) for number in range(50)], {})
+    rows, failed = partition_rows(admin, document, set())
+    assert ([row["state"] for row in rows], failed, walks) == (["completed"] * 50, {}, [1])

@@ -105,6 +105,12 @@ def partition_rows(
     targets = dict(document.partitions)
     topics = sorted({partition.topic for partition in targets if partition not in running_now})
     described = admin.describe_topics(topics) if topics else {}
+    known = {
+        TopicPartition(str(name), each.partition): each.replicas
+        for name, outcome in described.items()
+        if outcome.value is not None
+        for each in outcome.value.partitions
+    }
     rows = []
     failed: dict[TopicPartition, KafkaToolsError] = {}
     for partition in sorted(targets):
@@ -116,10 +122,7 @@ def partition_rows(
         if outcome.error is not None and not current.is_unknown_topic(outcome.error):
             failed[partition] = outcome.error
             continue
-        known = (
-            {} if outcome.error is not None else {each.partition: each.replicas for each in outcome.get().partitions}
-        )
-        found = list(known.get(partition.partition, ()))
+        found = list(known.get(partition, ()))
         state = log_dir_moves.COMPLETED if found == target else log_dir_moves.NOT_ACTIVE
         rows.append(_row(partition, state, current_replicas=found, target_replicas=target))
     return rows, failed
