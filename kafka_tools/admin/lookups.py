@@ -147,6 +147,7 @@ class LeaderLookup:
     ) -> FoundNodes[TopicPartition]:
         found: FoundNodes[TopicPartition] = FoundNodes()
         topics = {item.name: item for item in _topics(cluster, {key.topic for key in keys}, deadline)}
+        partitions = {name: {item.partition_index: item for item in topic.partitions} for name, topic in topics.items()}
         live = {node.id: node for node in cluster.metadata.live_nodes(deadline)}
         for key in keys:
             topic = topics.get(key.topic)
@@ -157,7 +158,7 @@ class LeaderLookup:
                 continue
             error = error_of(topic.error_code)
             if error is None:
-                self._place(key, topic, live, found)
+                self._place(key, partitions[key.topic], live, found)
             elif error.code.retriable:
                 found.later[key] = _named(error.code.code, key)
             else:
@@ -166,10 +167,12 @@ class LeaderLookup:
         return found
 
     @staticmethod
-    def _place(key: TopicPartition, topic: Any, live: dict[int, Node], found: FoundNodes[TopicPartition]) -> None:
-        partition = next((item for item in topic.partitions if item.partition_index == key.partition), None)
+    def _place(
+        key: TopicPartition, partitions: dict[int, Any], live: dict[int, Node], found: FoundNodes[TopicPartition]
+    ) -> None:
+        partition = partitions.get(key.partition)
         if partition is None:
-            count = len(topic.partitions)
+            count = len(partitions)
             text = f"topic {key.topic} has no partition {key.partition}, only 0 to {count - 1}"
             error = broker_error(error_codes.UNKNOWN_TOPIC_OR_PARTITION, text)
             found.wait_for(key, error, NEW_PARTITION_GRACE_S)

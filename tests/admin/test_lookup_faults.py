@@ -1,7 +1,11 @@
 """Faults on the way: finding out whom to ask goes wrong, for every operation that has to find out."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from kafka_tools.admin import lookups
+from kafka_tools.clock import Deadline, ManualClock
 from kafka_tools.errors import BrokerError, DeadlineExceeded, NetworkError, WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.error_reply import error_reply
@@ -9,6 +13,7 @@ from kafka_tools.protocol.frames import framed
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.texts.java_hashing import positive_hash
+from kafka_tools.values import TopicPartition
 from tests.admin.operations import ANY, CONTROLLER, COORDINATOR, LEADER, LOOKUPS, OPERATIONS, run
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.net.peers import HANG_UP, SILENCE
@@ -231,3 +236,22 @@ def test_a_broker_that_hangs_is_passed_over_for_another(name):
     assert error is None, error
     assert 5.0 <= cluster.network.clock.monotonic_s() < 7.0
     assert [node for _, node, _, _ in cluster.sent(name)][-1] != 1
+
+
+def test_the_partitions_of_a_topic_are_walked_through_once_for_all_keys(monkeypatch):
+    """Else a question about tens of thousands of partitions takes minutes."""
+    walks = []
+
+    class Counted(list):
+        def __iter__(self):
+            walks.append(1)
+            return super().__iter__()
+
+    node = SimpleNamespace(id=1)
+    partitions = Counted(SimpleNamespace(partition_index=number, leader_id=1, error_code=0) for number in range(50))
+    topic = SimpleNamespace(name="t", error_code=0, partitions=partitions)
+    monkeypatch.setattr(lookups, "_topics", lambda *_: [topic])
+    cluster = SimpleNamespace(metadata=SimpleNamespace(live_nodes=lambda deadline: [node]))
+    keys = [TopicPartition("t", number) for number in range(50)]
+    found = lookups.LeaderLookup().find(cluster, keys, Deadline(ManualClock(), 1))
+    assert (found.nodes, walks) == (dict.fromkeys(keys, node), [1])
