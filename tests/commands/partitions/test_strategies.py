@@ -340,6 +340,9 @@ def test_a_broker_that_does_not_tell_of_its_disks_stops_nothing(capsys: pytest.C
     by_size = brokers.run("--strategy by-size --topic t", capsys)
     assert "broker 4 gets nothing new: how much it holds is not known" in by_size.err
     assert not any(4 in each for each in by_size.proposed().values())
+    brokers.placed["t"] = [[1, 4], [1, 4]]
+    kept = brokers.run("--strategy by-size --topic t", capsys)
+    assert all(4 in each for each in kept.proposed().values()), "what it has stays"
 
 
 def test_brokers_before_3_3_do_not_tell_how_large_their_disks_are(capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,6 +38,9 @@ class ByteLoads:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._items: list[list[tuple[int, int]]] = [[] for _ in layout.ids]
+        self._reach: dict[int, int] = {}
+        self._tried: dict[tuple[int, int], tuple[int, int]] = {}
+        """What a round has found out: where replicas of a broker may go, and which it has tried for another broker."""
         brokers = list(brokers_in(layout.takers))
         capacity = sum(layout.capacity[broker] for broker in brokers)
         self._mean = sum(layout.weight[broker] for broker in brokers) / max(capacity, 1)
@@ -56,6 +59,8 @@ class ByteLoads:
         """From the fullest broker down, until none can give anything; whether something moved."""
         layout = self._layout
         waiting = list(brokers_in(layout.takers))
+        self._reach.clear()
+        self._tried.clear()
         moved = False
         while waiting:
             source = max(waiting, key=lambda broker: (layout.usage(broker), -broker))
@@ -68,9 +73,11 @@ class ByteLoads:
     def _relieve(self, source: int) -> bool:
         """Move something from ``source`` to a broker that is emptier; False if nothing is worth it."""
         layout = self._layout
-        reached = 0
-        for _, partition in self._items[source]:
-            reached |= layout.targets(partition, source)
+        if source not in self._reach:
+            self._reach[source] = 0
+            for _, partition in self._items[source]:
+                self._reach[source] |= layout.targets(partition, source)
+        reached = self._reach[source]
         own = layout.usage(source)
         emptier = [broker for broker in brokers_in(reached) if own - layout.usage(broker) > TOLERANCE * self._mean]
         for target in sorted(emptier, key=layout.usage):
@@ -80,6 +87,7 @@ class ByteLoads:
             transfer = Transfer(source, target, min(surplus, gap) if surplus > 0 and gap > 0 else even, even)
             if self._give(transfer) or self._swap(transfer):
                 return True
+            self._reach[source] &= ~(1 << target)
         return False
 
     def _give(self, transfer: Transfer) -> bool:
@@ -87,9 +95,12 @@ class ByteLoads:
         items = self._items[transfer.source]
         least = transfer.wanted / (_TRIFLE * len(items))
         middle = bisect.bisect_right(items, (transfer.wanted, len(self._layout.keys)))
-        smaller = (items[at] for at in range(middle - 1, -1, -1))
+        pair = transfer.source, transfer.target
+        first = min(middle, bisect.bisect_right(items, self._tried.get(pair, items[-1])))
+        smaller = (items[at] for at in range(first - 1, -1, -1))
         larger = (items[at] for at in range(middle, len(items)))
         for weight, partition in itertools.takewhile(lambda item: item[0] >= least, smaller):
+            self._tried[pair] = weight, partition
             if self._may(partition, transfer.source, transfer.target):
                 self._move(weight, partition, transfer.source, transfer.target)
                 return True

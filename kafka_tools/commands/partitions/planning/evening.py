@@ -27,6 +27,7 @@ class Evening(ABC):
         self.loads = loads
         self.among = among
         self.items: list[list[Item]] = [[] for _ in loads]
+        self._tried: list[dict[tuple[int, bool, bool], Item]] = [{} for _ in loads]
 
     @abstractmethod
     def allowed(self, partition: int, source: int) -> int:
@@ -92,7 +93,7 @@ class Evening(ABC):
         loads = self.loads
         lower = [target for target in brokers_in(reach[source] & self.among) if loads[source] - loads[target] >= 2]
         for target in sorted(lower, key=loads.__getitem__):
-            found = self._find(source, target, ())
+            found = self._next(source, target)
             if found is not None:
                 self._move(found, source, target)
                 return True
@@ -136,6 +137,29 @@ class Evening(ABC):
             reached |= self.allowed(partition, source)
         return reached
 
+    def _next(self, source: int, target: int) -> int | None:
+        """As ``_find``, going on behind what was of no use before: with a thousand moves between two brokers nothing is
+        looked at a thousand times. What is missed by that, because others have moved meanwhile, chains find."""
+        items = self.items[source]
+        tried = self._tried[source]
+        for is_original in (False, True):
+            for spreads in (True, False):
+                key = target, is_original, spreads
+                first = bisect.bisect_left(items, tried.get(key, (is_original, -1, -1)))
+                for at in range(first, len(items)):
+                    item = items[at]
+                    partition = item[2]
+                    if item[0] != is_original:
+                        break
+                    tried[key] = item
+                    if (
+                        self.allowed(partition, source) >> target & 1
+                        and self.fits(partition, target)
+                        and (not spreads or self.spreads(partition, source, target))
+                    ):
+                        return partition
+        return None
+
     def _find(self, source: int, target: int, besides: Collection[int]) -> int | None:
         """The partition to move: one that has been moved already, then one whose topic spreads better, then cheap."""
         second: Item | None = None
@@ -156,4 +180,5 @@ class Evening(ABC):
         items = self.items[source]
         del items[bisect.bisect_left(items, self.item(partition, source))]
         self.transfer(partition, source, target)
+        self._tried[target].clear()
         self.start(partition, target)

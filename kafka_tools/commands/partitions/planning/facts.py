@@ -24,7 +24,8 @@ class DiskFacts(NamedTuple):
 
 
 class BrokerFacts(NamedTuple):
-    """A broker that is alive. ``takes_replicas``: the plan may give it replicas and leaders.
+    """A broker that is alive. ``takes_replicas``: the plan may give it replicas. ``keeps_replicas``: what it has, and
+    leads, may stay even if it takes none.
 
     ``disks``: none where the broker did not tell. ``other_bytes``: of its replicas that the plan is not about.
     """
@@ -34,6 +35,7 @@ class BrokerFacts(NamedTuple):
     takes_replicas: bool = True
     disks: tuple[DiskFacts, ...] = ()
     other_bytes: int = 0
+    keeps_replicas: bool = False
 
     @property
     def capacity_bytes(self) -> int | None:

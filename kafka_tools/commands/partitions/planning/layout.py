@@ -44,9 +44,13 @@ class Layout:
         self.number_of = {id: number for number, id in enumerate(self.ids)}
         brokers = [facts.brokers[id] for id in self.ids]
         self.takers = 0
+        self.keepers = 0
+        """Brokers (bits) that may get replicas, and those where replicas and leaders may be."""
         for number, broker in enumerate(brokers):
-            if broker.takes_replicas and broker.id not in order.evacuated:
-                self.takers |= 1 << number
+            if broker.id in order.evacuated:
+                continue
+            self.takers |= broker.takes_replicas << number
+            self.keepers |= (broker.takes_replicas or broker.keeps_replicas) << number
         racks = sorted({broker.rack or "" for broker in brokers}) if order.rack_aware else [""]
         self.rack = [racks.index(broker.rack or "") if order.rack_aware else 0 for broker in brokers]
         self.rack_members = [0] * len(racks)

@@ -10,7 +10,7 @@ class LeaderCounts(Evening):
     """Preferred leaders of brokers. ``leaders``: the leader of each partition; None where no broker is alive."""
 
     def __init__(self, layout: Layout, leaders: list[int | None]) -> None:
-        super().__init__([0] * len(layout.ids), layout.takers)
+        super().__init__([0] * len(layout.ids), layout.keepers)
         self._layout = layout
         self._topic_leads: list[dict[int, int]] = [{} for _ in layout.ids]
         self._first = leaders
@@ -34,7 +34,7 @@ class LeaderCounts(Evening):
         self._count(partition, source, -1)
         self._count(partition, target, 1)
 
-    def among_takers(self, partition: int, leader: int) -> int:
+    def among_keepers(self, partition: int, leader: int) -> int:
         """The leader, or if it must not lead and another may, the one of those that leads least, which takes over."""
         others = list(brokers_in(self.allowed(partition, leader)))
         if self.among >> leader & 1 or not others:

@@ -53,7 +53,7 @@ def settle(layout: Layout, facts: ClusterFacts, order: PlanOrder) -> tuple[set[i
 def _must_leave(layout: Layout, order: PlanOrder, broker: int) -> bool:
     if order.balance is None:
         return layout.ids[broker] in order.evacuated
-    return not layout.takers >> broker & 1
+    return not layout.keepers >> broker & 1
 
 
 def _dispensable(layout: Layout, partition: int, by_bytes: bool) -> int:

@@ -74,7 +74,7 @@ def _even_leaders(layout: Layout, order: PlanOrder, ordered: list[list[int]], fi
             continue
         was = layout.original[partition][:1]
         if order.balance is not None or was != (leader,):
-            leaders.start(partition, leaders.among_takers(partition, leader))
+            leaders.start(partition, leaders.among_keepers(partition, leader))
     leaders.even_out()
     for partition, leader in enumerate(leaders.leaders):
         if leader is not None and partition not in fixed:

@@ -67,12 +67,13 @@ def _with_takers(found: Survey, asked: StrategyOrder) -> ClusterFacts:
     """The facts, with those brokers left to take replicas that may: of --broker-list, with disks that are known."""
     brokers = {}
     for id, broker in found.facts.brokers.items():
-        takes = broker.takes_replicas and (asked.broker_ids is None or id in asked.broker_ids)
+        is_listed = asked.broker_ids is None or id in asked.broker_ids
+        takes = broker.takes_replicas and is_listed
         if asked.strategy == plan_options.BY_SIZE and id in found.silent:
             if takes:
                 running.note(f"broker {id} gets nothing new: how much it holds is not known")
             takes = False
-        brokers[id] = broker._replace(takes_replicas=takes)
+        brokers[id] = broker._replace(takes_replicas=takes, keeps_replicas=is_listed)
     unknown = [id for id, broker in brokers.items() if broker.disks and broker.capacity_bytes is None]
     if unknown and asked.strategy != plan_options.LEADERS:
         running.note("brokers before 3.3 do not tell how large their disks are: that all fits is not checked")
