@@ -87,7 +87,9 @@ class Command(click.Command):
     def _refuse_empty_words(self, ctx: click.Context) -> None:
         """What an unset variable of the shell leaves between quotes is no file."""
         for parameter in self.params:
-            value = ctx.params.get(parameter.name or "") if isinstance(parameter, click.Argument) else None
+            if not isinstance(parameter, click.Argument) or parameter.name == "command":
+                continue  # of the words of kafka-metadata-shell's command an empty one means the current directory
+            value = ctx.params.get(parameter.name or "")
             if value == "" or (isinstance(value, tuple) and "" in value):
                 raise click.BadParameter("the value is empty", ctx=ctx, param=parameter)
 

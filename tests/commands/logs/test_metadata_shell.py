@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from kafka_tools import cli
+from kafka_tools.broker_embedded.directories.local_store import encode_record
 from kafka_tools.commands import running
 from kafka_tools.commands.logs.cluster_image.loading import load
 from kafka_tools.commands.logs.cluster_image.nodes import root
@@ -24,7 +25,13 @@ from kafka_tools.commands.logs.shell.paths import continuations, glob_pattern
 from kafka_tools.commands.logs.shell.session import ShellSession, column_widths
 from kafka_tools.commands.logs.shell.terminal import candidates
 from kafka_tools.errors import UsageError
-from kafka_tools.protocol.stored.cluster_metadata import ClientQuotaRecord, TopicRecord, UnfenceBrokerRecord
+from kafka_tools.protocol.stored.cluster_metadata import (
+    ClientQuotaRecord,
+    FeatureLevelRecord,
+    TopicRecord,
+    UnfenceBrokerRecord,
+)
+from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
 from kafka_tools.storage.names import log_file_name
 from tests.cluster_image.files import ORDERS, log_bytes, state, write_snapshot
 
@@ -248,3 +255,11 @@ def test_a_terminal_has_completion_history_and_ctrl_c(tmp_path: Path) -> None:
         assert terminal.process.wait(60) == 0
     finally:
         terminal.close()
+
+
+def test_an_empty_word_is_the_current_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "00000000000000000001-0000000001.checkpoint"
+    record = encode_record(FeatureLevelRecord(name="metadata.version", feature_level=30))
+    write_kraft_snapshot(str(path), [[record]], epoch=1, last_contained_ms=0, written_ms=0)
+    assert running.run(cli.load("metadata-shell"), ["-s", str(path), "ls", ""], "kafka-metadata-shell") == 0
+    assert "image" in capsys.readouterr().out
