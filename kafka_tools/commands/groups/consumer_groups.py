@@ -47,6 +47,11 @@ _ALLOWED: dict[str, Sequence[str]] = {
     "export": _RESET,
     **dict.fromkeys(MODES, _RESET),
 }
+_NOTHING_IS_DONE = (
+    "WARN: No action will be performed as the --execute option is missing. In version 5.0, this command will "
+    "require either --dry-run or --execute to be specified. You should add the --dry-run option explicitly if "
+    "you are scripting this command and want to keep the current default behavior without prompting."
+)
 
 
 @click.command(name="kafka-consumer-groups", cls=Command)
@@ -244,15 +249,10 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     from kafka_tools.commands.groups.resettable import ConsumerGroupResets
     from kafka_tools.output.kafka import group_text
 
-    if not (given["dry_run"] or given["execute"]):
-        running.note(
-            "WARN: No action will be performed as the --execute option is missing. In version 5.0, this command will "
-            "require either --dry-run or --execute to be specified. You should add the --dry-run option explicitly if "
-            "you are scripting this command and want to keep the current default behavior without prompting."
-        )
     (mode,) = modes_given(given, MODES)
     kind = ConsumerGroupResets(admin)
-    return resets.run(kind, _groups(admin, given), mode, given, output_format, group_text.reset_plan)
+    warning = None if given["dry_run"] or given["execute"] else _NOTHING_IS_DONE
+    return resets.run(kind, _groups(admin, given), mode, given, output_format, group_text.reset_plan, warning=warning)
 
 
 def _remove_members(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

@@ -34,13 +34,16 @@ def run(
     output_format: str | None,
     text: Callable[[Plan], str],
     then: Callable[[Iterable[str]], list[ItemError]] | None = None,
+    warning: str | None = None,
 ) -> int:
     """Plan the reset of groups, commit it where ``--execute`` is given, print it; the exit status.
 
     ``mode`` and ``given`` as for ``prepare``; ``text``: the plan as Kafka's tool of this kind of groups prints it;
-    ``then``: what is done to groups that were reset, and failed.
+    ``then``: what is done to groups that were reset, and failed. ``warning`` is told once the command line is right.
     """
     plan, errors = prepare(kind, groups, mode, given)
+    if warning is not None:
+        running.note(warning)
     before = positions(kind, plan) if output_format is not None else {}
     if given["execute"]:
         refused = {error.item for error in errors}
