@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import statistics
 import sys
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ LARGE_PARTITIONS, LARGE_GROUPS = 10_000, 1_000
 class Case(NamedTuple):
     """One question: our script, Kafka's class, the words for both, and those for kafka-python where it can.
 
-    In words ``{metadata}`` is a file of the metadata log, ``{config}`` the broker's properties, ``{plan}`` and
+    In words ``{metadata}`` is a copy of the metadata log, ``{config}`` the broker's properties, ``{plan}`` and
     ``{topics}`` documents about the topic that is asked for.
     """
 
@@ -121,7 +122,7 @@ def commands(case: Case, kafka: RealKafka) -> dict[str, list[str]]:
 
 def _filled(word: str, kafka: RealKafka) -> str:
     paths = {
-        "{metadata}": kafka.log_dirs[0] / "__cluster_metadata-0" / f"{0:020}.log",
+        "{metadata}": kafka.folder / "copied" / "__cluster_metadata-0" / f"{0:020}.log",
         "{config}": kafka.folder / f"server-{kafka.node_ids[0]}.properties",
         "{plan}": kafka.folder / "plan.json",
         "{topics}": kafka.folder / "topics.json",
@@ -145,6 +146,8 @@ def prepare(kafka: RealKafka, *, large: bool) -> None:
             admin.alter_groups_offsets({f"group-{number}": offsets for number in range(LARGE_GROUPS)}).raise_any()
     partitions = range(LARGE_PARTITIONS if large else 1)
     entries = [{"topic": "measured", "partition": number, "replicas": kafka.node_ids} for number in partitions]
+    # Kafka's shell refuses a directory that a broker is at work in.
+    shutil.copytree(kafka.log_dirs[0] / "__cluster_metadata-0", kafka.folder / "copied" / "__cluster_metadata-0")
     (kafka.folder / "plan.json").write_text(json.dumps({"version": 1, "partitions": entries}), encoding="utf-8")
     (kafka.folder / "topics.json").write_text('{"version": 1, "topics": [{"topic": "measured"}]}', encoding="utf-8")
 

@@ -37,9 +37,10 @@ def script(name: str) -> str:
 
 def kafka_command(main: str, *arguments: str) -> list[str]:
     """Kafka's own tool with the options of its own script."""
-    from tests.against_kafka.jars import class_path, java
+    from tests.against_kafka.jars import SHELL, class_path, java, library
 
-    jars = os.pathsep.join(map(str, class_path(RELEASE)))
+    shell = [*library(SHELL).glob("*.jar")] if main.startswith("org.apache.kafka.shell.") else []
+    jars = os.pathsep.join(map(str, [*shell, *class_path(RELEASE)]))
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
     return [java(), *KAFKA_TOOL_OPTIONS, quiet, "-cp", jars, main, *arguments]
 
