@@ -268,11 +268,18 @@ def test_kafka_carries_out_what_each_strategy_plans(plan: Plan, capsys: pytest.C
             assert [each["replicas"] for each in row["partitions"]] == wanted
             assert not any(each["adding_replicas"] or each["removing_replicas"] for each in row["partitions"])
 
+        places = [
+            (id, log_dir, f"{plan.topic}-{each['partition']}")
+            for each in proposed
+            for id, log_dir in zip(each["replicas"], each["log_dirs"], strict=True)
+        ]
+
+        def is_in_place() -> None:  # a replica moves between directories when it has arrived
+            assert all(log_dir == "any" or Path(log_dir, name).is_dir() for _, log_dir, name in places)
+
         eventually(is_over)
-        for each in proposed:
-            for id, log_dir in zip(each["replicas"], each["log_dirs"], strict=True):
-                assert log_dir == "any" or Path(log_dir, f"{plan.topic}-{each['partition']}").is_dir()
-                named.append((id, log_dir))
+        eventually(is_in_place)
+        named.extend((id, log_dir) for id, log_dir, _ in places)
         return wanted
 
     named: list[tuple[int, str]] = []

@@ -131,7 +131,7 @@ def values_for(row: Row) -> list[str]:
     if row[0] in _LIMITS:
         limit = _LIMITS[row[0]]
         texts += [str(number) for number in (*_EDGES, limit - 1, limit, -limit, -limit - 1)]
-        texts += _NUMBERS
+        texts += [text for text in _NUMBERS if row[0] == "DOUBLE" or text != "1d"]  # a day to us, where times are typed
     elif row[0] == "BOOLEAN":
         texts += ["true", "FALSE", "1", "yes", " true"]
     else:

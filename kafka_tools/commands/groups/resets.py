@@ -14,7 +14,7 @@ from kafka_tools.commands import running
 from kafka_tools.commands.groups.holders import is_blocked
 from kafka_tools.commands.groups.reset_plans import Plan, parse_topics, plan_csv
 from kafka_tools.commands.groups.reset_targets import Target
-from kafka_tools.commands.groups.resettable import Offsets, Resettable
+from kafka_tools.commands.groups.resettable import Offsets, OutsideGroup, Resettable
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
@@ -51,7 +51,7 @@ def run(
         errors += failures
         if then is not None:
             errors += then([name for name in plan if f"group '{name}'" not in refused])
-    if output_format is None:
+    if output_format is None and (plan or not errors):
         csv = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given.get("export") else None
         running.emit(csv or text(running.shown(plan)))
     rows = plan_rows(plan, before, "reset" if given["execute"] else "planned")
@@ -63,6 +63,7 @@ def prepare(
 ) -> tuple[Plan, list[ItemError]]:
     """Group -> partition -> new offset, and the groups that cannot be reset.
 
+    A group for which no plan can be made is not among them; one that may not be reset has an empty plan, as in Kafka.
     ``mode``: the option that says where. ``given``: its value, and ``topic`` and ``all_topics``. Everything is asked of
     all groups at once: the number of requests depends on brokers, not on groups.
     """
@@ -90,7 +91,11 @@ def prepare(
         except KafkaToolsError as error:
             failed[group] = error
     errors += [_refused(group, failed[group]) for group in ready if group in failed]
-    _tell_new([group for group in ready if standings[group].is_new and plan[group]], bool(given["execute"]))
+    unread = committed.failures()
+    for group, why in failed.items():
+        if group not in unread and not isinstance(why, OutsideGroup):
+            del plan[group]
+    _tell_new([group for group in ready if standings[group].is_new and plan.get(group)], bool(given["execute"]))
     return plan, errors
 
 
