@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.commands import running
 from kafka_tools.commands.groups import rows as group_rows
-from kafka_tools.commands.groups.holders import blocked
 from kafka_tools.commands.groups.internal_topics import is_internal
 from kafka_tools.commands.groups.resettable import (
     Offsets,
@@ -27,7 +26,7 @@ from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.streams_groups import StreamsAssignment, StreamsMember
-    from kafka_tools.admin.client import AdminClient, GroupListing, StreamsGroupDescription
+    from kafka_tools.admin.client import AdminClient, StreamsGroupDescription
 
 TYPE = CoordinatorGroupType.STREAMS
 STATES = (
@@ -175,21 +174,6 @@ def delete_topics(admin: AdminClient, group: str, topics: Iterable[str]) -> list
     """Delete internal topics of a group; those that could not be."""
     failures = admin.delete_topics(topics).failures()
     return [ItemError.of(f"internal topic {topic} of group '{group}'", error) for topic, error in failures.items()]
-
-
-def refusals(admin: AdminClient, listed: Sequence[GroupListing], wanted: Sequence[str]) -> dict[str, ItemError]:
-    """The groups of ``wanted`` that must not be deleted, with the reason: DeleteGroups takes groups of any type."""
-    states = {group.group_id: group.state for group in listed}
-    refused = {
-        name: ItemError(f"group '{name}'", None, f"Group '{name}' does not exist or is not a streams group.")
-        for name in wanted
-        if name not in states
-    }
-    busy = [name for name in wanted if name in states and states[name] != GroupState.EMPTY]
-    for name, outcome in admin.describe_streams_groups(busy).items() if busy else ():
-        held = () if outcome.value is None else outcome.value.members
-        refused[name] = blocked(name, f"Streams group '{name}' is not EMPTY.", held)
-    return refused
 
 
 class StreamsGroupResets:

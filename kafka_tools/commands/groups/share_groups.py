@@ -153,7 +153,9 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
 
     listed = admin.list_groups(types=[share_rows.TYPE]).complete()
     wanted = [group.group_id for group in listed] if given["all_groups"] else list(dict.fromkeys(given["group"]))
-    refused = share_rows.refusals(admin, listed, wanted)
+    refused = typed_groups.undeletable(
+        admin.describe_share_groups, listed, wanted, missing="is not a share group.", busy="Share group"
+    )
     outcomes = admin.delete_groups([name for name in wanted if name not in refused])
     failed = refused | {name: ItemError.of(f"group '{name}'", error) for name, error in outcomes.failures().items()}
     deleted = list(outcomes.succeeded())

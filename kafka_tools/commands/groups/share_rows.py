@@ -21,7 +21,7 @@ from kafka_tools.output.rows import ItemError
 from kafka_tools.protocol.enums import CoordinatorGroupType, GroupState
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient, GroupDescription, GroupListing
+    from kafka_tools.admin.client import AdminClient, GroupDescription
     from kafka_tools.values import TopicPartition
 
 TYPE = CoordinatorGroupType.SHARE
@@ -59,21 +59,6 @@ def offsets(admin: AdminClient, groups: Sequence[GroupDescription]) -> tuple[dic
             for key, offset in sorted(partitions.succeeded().items())
         ]
     return made, errors
-
-
-def refusals(admin: AdminClient, listed: Sequence[GroupListing], wanted: Sequence[str]) -> dict[str, ItemError]:
-    """The groups of ``wanted`` that must not be deleted, with the reason: DeleteGroups takes groups of any type."""
-    states = {group.group_id: group.state for group in listed}
-    refused = {
-        name: ItemError(f"group '{name}'", None, f"Group '{name}' is not a share group.")
-        for name in wanted
-        if name not in states
-    }
-    busy = [name for name in wanted if states.get(name) not in (None, GroupState.EMPTY)]
-    for name, outcome in admin.describe_share_groups(busy).items() if busy else ():
-        members = () if outcome.value is None else outcome.value.members
-        refused[name] = blocked(name, f"Share group '{name}' is not EMPTY.", members)
-    return refused
 
 
 def _not_empty(group: GroupDescription) -> ItemError:

@@ -206,7 +206,13 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
 
     listed = admin.list_groups(types=[rows_of_streams.TYPE]).complete()
     wanted = [group.group_id for group in listed] if given["all_groups"] else list(dict.fromkeys(given["group"]))
-    failed = rows_of_streams.refusals(admin, listed, wanted)
+    failed = typed_groups.undeletable(
+        admin.describe_streams_groups,
+        listed,
+        wanted,
+        missing="does not exist or is not a streams group.",
+        busy="Streams group",
+    )
     ready = [name for name in wanted if name not in failed]
     topics: dict[str, list[str]] = {}
     if given["delete_all_internal_topics"] and ready:

@@ -9,7 +9,9 @@ from kafka_tools.commands import running
 from kafka_tools.commands.groups.options import ANY, modes_given
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.admin.client import AdminClient, GroupListing
+    from kafka_tools.admin.outcomes import Outcomes
+    from kafka_tools.output.rows import ItemError
 
 Refuse = Callable[[str], NoReturn]
 
@@ -66,3 +68,30 @@ def named(admin: AdminClient, given: Mapping[str, Any], group_type: str) -> list
     if not given["all_groups"]:
         return list(dict.fromkeys(given["group"]))
     return [group.group_id for group in admin.list_groups(types=[group_type]).complete()]
+
+
+def undeletable(
+    describe: Callable[[Sequence[str]], Outcomes[str, Any]],
+    listed: Sequence[GroupListing],
+    wanted: Sequence[str],
+    *,
+    missing: str,
+    busy: str,
+) -> dict[str, ItemError]:
+    """The groups of ``wanted`` that must not be deleted, with the reason: DeleteGroups takes groups of any type.
+
+    ``listed``: the groups of this type. ``missing`` and ``busy`` follow a group's name in the texts of Kafka's tools.
+    """
+    from kafka_tools.commands.groups.holders import blocked
+    from kafka_tools.output.rows import ItemError
+    from kafka_tools.protocol.enums import GroupState
+
+    states = {group.group_id: group.state for group in listed}
+    refused = {
+        name: ItemError(f"group '{name}'", None, f"Group '{name}' {missing}") for name in wanted if name not in states
+    }
+    occupied = [name for name in wanted if states.get(name) not in (None, GroupState.EMPTY)]
+    for name, outcome in describe(occupied).items() if occupied else ():
+        members = () if outcome.value is None else outcome.value.members
+        refused[name] = blocked(name, f"{busy} '{name}' is not EMPTY.", members)
+    return refused

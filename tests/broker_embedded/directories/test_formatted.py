@@ -31,6 +31,7 @@ from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
 from tests.broker_embedded.cuts.images import CutDisk
 from tests.broker_embedded.cuts.recording import Recorder
 from tests.broker_embedded.directories.test_data_dirs import snapshot
+from tests.server_properties import write_server_properties
 
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 SCRAM = ("-S", "SCRAM-SHA-256=[name=alice,password=wonderland,iterations=4096]")
@@ -47,10 +48,7 @@ def server(folder: Path, **changed: str | None) -> Path:
         "process_roles": "broker,controller", "node_id": "3", "log_dirs": f"{folder}/a,{folder}/b",
         "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://localhost:9093", "controller_listener_names": "CONTROLLER",
     }  # fmt: skip
-    lines = [f"{k.replace('_', '.')}={v}\n" for k, v in {**values, **changed}.items() if v is not None]
-    path = folder / "server.properties"
-    path.write_text("".join(lines))
-    return path
+    return write_server_properties(folder, {**values, **changed})
 
 
 def formatted(folder: Path, *words: str, **changed: str | None) -> Path:

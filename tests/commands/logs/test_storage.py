@@ -17,6 +17,7 @@ from kafka_tools.commands.logs.formatting import formatting
 from kafka_tools.storage.checkpoints import read_meta_properties
 from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
 from kafka_tools.values import parse_uuid
+from tests.server_properties import write_server_properties
 
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 SECRET = "wonderland"
@@ -34,10 +35,7 @@ def config(folder: Path, **changed: str | None) -> Path:
         "process_roles": "broker,controller", "node_id": "1", "log_dirs": f"{folder}/b, {folder}/a",
         "listeners": "PLAINTEXT://:9092,CONTROLLER://localhost:9093", "controller_listener_names": "CONTROLLER",
     }  # fmt: skip
-    lines = [f"{k.replace('_', '.')}={v}\n" for k, v in {**values, **changed}.items() if v is not None]
-    path = folder / "server.properties"
-    path.write_text("".join(lines))
-    return path
+    return write_server_properties(folder, {**values, **changed})
 
 
 def format_(folder: Path, *words: str, **changed: str | None) -> int:
