@@ -242,6 +242,8 @@ class RealKafka:
             "transaction.state.log.num.partitions": 5,
             "share.coordinator.state.topic.num.partitions": 5,
             "group.initial.rebalance.delay.ms": 0,
+            # A group that a test has just left, and will commit for, is not removed in between.
+            "offsets.retention.check.interval.ms": 86_400_000,
             "inter.broker.listener.name": "PLAINTEXT",
             "log.cleaner.dedupe.buffer.size": 8 << 20,
             "num.recovery.threads.per.data.dir": 1,

@@ -114,7 +114,12 @@ class Struck:
             result: Any = self._call.api.response()
         else:
             call.request = self._rest
-            result = self._serve(call)
+            try:
+                result = self._serve(call)
+            except CloseConnection:
+                raise
+            except Exception as error:  # noqa: BLE001 - as serving.run: a refusal is an answer, and struck as one
+                result = failure(call, error)
         return self._then(result)
 
     def _then(self, result: Any) -> Any:
@@ -128,7 +133,13 @@ class Struck:
         return self._spoil(result)
 
     def _after(self, work: Work[Any]) -> Work[Any]:
-        return self._then((yield from work))
+        try:
+            result = yield from work
+        except (CloseConnection, GeneratorExit):
+            raise
+        except Exception as error:  # noqa: BLE001 - as serving.run: a refusal is an answer, and struck as one
+            result = failure(self._call, error)
+        return self._then(result)
 
     def _spoil(self, result: Any) -> Any:
         call = self._call
@@ -174,8 +185,8 @@ class Struck:
             forget()
             try:
                 value = go_on()
-            except CloseConnection:
-                value = _disconnect(self._call)
+            except Exception as error:  # noqa: BLE001 - as serving.run: whoever waited gets the refusal as its answer
+                value = self._result(None, error)
             if isinstance(value, Response):
                 return value
             self._settle(parked, value)

@@ -276,6 +276,15 @@ def test_a_held_fetch_waits_for_records_once_it_is_released(broker: DiskBroker) 
     assert fetched(pending.response)["t", 0][1] > 0
 
 
+@pytest.mark.parametrize("served", [False, True])
+def test_a_held_request_that_is_refused_once_it_is_released_gets_the_refusal(broker: DiskBroker, served: bool) -> None:
+    held = broker.faults.hold("heartbeat", group="g", served=served)
+    pending = broker.send(HeartbeatRequest(group_id="g", generation_id=1, member_id="gone"), 4)
+    assert pending.response is None
+    held.release()
+    assert pending.response.error_code == error_codes.UNKNOWN_MEMBER_ID
+
+
 def test_a_held_answer_of_a_parked_call_is_given_when_both_are_over(broker: DiskBroker) -> None:
     held = broker.faults.hold("fetch", served=True)
     pending = broker.send(fetch_request("t", 0), 12)
