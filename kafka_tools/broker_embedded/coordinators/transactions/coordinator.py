@@ -182,23 +182,30 @@ class TransactionCoordinator:
         self._write(decided)
         yield from self._complete(decided)
 
-    def _complete(self, decided: Transaction) -> Work[None]:
-        """Write the markers, then that they are. What cannot be written now is tried again later."""
+    def _complete(self, decided: Transaction, left: Collection[TopicPartition] | None = None) -> Work[None]:
+        """Write the markers, then that they are. What cannot be written now is tried again later.
+
+        ``left``: the partitions that have none yet; None for all of them. One that refuses holds no other up, whose
+        readers wait for the marker, and no partition gets another one with each attempt.
+        """
         if decided.id in self._completing:
             return
         self._completing.add(decided.id)
+        refused: list[TopicPartition] = []
         epoch = self._topics.leader_epoch(TRANSACTION_STATE, self._partition(decided.id))
         marker = Marker(decided.producer_id, decided.epoch, decided.commits, epoch, decided.client_version)
         try:
             yield from self._slices.durable()  # else half of it could end so, and the rest otherwise
-            for at in decided.partitions:
+            for at in decided.partitions if left is None else left:
                 yield UNBROKEN
                 code = self._markers.write(marker, at)
                 if code in (error_codes.KAFKA_STORAGE_ERROR, error_codes.NOT_LEADER_OR_FOLLOWER):
-                    self._later(decided)
-                    return
-                if code:  # the partition is gone, or a newer coordinator or producer has ended the transaction in it
+                    refused.append(at)
+                elif code:  # the partition is gone, or a newer coordinator or producer has ended the transaction in it
                     log.info("%s: %s takes no marker: %s", decided.id, at, error_codes.error(code).name)
+            if refused:
+                self._later(decided, refused)
+                return
             yield from self._slices.durable()  # else a marker could be lost that nobody writes again
             if self._transactions.get(decided.id) is not decided:
                 return  # its topic was deleted meanwhile
@@ -207,14 +214,14 @@ class TransactionCoordinator:
                 self._retry_ms.pop(decided.id, None)
             except BrokerError as error:
                 log.warning("%s is complete, which cannot be written yet: %s", decided.id, error)
-                self._later(decided)
+                self._later(decided, refused)
         finally:
             self._completing.discard(decided.id)
 
-    def _later(self, decided: Transaction) -> None:
+    def _later(self, decided: Transaction, left: Collection[TopicPartition]) -> None:
         def again() -> None:
             if self._transactions.get(decided.id) is decided:
-                self._begin(self._complete(decided))
+                self._begin(self._complete(decided, left))
 
         self._timers.call_later(wait_ms := self._retry_ms.get(decided.id, RETRY_MS), again)
         self._retry_ms[decided.id] = min(2 * wait_ms, MOST_RETRY_MS)
