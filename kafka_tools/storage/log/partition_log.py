@@ -99,7 +99,8 @@ class FoundRecord(NamedTuple):
 class PartitionLog:
     """The log in ``directory``. ``log_start_offset`` <= offsets < ``log_end_offset``.
 
-    ``last_stable_offset`` is the log end, or the start of the oldest open transaction.
+    ``last_stable_offset`` is the log end, or the start of the oldest open transaction, or of the log where that begins
+    later: what was deleted of a transaction is not waited for by those who read from the start.
     ``recovery_point`` is the offset below which everything is known to be on the disk.
     """
 
@@ -174,7 +175,7 @@ class PartitionLog:
     @property
     def last_stable_offset(self) -> int:
         first_open = self.producers.first_open_offset
-        return self.log_end_offset if first_open is None else first_open
+        return self.log_end_offset if first_open is None else max(first_open, self.log_start_offset)
 
     def holds(self, segment: LogSegment) -> bool:
         """Whether the segment is part of the log."""

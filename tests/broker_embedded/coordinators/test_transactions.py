@@ -19,18 +19,20 @@ from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafka_tools.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, Topic
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
+from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kafka_tools.protocol.messages.end_txn import EndTxnRequest
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_tools.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
-from tests.broker_embedded.transactional_client import Client, read
+from tests.broker_embedded.transactional_client import Client, read, read_from
 
 FEW = {"transaction.state.log.num.partitions": "2", "offsets.topic.num.partitions": "2"}
 
@@ -85,6 +87,26 @@ def test_nothing_of_an_open_transaction_or_behind_it_is_read(broker: DiskBroker)
     client.end(True)
     assert parked.response is not None, "the marker wakes those who wait"
     assert read(broker) == [b"open", b"plain"]
+
+
+def test_where_an_open_transaction_is_deleted_the_stable_end_is_the_start_of_the_log(broker: DiskBroker) -> None:
+    """A consumer that asks for the end and goes there must not be told that the log does not reach so far back."""
+    client = Client(broker)
+    client.init()
+    client.add(0)
+    client.produce(b"a", b"b", b"c")
+    broker.produce("t", broker.batch(b"d"))
+    Deleted, Listed = DeleteRecordsRequest.Topic, ListOffsetsRequest.Topic
+    asked = Deleted(name="t", partitions=[Deleted.Partition(partition_index=0, offset=2)])
+    broker.call(DeleteRecordsRequest(topics=[asked], timeout_ms=1000), 2)
+    latest = Listed(name="t", partitions=[Listed.Partition(partition_index=0, timestamp=-1)])
+    listed = broker.call(ListOffsetsRequest(isolation_level=1, topics=[latest]), 5).topics[0].partitions[0]
+    assert (listed.error_code, listed.offset) == (0, 2)
+    read_committed = fetch_request("t", 2, isolation_level=1, max_wait_ms=0)
+    fetched = broker.call(read_committed, 11).responses[0].partitions[0]
+    assert (fetched.error_code, fetched.log_start_offset, fetched.last_stable_offset) == (0, 2, 2)
+    assert client.end(True) == 0
+    assert read_from(broker, "t", 0, 2)[0][-2:] == [b"c", b"d"]
 
 
 @pytest.mark.req("TX-4")
@@ -415,6 +437,37 @@ def test_markers_are_written_in_the_end(
     assert read(broker) == ([b"a"] if commit else [])
     assert read(broker, 1) == ([b"b"] if commit else [])
     assert fetched(broker, stable=True) == ((7, 0) if commit else (-1, 0))
+
+
+def test_a_partition_that_takes_no_marker_holds_up_no_other_one(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log directory that is gone for good once kept readers of every other partition waiting, or filled it."""
+    client = Client(broker)
+    client.init()
+    client.add(0, 1, 2)
+    for number in range(3):
+        client.produce(b"a", partition=number)
+    markers = type(broker.core.markers)
+    write = markers.write
+
+    def refusing(self: Any, marker: Any, at: TopicPartition) -> int:
+        return int(codes.KAFKA_STORAGE_ERROR) if at.partition == 1 else write(self, marker, at)
+
+    monkeypatch.setattr(markers, "write", refusing)
+    assert client.end(True) == 0
+    broker.advance(0)
+    assert [read(broker, number) for number in range(3)] == [[b"a"], [], [b"a"]]
+    for _ in range(20):
+        broker.advance(10)
+    partitions = broker.core.partitions
+    ends = [partitions.led("t", number).log.log_end_offset for number in range(3)]
+    assert ends == [2, 1, 2], "one marker in each"
+    assert client.state().transaction_state == "PrepareCommit"
+    monkeypatch.undo()
+    broker.advance(10)
+    assert read(broker, 1) == [b"a"]
+    assert client.state().transaction_state == "CompleteCommit"
 
 
 def test_a_disk_that_stays_full_is_asked_less_and_less_often(
