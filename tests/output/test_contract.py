@@ -25,6 +25,7 @@ from kafka_tools.output.cells import heading
 from kafka_tools.output.csv_doc import cell as csv_cell
 from kafka_tools.output.kinds import KINDS
 from kafka_tools.output.rows import FORMS, Rows, envelope
+from tests.live_members import poll_until_assigned
 from tests.output.contract_cases import (
     CASES,
     FAILING,
@@ -99,11 +100,7 @@ def servers() -> Iterator[str]:
         settings = {"group.id": "live"}
         with Consumer(ClientConfig.load(bootstrap_servers=address, properties=settings)) as consumer:
             consumer.subscribe(["orders"])
-            for _ in range(100):
-                consumer.poll(0.1)
-                if consumer.assignment():
-                    break
-            assert consumer.assignment()
+            poll_until_assigned(consumer)
             yield address
 
 

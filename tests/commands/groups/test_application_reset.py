@@ -28,6 +28,7 @@ from kafka_tools.protocol.messages.streams_group_describe import StreamsGroupDes
 from kafka_tools.values import TopicPartition
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.commands.groups.scripted import check_wrong_command_lines, runner, sent
+from tests.live_members import poll_until_assigned
 
 Ended = tuple[int, str, str]
 Run = Callable[..., Ended]
@@ -186,10 +187,7 @@ def test_a_group_with_members_is_refused_unless_they_are_forced_out(run: Run, se
     settings = {"group.id": "app-live", "client.id": "billing"}
     with Consumer(ClientConfig.load(servers, properties=settings)) as consumer:
         consumer.subscribe(["orders"])
-        for _ in range(100):
-            consumer.poll(0.1)
-            if consumer.assignment():
-                break
+        poll_until_assigned(consumer)
         status, out, err = run("--input-topics", "orders", application="app-live")
         assert (status, out) == (1, "")
         assert "Consumer group 'app-live' is still active. Members: billing at /127.0.0.1. Make sure to stop all" in err

@@ -14,6 +14,7 @@ from kafka_tools.clients.consumer import Consumer
 from kafka_tools.clients.producer import Producer
 from kafka_tools.commands import running
 from kafka_tools.net.config import ClientConfig
+from tests.live_members import poll_until_assigned
 
 Ended = tuple[int, str, str]
 Run = Callable[..., Ended]
@@ -45,11 +46,7 @@ def live(request: pytest.FixtureRequest, servers: str) -> Iterator[str]:
         settings["group.instance.id"] = "instance-1"
     with Consumer(ClientConfig.load(bootstrap_servers=servers, properties=settings)) as consumer:
         consumer.subscribe(["orders"])
-        for _ in range(100):
-            consumer.poll(0.1)
-            if consumer.assignment():
-                break
-        assert consumer.assignment()
+        poll_until_assigned(consumer)
         yield settings["group.id"]
 
 

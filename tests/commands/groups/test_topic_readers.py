@@ -15,6 +15,7 @@ from kafka_tools.clients.consumer import Consumer
 from kafka_tools.commands import running
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.values import TopicPartition
+from tests.live_members import poll_until_assigned
 
 
 class Ended(NamedTuple):
@@ -39,11 +40,7 @@ def broker() -> Iterator[EmbeddedBroker]:
             admin.alter_group_offsets("elsewhere", {TopicPartition("other", 0): zero}).raise_any()
         with Consumer(ClientConfig.load(address, properties={"group.id": "live"})) as consumer:
             consumer.subscribe(["orders"])
-            for _ in range(200):
-                consumer.poll(0.1)
-                if consumer.assignment():
-                    break
-            assert consumer.assignment()
+            poll_until_assigned(consumer)
             yield broker
 
 

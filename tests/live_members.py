@@ -1,0 +1,17 @@
+"""Members of groups that tests keep alive."""
+
+from __future__ import annotations
+
+import time
+
+from kafka_tools.clients.consumer import Consumer
+
+WAIT_S = 90.0
+
+
+def poll_until_assigned(consumer: Consumer) -> None:
+    """Poll until the member has its partitions. Raises AssertionError when it gets none."""
+    end = time.monotonic() + WAIT_S
+    while not consumer.assignment():
+        assert time.monotonic() < end, "the group did not settle"
+        consumer.poll(0.1)
