@@ -24,14 +24,16 @@ class Parked:
 
     ``try_complete(expired)`` returns the response, LATER, or None to stay parked; with ``expired`` true (the
     wait of ``wait_ms`` milliseconds is over) it must not return None. It runs when one of ``keys``
-    is woken (``Purgatory.wake``) and when the time is over. Whoever keeps the object may also call
-    ``complete(response)`` directly (a join that waits for its group), with ``wait_ms=None`` for no timer.
+    is woken (``Purgatory.wake``) and when the time is over; what it raises becomes the answer, and is not the
+    business of whoever woke it. Whoever keeps the object may also call ``complete(response)`` directly (a join that
+    waits for its group), with ``wait_ms=None`` for no timer.
     ``on_cancel`` runs if the connection closes first. ``holds_request`` tells that the bytes of the request are
     still needed; ``on_release`` is called when they no longer are.
     """
 
     __slots__ = (
         "_answer",
+        "_failed",
         "_on_cancel",
         "_purgatory",
         "_response",
@@ -60,6 +62,7 @@ class Parked:
         self._try_complete = try_complete
         self._on_cancel = on_cancel
         self._answer: Callable[[Response | None], object] | None = None
+        self._failed: Callable[[Exception], Response] | None = None
         self._response: Response | None = None
         self._purgatory: Purgatory | None = None
         self._timer: Timer | None = None
@@ -79,7 +82,13 @@ class Parked:
         """Ask ``try_complete``; True if the call is over."""
         if self.done:
             return True
-        response = self._try_complete(expired) if self._try_complete else None
+        response: Response | Later | None
+        try:
+            response = self._try_complete(expired) if self._try_complete else None
+        except Exception as error:
+            if self._failed is None:
+                raise
+            response = self._failed(error)
         if isinstance(response, Later):
             self._stop_waiting()
             return True
@@ -120,9 +129,18 @@ class Purgatory:
         self._timers = timers
         self._by_key: dict[Hashable, dict[Parked, None]] = {}
 
-    def park(self, parked: Parked, answer: Callable[[Response | None], object]) -> None:
-        """Watch ``parked`` until it is done; ``answer`` gets the response exactly once."""
+    def park(
+        self,
+        parked: Parked,
+        answer: Callable[[Response | None], object],
+        failed: Callable[[Exception], Response] | None = None,
+    ) -> None:
+        """Watch ``parked`` until it is done; ``answer`` gets the response exactly once.
+
+        ``failed`` makes the response of what ``try_complete`` raises; without it whoever asks gets the exception.
+        """
         parked._answer = answer
+        parked._failed = failed
         if parked.done:
             answer(parked._response)
             return

@@ -114,7 +114,12 @@ class ServedRequest:
         """Answer with the handler's result, now or when it is there."""
         if isinstance(result, Parked):
             given: list[Parked | None] = []
-            self._core.purgatory.park(result, lambda response: given.append(self._finish(response, spent_s)))
+            call = self.call
+            self._core.purgatory.park(
+                result,
+                lambda response: given.append(self._finish(response, spent_s)),
+                lambda error: failure(call, error),
+            )
             return given[0] if given else result
         return self._finish(None if isinstance(result, NoReply) else result, spent_s)
 

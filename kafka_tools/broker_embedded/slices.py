@@ -12,6 +12,7 @@ whoever goes meanwhile, it yields ``UNBROKEN``.
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -20,6 +21,8 @@ from kafka_tools.broker_embedded.timers import Timers
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.directories.group_commit import GroupCommit
+
+log = logging.getLogger(__name__)
 
 SLICE_S = 0.004
 
@@ -229,16 +232,24 @@ class Slices:
                 wanted = work.send(None)
             sliced.spent_s += now_s() - began_s
         except StopIteration as over:
-            if not sliced.cancelled:
-                sliced.done(over.value, None)
+            _tell(sliced, over.value, None)
             return True
         except Exception as failure:  # noqa: BLE001 - handed to the caller
             error = None  # whose traceback has this frame: in a circle they would keep what was worked on
-            if not sliced.cancelled:
-                sliced.done(None, failure)
+            _tell(sliced, None, failure)
             return True
         sliced.wanted = wanted
         return False
+
+
+def _tell(sliced: Sliced, result: Any, error: BaseException | None) -> None:
+    """The work is over. What fails in telling so must not keep the rest of the line from its turn."""
+    if sliced.cancelled:
+        return
+    try:
+        sliced.done(result, error)
+    except Exception:
+        log.exception("what follows the end of long work failed")
 
 
 def rest_of(work: Work[T], wanted: Any) -> Work[T]:

@@ -26,7 +26,7 @@ from kafka_tools.protocol.messages.describe_cluster import DescribeClusterReques
 from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.protocol.releases import max_versions
-from tests.broker_embedded.disk_broker import DiskBroker
+from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +159,29 @@ def test_parked_calls_are_answered_once() -> None:
     gone.cancel()
     assert cancelled == [True] and not gone.complete("x")  # type: ignore[arg-type]
     assert got == ["soon"]
+
+
+@pytest.mark.parametrize("struck", [False, True])
+def test_what_a_parked_call_raises_is_its_own_answer_and_not_that_of_who_woke_it(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, struck: bool
+) -> None:
+    """A produce once was told of the failure of a fetch that waited for it, although its records were written."""
+    topic = f"woken-{struck}"
+    broker.create(topic)
+    held = broker.faults.hold("fetch", served=True) if struck else None
+    fetches = [broker.send(fetch_request(topic, 0, max_wait_ms=wait_ms), 12) for wait_ms in (500, 60_000)]
+
+    def failing(principal: str, host: str, operation: int, *_: object) -> bool:
+        if operation == AclOperation.READ:
+            raise ZeroDivisionError
+        return True
+
+    monkeypatch.setattr(broker.core, "authorizer", failing)
+    broker.advance(1)
+    assert broker.produce(topic, broker.batch(b"a")).error_code == codes.NONE
+    if held is not None:
+        held.release()
+    assert [fetch.response.error_code for fetch in fetches] == 2 * [codes.UNKNOWN_SERVER_ERROR]
 
 
 def test_timers_run_in_order_and_a_failing_one_does_not_stop_the_rest() -> None:

@@ -101,3 +101,23 @@ def test_what_is_cancelled_while_it_stands_aside_ends() -> None:
     slices.cancel(sliced)
     list(timers.advance(clock, 0.01))
     assert (said, len(slices)) == (["ended"], 0)
+
+
+def test_a_failure_in_telling_that_work_is_over_does_not_stop_the_line(caplog: pytest.LogCaptureFixture) -> None:
+    timers = Timers(ManualClock())
+    slices = Slices(timers)
+    said: list[str] = []
+
+    def work(fails: bool) -> Work[str]:
+        yield
+        if fails:
+            raise ValueError("it fails")
+        return "over"
+
+    for fails in (False, True):
+        slices.later(work(fails), lambda value, error: said[9])
+        slices.later(work(fails), lambda value, error: said.append(value or str(error)))
+    while timers.run_due():
+        pass
+    assert (said, len(slices)) == (["over", "it fails"], 0)
+    assert "what follows the end of long work failed" in caplog.text

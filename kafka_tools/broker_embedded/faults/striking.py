@@ -119,7 +119,7 @@ class Struck:
             except CloseConnection:
                 raise
             except Exception as error:  # noqa: BLE001 - as serving.run: a refusal is an answer, and struck as one
-                result = failure(call, error)
+                result = self._failed(error)
         return self._then(result)
 
     def _then(self, result: Any) -> Any:
@@ -128,7 +128,9 @@ class Struck:
             return self._after(result)
         if isinstance(result, Parked):
             outer = Parked(None, on_cancel=result.cancel)
-            self._call.broker.purgatory.park(result, lambda response: self._settle(outer, self._spoil(response)))
+            self._call.broker.purgatory.park(
+                result, lambda response: self._settle(outer, self._spoil(response)), self._failed
+            )
             return outer
         return self._spoil(result)
 
@@ -138,7 +140,7 @@ class Struck:
         except (CloseConnection, GeneratorExit):
             raise
         except Exception as error:  # noqa: BLE001 - as serving.run: a refusal is an answer, and struck as one
-            result = failure(self._call, error)
+            result = self._failed(error)
         return self._then(result)
 
     def _spoil(self, result: Any) -> Any:
@@ -210,14 +212,17 @@ class Struck:
                 outer.on_cancel(lambda: core.slices.cancel(sliced))
         elif isinstance(value, Parked):
             outer.on_cancel(value.cancel)
-            core.purgatory.park(value, outer.complete)
+            core.purgatory.park(value, outer.complete, self._failed)
         else:
             outer.complete(value if isinstance(value, Response) else None)
+
+    def _failed(self, error: BaseException) -> Response:
+        return failure(self._call, error)
 
     def _result(self, result: Any, error: BaseException | None) -> Any:
         if error is None:
             return result
-        return _disconnect(self._call) if isinstance(error, CloseConnection) else failure(self._call, error)
+        return _disconnect(self._call) if isinstance(error, CloseConnection) else self._failed(error)
 
 
 def _cutting(call: Call, sent_bytes: int | None) -> Callable[[Any, int, int], Payload]:
