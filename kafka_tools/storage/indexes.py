@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from struct import Struct
 from struct import error as struct_error
@@ -28,6 +29,8 @@ MAX_INDEX_BYTES = 256 * 1024 * 1024
 
 _READ_BYTES = 1024 * 1024
 _TAIL_BYTES = 4096
+_TXN_BYTES = 128 * TXN_ENTRY.size
+"""So much of a .txnindex is read at once."""
 
 
 class OffsetEntry(NamedTuple):
@@ -232,12 +235,37 @@ def read_txn_index(path: str) -> Iterator[AbortedTransaction]:
     for values in whole_entries(path, TXN_ENTRY):
         position += TXN_ENTRY.size
         yield AbortedTransaction._make(values)
-    left = os.path.getsize(path) - position
-    if left:
+    _check_uncut(path, os.path.getsize(path), position)
+
+
+def txn_index_from(path: str, offset: int) -> Iterator[AbortedTransaction]:
+    """The aborted transactions whose markers are at ``offset`` or behind it, without a look at most of the others.
+
+    Raises OSError, and CorruptIndex for a cut entry.
+    """
+    with open(path, "rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        count = size // TXN_ENTRY.size
+        _check_uncut(path, size, count * TXN_ENTRY.size)
+
+        def entry(number: int) -> AbortedTransaction:
+            return AbortedTransaction._make(
+                TXN_ENTRY.unpack(os.pread(file.fileno(), TXN_ENTRY.size, number * TXN_ENTRY.size))
+            )
+
+        position = bisect_left(range(count), offset, key=lambda number: entry(number).last_offset) * TXN_ENTRY.size
+        while data := os.pread(file.fileno(), min(_TXN_BYTES, count * TXN_ENTRY.size - position), position):
+            position += len(data)
+            for values in TXN_ENTRY.iter_unpack(data):
+                yield AbortedTransaction._make(values)
+
+
+def _check_uncut(path: str, size: int, whole: int) -> None:
+    if size != whole:
         raise CorruptIndex(
-            f"the last {left} bytes of {path} are not a whole entry of {TXN_ENTRY.size} bytes",
+            f"the last {size - whole} bytes of {path} are not a whole entry of {TXN_ENTRY.size} bytes",
             path=path,
-            position=position,
+            position=whole,
         )
 
 

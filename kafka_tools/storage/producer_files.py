@@ -16,7 +16,7 @@ from kafka_tools.storage.indexes import (
     AbortedTransaction,
     append_entries,
     pack_txn_index,
-    read_txn_index,
+    txn_index_from,
 )
 from kafka_tools.storage.names import file_name
 from kafka_tools.storage.producer_state import (
@@ -100,13 +100,19 @@ def append_aborted(path: str, finished: FinishedTransaction) -> None:
     append_entries(path, pack_txn_index([entry]))
 
 
-def read_aborted(path: str, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
+def read_aborted(path: str, first_offset: int, end_offset: int) -> tuple[list[AbortedTransaction], bool]:
     """The aborted transactions in a .txnindex that touch the range, none without a file.
 
+    Also whether no later index has any more of them: once the last stable offset is at the end of the range, all that
+    began in it are over. What is before the range is not read: markers are entered one after the other.
     Raises OSError, CorruptIndex.
     """
     if not os.path.exists(path):
-        return []
-    return [
-        entry for entry in read_txn_index(path) if entry.last_offset >= first_offset and entry.first_offset < end_offset
-    ]
+        return [], False
+    found = []
+    for entry in txn_index_from(path, first_offset):
+        if entry.first_offset < end_offset:
+            found.append(entry)
+        if entry.last_stable_offset >= end_offset:
+            return found, True
+    return found, False

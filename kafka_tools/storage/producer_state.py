@@ -7,6 +7,7 @@ batch must follow without a gap. Knows no files: ``storage.log.partition_log`` s
 
 from __future__ import annotations
 
+import heapq
 from collections import deque
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ BATCHES_TO_RETAIN = 5
 """How many batches a producer may have in flight and still be recognised (Kafka's constant)."""
 
 MOST_OPEN = 100_000
+_MOST_ENDED = 64
 _SEQUENCE_MAX = 2**31 - 1
 _EPOCH_MAX = 2**15 - 1
 
@@ -114,14 +116,25 @@ class ProducerStates:
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
-        self._open: dict[int, int] = {}  # producer id -> first offset: fetches ask for the oldest, producers are many
+        self._open: dict[int, int] = {}
+        """Producer id -> first offset of its open transaction."""
+        self._starts: list[tuple[int, int]] = []
+        """A heap of (first offset, producer id), of which those that are in ``_open`` count: fetches and markers ask
+        for the oldest, and producers are many."""
 
     def add(self, producer_id: int, entry: ProducerEntry) -> None:
         """Take an entry as it was stored, in the place of what is known of the producer."""
         self.entries[producer_id] = entry
         self._open.pop(producer_id, None)
         if entry.transaction_start >= 0:
-            self._open[producer_id] = entry.transaction_start
+            self._begin(producer_id, entry.transaction_start)
+
+    def _begin(self, producer_id: int, offset: int) -> None:
+        self._open[producer_id] = offset
+        heapq.heappush(self._starts, (offset, producer_id))
+        if len(self._starts) > 2 * len(self._open) + _MOST_ENDED:  # which end behind one that stays open
+            self._starts = [(start, open_id) for open_id, start in self._open.items()]
+            heapq.heapify(self._starts)
 
     def duplicate_of(self, batch: BatchView) -> KnownBatch | None:
         """The batch that this one repeats, if it is among its producer's last five."""
@@ -211,7 +224,8 @@ class ProducerStates:
         entry.batches.append(KnownBatch(batch.base_sequence, batch.last_sequence, first_offset, last_offset, timestamp))
         entry.last_timestamp = timestamp
         if batch.is_transactional and entry.transaction_start < 0:
-            entry.transaction_start = self._open[batch.producer_id] = first_offset
+            entry.transaction_start = first_offset
+            self._begin(batch.producer_id, first_offset)
 
     def end_transaction(
         self, producer_id: int, epoch: int, coordinator_epoch: int, offset: int, timestamp: int, *, committed: bool
@@ -231,7 +245,10 @@ class ProducerStates:
     @property
     def first_open_offset(self) -> int | None:
         """Where the oldest transaction begins that no marker has ended, None if there is none."""
-        return min(self._open.values(), default=None)
+        starts = self._starts
+        while starts and self._open.get(starts[0][1]) != starts[0][0]:
+            heapq.heappop(starts)
+        return starts[0][0] if starts else None
 
     def expire(self, older_than_ms: int) -> None:
         """Forget producers that wrote nothing since ``older_than_ms`` (milliseconds since the epoch)."""

@@ -288,9 +288,10 @@ class _Fetch:
             return answer
         data = self._data(opened, wanted.fetch_offset, max(size, 0), limit, whole_first)
         if data and request.isolation_level == READ_COMMITTED:
+            end = min(stable, opened.end_of_read(wanted.fetch_offset, len(data)))
             answer.aborted_transactions = [
                 Answer.AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
-                for producer_id, first_offset in opened.aborted_transactions(wanted.fetch_offset, stable)
+                for producer_id, first_offset in opened.aborted_transactions(wanted.fetch_offset, end)
             ]
         if size < wanted.partition_max_bytes:
             more = opened.range(wanted.fetch_offset, wanted.partition_max_bytes, limit_offset=limit)

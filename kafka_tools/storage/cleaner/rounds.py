@@ -85,7 +85,10 @@ def _aborted(opened: PartitionLog, end_offset: int) -> Generator[Step, Any, list
     """The aborted transactions of the log that begin before an offset; their markers may lie beyond it."""
     found: list[AbortedTransaction] = []
     for number, segment in enumerate(list(opened.segments)):
-        found += segment.aborted_entries(0, end_offset)
+        entries, complete = segment.aborted_entries(0, end_offset)
+        found += entries
+        if complete:
+            break
         if not number % _PIECE_BATCHES:
             yield None
             _check(opened)

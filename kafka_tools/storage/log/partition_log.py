@@ -444,9 +444,21 @@ class PartitionLog:
         """(producer id, first offset) of the aborted transactions with records in the range."""
         found: list[tuple[int, int]] = []
         for segment in self.segments[max(bisect_right(self._bases, first_offset) - 1, 0) :]:
-            entries = segment.aborted_entries(first_offset, end_offset)
+            entries, complete = segment.aborted_entries(first_offset, end_offset)
             found += ((entry.producer_id, entry.first_offset) for entry in entries)
+            if complete:
+                break
         return found
+
+    def end_of_read(self, offset: int, size: int) -> int:
+        """An offset behind ``size`` bytes that ``read`` gave from ``offset`` on: the first that the index has."""
+        at = max(bisect_right(self._bases, offset) - 1, 0)
+        for segment, after in zip(self.segments[at:], [*self._bases[at + 1 :], self.log_end_offset], strict=True):
+            position = segment.position_of(offset)
+            if position < segment.size:
+                behind = segment.offset_behind(position + size)
+                return after if behind is None else behind
+        return self.log_end_offset
 
     # Deleting
 

@@ -500,8 +500,16 @@ class LogSegment:
             position += size_bytes
         return end_offset
 
-    def aborted_entries(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
-        """The entries of the transaction index about a range of offsets. Raises OSError, CorruptIndex."""
+    def offset_behind(self, position: int) -> int | None:
+        """An offset that is not before ``position``, the first that the index has; None if it has none."""
+        at = bisect_left(self._index_positions, position)
+        return self.base_offset + self._index_offsets[at] if at < len(self._index_positions) else None
+
+    def aborted_entries(self, first_offset: int, end_offset: int) -> tuple[list[AbortedTransaction], bool]:
+        """The entries of the transaction index about a range of offsets, and whether no later segment has any.
+
+        Raises OSError, CorruptIndex.
+        """
         return read_aborted(self.transaction_index_path, first_offset, end_offset)
 
 
