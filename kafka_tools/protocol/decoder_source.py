@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import struct
 import uuid
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 from kafka_tools.protocol.codec_source import FIXED, FieldRun, Source, is_inline, minimum_size
 from kafka_tools.protocol.schema import Field, Struct
+
+FEW = 8
+"""Arrays of fewer numbers, such as the replicas of a partition, are read without a format made for their length."""
+
+
+@cache
+def _few(code: str) -> tuple[Callable[..., tuple[Any, ...]], ...]:
+    """Number of values -> what unpacks so many of them."""
+    return tuple(struct.Struct(f">{count}{code}").unpack_from for count in range(FEW))
 
 
 def decoder_source(
@@ -144,7 +156,9 @@ def _decode_items(
     if item.kind in FIXED and item.kind != "uuid":
         code, size = FIXED[item.kind]
         source.scope["unpack_from"] = struct.unpack_from
-        source.add(indent, f"{target} = list(unpack_from('>%d{code}' % n, buf, pos))", path)
+        few = source.constant("few", _few(code))
+        several = f"list(unpack_from('>%d{code}' % n, buf, pos))"
+        source.add(indent, f"{target} = [*{few}[n](buf, pos)] if n < {FEW} else {several}", path)
         source.add(indent, f"pos += {size} * n", path)
         return
     inner = path + "[{i}]"

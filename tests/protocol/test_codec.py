@@ -271,6 +271,14 @@ def test_a_string_beyond_32767_bytes_does_not_fit_the_older_versions() -> None:
     assert decode(DeleteRecordsRequest, 2, encode(request, 2)) == request
 
 
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 40])
+def test_arrays_of_numbers_are_read_whole_whatever_their_length(count: int) -> None:
+    Partition = MetadataResponse.ResponseTopic.ResponsePartition
+    row = Partition(replica_nodes=list(range(count)), isr_nodes=[-1] * count, offline_replicas=[2**31 - 1] * count)
+    sent = MetadataResponse(topics=[MetadataResponse.ResponseTopic(name="t", partitions=[row])])
+    assert decode(MetadataResponse, 12, encode(sent, 12)) == sent
+
+
 def test_decoding_does_not_share_lists_between_messages() -> None:
     first, second = DeleteRecordsRequest(), DeleteRecordsRequest()
     first.topics.append(DeleteRecordsRequest.Topic())
