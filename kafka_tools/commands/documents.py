@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -79,10 +80,18 @@ def parse(text: str, place: str, message: str = _NOT_JSON) -> Any:
 
     A number with a fraction or an exponent is never an integer here (``1.0`` is not 1), as in Kafka.
     """
+
+    def whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) != len(pairs):
+            twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+            raise InputError(f"{place}: the key '{twice}' appears twice in one object")
+        return result
+
     try:
         return json.loads(
             text,
-            object_pairs_hook=lambda pairs: _object(pairs, place),
+            object_pairs_hook=whole,
             parse_float=Decimal,
             parse_constant=_not_json,
         )
@@ -107,7 +116,9 @@ def schema(name: str) -> Schema:
 
 def check_all(document: Any, schema: Schema, place: str) -> None:
     """InputError when ``document`` breaks ``schema``: the first mistake is the message, further ones its hint."""
-    mistakes = list(check(document, schema))
+    if rule(schema)(document):
+        return
+    mistakes = check(document, schema)
     if not mistakes:
         return
     shown = mistakes[1:_MAX_LISTED]
@@ -140,6 +151,49 @@ def check(value: Any, schema: Schema, path: str = "") -> list[str]:
         for at, each in enumerate(value):
             mistakes += check(each, schema["items"], f"{path}[{at}]")
     return mistakes
+
+
+_SILENT = {"$schema", "$id", "title", "description", "examples", "type"}
+"""Keywords that a rule need not look at: which kind of value it is for has been seen by then."""
+
+
+def rule(schema: Schema) -> Callable[[Any], bool]:
+    """What says of one value after the other whether ``check`` finds no mistake in it: for documents of many entries.
+
+    Made of the few keywords that entries have; for a schema with others it is ``check`` that decides.
+    """
+    wanted = schema.get("type")
+    words = schema.keys() - _SILENT
+    if wanted == "object" and words <= {"properties", "required"}:
+        return _object_rule(schema.get("properties", {}), schema.get("required", ()))
+    if wanted == "array" and words == {"items"}:
+        each = rule(schema["items"])
+        return lambda value: type(value) is list and all(map(each, value))
+    if wanted == "string" and words <= {"minLength"}:
+        shortest = schema.get("minLength", 0)
+        return lambda value: type(value) is str and len(value) >= shortest
+    if wanted == "integer" and words == {"minimum", "maximum"}:
+        low, high = schema["minimum"], schema["maximum"]
+        return lambda value: type(value) is int and low <= value <= high
+    return lambda value: not check(value, schema)
+
+
+def _object_rule(properties: Mapping[str, Schema], required: Sequence[str]) -> Callable[[Any], bool]:
+    members = [(key, rule(inner), key in required) for key, inner in properties.items()]
+    others = [key for key in required if key not in properties]
+
+    def holds(value: Any) -> bool:
+        if type(value) is not dict:
+            return False
+        for key, each, is_needed in members:
+            if key in value:
+                if not each(value[key]):
+                    return False
+            elif is_needed:
+                return False
+        return all(key in value for key in others)
+
+    return holds
 
 
 def versioned(text: str, place: str, supported: int) -> dict[str, Any]:
@@ -187,14 +241,6 @@ def _article(wanted: str) -> str:
 
 def _join(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
-
-
-def _object(pairs: list[tuple[str, Any]], place: str) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        raise InputError(f"{place}: the key '{twice}' appears twice in one object")
-    return result
 
 
 def _not_json(name: str) -> NoReturn:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.commands.documents import check, parse, read_delete_records, read_elections, schema
+from kafka_tools.commands import documents
+from kafka_tools.commands.documents import check, parse, read_delete_records, read_elections, rule, schema
 from kafka_tools.errors import InputError
 from kafka_tools.values import TopicPartition
 
@@ -165,7 +166,14 @@ def test_our_validator_and_jsonschema_give_the_same_verdict(document) -> None:
     for name in ("delete-records.v1", "leader-election.v1"):
         rules = schema(name)
         validator = jsonschema.Draft202012Validator(rules)
-        assert (not check(value, rules)) == validator.is_valid(value)
+        assert (not check(value, rules)) == validator.is_valid(value) == rule(rules)(value)
+
+
+def test_the_entries_of_a_right_document_are_not_looked_at_one_rule_after_the_other(monkeypatch) -> None:
+    looked: list[object] = []
+    monkeypatch.setattr(documents, "check", lambda *given: looked.append(given) or check(*given))
+    assert len(election({"partitions": [{"topic": "t", "partition": number} for number in range(1_000)]})) == 1_000
+    assert len(looked) < 10
 
 
 @pytest.mark.parametrize(("name", "read"), [("delete-records.v1", read), ("leader-election.v1", election)])

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
-from kafka_tools.commands.documents import check, schema
+from kafka_tools.commands import documents
+from kafka_tools.commands.documents import check, rule, schema
 from kafka_tools.commands.partitions.reassignment.documents import (
     ReassignmentDocument,
     check_executable,
@@ -183,8 +184,15 @@ _TOPICS = st.fixed_dictionaries(
 def is_valid(rules: Any, document: object) -> bool:
     value = json.loads(json.dumps(document), parse_float=Decimal)
     verdict = jsonschema.Draft202012Validator(rules).is_valid(value)
-    assert (not check(value, rules)) == verdict
+    assert (not check(value, rules)) == verdict == rule(rules)(value)
     return bool(verdict)
+
+
+def test_the_entries_of_a_large_plan_are_judged_once(monkeypatch) -> None:
+    looked: list[object] = []
+    monkeypatch.setattr(documents, "check", lambda *given: looked.append(given) or check(*given))
+    assert len(read({"partitions": [GOOD | {"partition": number} for number in range(1_000)]}).partitions) == 1_000
+    assert len(looked) < 10
 
 
 @given(_PLANS | _VALUES)

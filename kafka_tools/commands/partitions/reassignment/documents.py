@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
-from kafka_tools.commands.documents import check, check_all, schema, versioned
+from kafka_tools.commands.documents import check_all, rule, schema, versioned
 from kafka_tools.errors import ContradictoryInput, InputError
 from kafka_tools.values import TopicPartition
 
@@ -37,13 +37,13 @@ def read_reassignment(text: str, place: str) -> ReassignmentDocument:
     """What a reassignment file says; InputError if it is not valid. ``place`` names the file in messages."""
     document = versioned(text, place, supported=1)
     rules = schema("reassignment.v1")
-    entry_rules = rules["properties"]["partitions"]["items"]
+    is_right = rule(rules["properties"]["partitions"]["items"])
     entries = document.get("partitions", [])
     partitions = []
     log_dirs = {}
     for entry in entries if isinstance(entries, list) else ():
-        if check(entry, entry_rules):
-            break  # check_all tells this mistake, with its place and all further ones
+        if not is_right(entry):
+            check_all(document, rules, place)  # tells this mistake, with its place and all further ones
         partition = TopicPartition(entry["topic"], entry["partition"])
         replicas = tuple(entry["replicas"])
         paths = entry.get("log_dirs", [ANY_LOG_DIR] * len(replicas))
@@ -57,7 +57,8 @@ def read_reassignment(text: str, place: str) -> ReassignmentDocument:
         for broker_id, path in zip(replicas, paths, strict=True):
             if path != ANY_LOG_DIR:
                 log_dirs[ReplicaPlace(*partition, broker_id)] = path
-    check_all(document, rules, place)
+    rest = {**document, "partitions": []} if isinstance(entries, list) else document  # each entry is right
+    check_all(rest, rules, place)
     return ReassignmentDocument(partitions, log_dirs)
 
 
