@@ -83,7 +83,7 @@ COMMANDS: dict[str, Registered] = {
     "console-consumer": Registered("console.consumer", "Print the records of topics."),
     "audit": Registered(
         "logs.audit",
-        "Audit whole log directories with Spark: what is broken, what is wasted, who writes what.",
+        "Audit whole log directories: what is broken, what is wasted, who writes what.",
         is_script=False,
     ),
     "broker": Registered(

