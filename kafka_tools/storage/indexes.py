@@ -31,6 +31,7 @@ _READ_BYTES = 1024 * 1024
 _TAIL_BYTES = 4096
 _TXN_BYTES = 128 * TXN_ENTRY.size
 """So much of a .txnindex is read at once."""
+_ZEROS = bytes(_READ_BYTES)
 
 
 class OffsetEntry(NamedTuple):
@@ -125,9 +126,10 @@ class Index(ABC):
         """Where the first written byte other than zero lies from ``position`` on, None if there is none."""
         while position < self.written_bytes:
             data = self._read(min(_READ_BYTES, self.written_bytes - position), position)
-            rest = data.lstrip(b"\x00")
-            if rest or not data:
-                return position + len(data) - len(rest) if rest else None
+            if not data:
+                return None
+            if not _all_zeros(data):
+                return position + len(data) - len(data.lstrip(b"\x00"))
             position += len(data)
         return None
 
@@ -138,9 +140,9 @@ class Index(ABC):
         end, want = self.size_bytes, _TAIL_BYTES
         while end:
             start = max(0, end - want)
-            data = self._read(end - start, start).rstrip(b"\x00")
-            if data:
-                end = start + len(data)
+            data = self._read(end - start, start)
+            if not _all_zeros(data):
+                end = start + len(data.rstrip(b"\x00"))
                 break
             end, want = start, _READ_BYTES
         size = self._layout.size
@@ -151,6 +153,14 @@ class Index(ABC):
             if len(entry) == size and not self._layout.unpack(entry)[-1]:
                 return last
         return end
+
+
+def _all_zeros(data: bytes) -> bool:
+    """Whether a piece of at most _READ_BYTES is zeros only.
+
+    Stripping takes 500 times as long, and a live broker's every active segment has 20 MiB of them.
+    """
+    return data == _ZEROS[: len(data)]
 
 
 class IndexFile(Index):
