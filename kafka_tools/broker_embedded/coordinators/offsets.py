@@ -197,9 +197,11 @@ class Offsets:
 
     def transaction_ended(self, partition: int, producer_id: int, committed: bool) -> None:
         """A marker was written, or read, in a partition of the log: what was pending there holds now, or never will."""
-        for group_id, at, offset in self.open.end(partition, producer_id):
-            if committed:
-                self._by_group.setdefault(group_id, {})[at] = offset
+        ended = self.open.end(partition, producer_id)
+        for group_id, offsets in ended.items() if committed else ():
+            holding = {at: offset for at, offset in offsets.items() if offset is not None}
+            if holding:
+                self._by_group.setdefault(group_id, {}).update(holding)
 
     def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> Work[dict[TopicPartition, int]]:
         """Forget offsets that no member of the group reads; returns the error code per partition."""

@@ -86,7 +86,7 @@ class InTransaction:
                 if partition is not None:
                     self._refused[partition] = error
         self._last_asked = bool(asked)
-        refused = call.broker.verification.ask(
+        refused = yield from call.broker.verification.ask(
             call.request.transactional_id,
             producer,
             [partition.id for partition in asked],

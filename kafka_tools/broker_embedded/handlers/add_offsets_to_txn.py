@@ -8,6 +8,7 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, AclOperation
@@ -20,7 +21,7 @@ AUTHORIZE = ()
 _FENCED_FROM = 2
 
 
-def handle(call: Call) -> AddOffsetsToTxnResponse:
+def handle(call: Call) -> Work[AddOffsetsToTxnResponse]:
     request = call.request
     if not call.allowed_on_transactional_id(AclOperation.WRITE, request.transactional_id):
         raise refuse(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -30,7 +31,7 @@ def handle(call: Call) -> AddOffsetsToTxnResponse:
     try:
         call.broker.state_topics.ensure(CONSUMER_OFFSETS)
         at = TopicPartition(CONSUMER_OFFSETS, call.broker.groups.store.partition(request.group_id))
-        call.broker.transactions.add_partitions(request.transactional_id, producer, [at], 0)
+        yield from call.broker.transactions.add_partitions(request.transactional_id, producer, [at], 0)
     except BrokerError as error:
         if error.code.code == error_codes.PRODUCER_FENCED and call.version < _FENCED_FROM:
             raise refuse(error_codes.INVALID_PRODUCER_EPOCH) from error

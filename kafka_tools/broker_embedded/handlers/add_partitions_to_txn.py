@@ -83,10 +83,10 @@ def _transaction(call: Call, asked: Any) -> Work[Sequence[TopicResult]]:
     transactions = call.broker.transactions
     try:
         if not from_producer and asked.verify_only:
-            codes = transactions.check_partitions(asked.transactional_id, producer, wanted)
+            codes = yield from transactions.check_partitions(asked.transactional_id, producer, wanted)
             return (yield from _results(codes))
         version = 0 if from_producer else EPOCH_BUMPING
-        transactions.add_partitions(asked.transactional_id, producer, wanted, version)
+        yield from transactions.add_partitions(asked.transactional_id, producer, wanted, version)
     except BrokerError as error:
         code = error.code.code
         if code == error_codes.PRODUCER_FENCED and call.version < _FENCED_FROM:

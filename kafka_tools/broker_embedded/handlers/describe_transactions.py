@@ -36,9 +36,12 @@ def handle(call: Call) -> Work[DescribeTransactionsResponse]:
         state.transaction_timeout_ms = found.timeout_ms
         state.transaction_start_time_ms = found.started_ms
         state.producer_id, state.producer_epoch = found.producer_id, found.epoch
-        topics: dict[str, DescribeTransactionsResponse.TransactionState.TopicData] = {}
-        for name, number in sorted(found.partitions):
+        topics: dict[str, list[int]] = {}
+        for name, number in found.partitions:
             yield
-            topics.setdefault(name, State.TopicData(topic=name)).partitions.append(number)
-        state.topics = [topic for name, topic in topics.items() if call.allowed_on_topic(AclOperation.DESCRIBE, name)]
+            topics.setdefault(name, []).append(number)
+        for name in sorted(topics):
+            yield
+            if call.allowed_on_topic(AclOperation.DESCRIBE, name):
+                state.topics.append(State.TopicData(topic=name, partitions=sorted(topics[name])))
     return response

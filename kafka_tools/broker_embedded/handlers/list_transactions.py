@@ -35,11 +35,12 @@ def handle(call: Call) -> Work[ListTransactionsResponse]:
         except InvalidPattern as error:
             raise refuse(error_codes.INVALID_REGULAR_EXPRESSION) from error
     response = ListTransactionsResponse(unknown_state_filters=unknown)
-    for found in call.broker.transactions.matching(states, set(request.producer_id_filters), open_for_ms):
+    matching = yield from call.broker.transactions.matching(states, set(request.producer_id_filters), open_for_ms)
+    for found in matching:
         yield
         if pattern is not None:
-            matching = partial(pattern.matches, found.id)
-            if not (matching() if len(found.id) <= SHORT else (yield Elsewhere(matching))):
+            matches = partial(pattern.matches, found.id)
+            if not (matches() if len(found.id) <= SHORT else (yield Elsewhere(matches))):
                 continue
         if call.allowed_on_transactional_id(AclOperation.DESCRIBE, found.id):
             response.transaction_states.append(

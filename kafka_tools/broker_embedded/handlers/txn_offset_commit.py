@@ -99,10 +99,10 @@ def _commit(call: Call, prepared: PreparedCommit) -> Work[list[int]]:
         if not broker.state_topics.partitions(CONSUMER_OFFSETS):
             raise refuse(error_codes.NOT_COORDINATOR)
         at = TopicPartition(CONSUMER_OFFSETS, broker.groups.store.partition(request.group_id))
-        _check(call, producer, at)
+        yield from _check(call, producer, at)
         if call.version >= _ADDS_FROM:
             yield from broker.slices.durable()  # else an offset could be left that belongs to no transaction
-            _check(call, producer, at)  # which may be over by now
+            yield from _check(call, producer, at)  # which may be over by now
         return broker.groups.offsets.commit_in_transaction(
             request.group_id,
             request.generation_id,
@@ -115,9 +115,9 @@ def _commit(call: Call, prepared: PreparedCommit) -> Work[list[int]]:
         return [error.code.code] * len(prepared.codes)
 
 
-def _check(call: Call, producer: TxnProducer, at: TopicPartition) -> None:
+def _check(call: Call, producer: TxnProducer, at: TopicPartition) -> Work[None]:
     """BrokerError unless the group's partition is in the transaction, which it becomes for newer clients."""
-    call.broker.verification.check(
+    yield from call.broker.verification.check(
         call.request.transactional_id,
         producer,
         at,

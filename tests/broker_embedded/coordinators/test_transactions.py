@@ -14,6 +14,7 @@ from confluent_kafka import KafkaException, Producer
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
 from kafka_tools.broker_embedded.coordinators.transactions import coordinator
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafka_tools.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -515,10 +516,10 @@ def test_many_late_transactions_and_expired_ids_are_swept_with_pauses_for_reques
         client.add(0)
     broker.clock.advance(2)
     assert sum(1 for _ in coordinating._abort_timed_out()) > count
-    assert {each.state for each in coordinating.matching((), (), -1)} == {"CompleteAbort"}
+    assert {each.state for each in whole(coordinating.matching((), (), -1))} == {"CompleteAbort"}
     broker.clock.advance(8 * 24 * 3600)
-    assert sum(1 for _ in coordinating._forget_expired()) >= count // 10
-    assert coordinating.matching((), (), -1) == []
+    assert sum(1 for _ in coordinating._forget_expired()) >= count, "there may be a hundred thousand to look at"
+    assert not list(whole(coordinating.matching((), (), -1)))
 
 
 def test_a_partition_whose_topic_is_deleted_holds_nobody_up(broker: DiskBroker) -> None:

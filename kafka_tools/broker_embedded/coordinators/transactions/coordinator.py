@@ -1,19 +1,19 @@
 """The transaction coordinator: all transactional ids of this broker, kept in ``__transaction_state``.
 
-``transaction`` decides, this module writes the decision and carries it out. What is written holds: a client gets its
-answer when the decision is in the log, and the markers follow, again and again until each is written; a start goes on
-with what was decided before. One broker leads every partition, so an id's partition only says where its records go.
-Follows ``TransactionCoordinator``, ``TransactionStateManager`` and ``TransactionMarkerChannelManager`` (Kafka 4.3.1).
+``decisions`` decides, ``store`` keeps what was decided, this module carries it out. What is written holds: a client
+gets its answer when the decision is in the log, and the markers follow, again and again until each is written; a start
+goes on with what was decided before. Follows ``TransactionCoordinator`` and ``TransactionMarkerChannelManager``
+(Kafka 4.3.1).
 """
 
 from __future__ import annotations
 
 import logging
-import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
+from heapq import merge
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import (
     IDLE,
     PREPARED,
@@ -28,19 +28,12 @@ from kafka_tools.broker_embedded.coordinators.transactions.decisions import (
     initialized,
 )
 from kafka_tools.broker_embedded.coordinators.transactions.markers import Marker, Markers
-from kafka_tools.broker_embedded.coordinators.transactions.transaction_records import (
-    transaction_of_value,
-    transaction_record,
-    transaction_tombstone,
-)
+from kafka_tools.broker_embedded.coordinators.transactions.store import TransactionStore
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import UNBROKEN, Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import TRANSACTION_STATE, TransactionState
-from kafka_tools.protocol.schema import Stored
-from kafka_tools.protocol.stored.cluster_metadata import RemoveTopicRecord, TopicRecord
-from kafka_tools.protocol.stored.transaction_log import KEYS, VALUES, TransactionLogKey, TransactionLogValue
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
@@ -60,12 +53,9 @@ _ABORTS = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 _EXPIRY = "transaction.remove.expired.transaction.cleanup.interval.ms"
 _TOMBSTONES = 100
 """So many ids are forgotten in one batch, while requests wait."""
-
-_CODE_OF_APPEND = {
-    error_codes.UNKNOWN_TOPIC_OR_PARTITION: error_codes.COORDINATOR_NOT_AVAILABLE,
-    error_codes.KAFKA_STORAGE_ERROR: error_codes.NOT_COORDINATOR,
-    error_codes.MESSAGE_TOO_LARGE: error_codes.UNKNOWN_SERVER_ERROR,
-}
+_RUN = 1000
+"""So many ids are looked at and sorted at once."""
+_ID = attrgetter("id")
 
 
 class TransactionCoordinator:
@@ -89,17 +79,11 @@ class TransactionCoordinator:
         self._markers = markers
         self._timers = timers
         self._slices = slices
-        self._log = CoordinatorLog(topics, configs, timers.clock, TRANSACTION_STATE, None)
-        self._transactions: dict[str, Transaction] = {}
-        self._completing: set[str] = set()
-        """The ids whose markers are being written now: work is under way that ends when all of them are."""
+        self._store = TransactionStore(journal, topics, configs, features, producer_ids, timers.clock)
+        self._completing: set[TxnProducer] = set()
+        """The producers whose markers are being written now: work is under way that ends when all of them are."""
         self._retry_ms: dict[str, int] = {}
         """How long the ids wait whose markers could not be written. A disk that stays full costs next to nothing."""
-        self._unread: set[int] = set()
-        """The partitions of the log that are damaged: no id in them is served."""
-        self._topic_id: uuid.UUID | None = None
-        journal.on_record(TopicRecord, self._apply_topic)
-        journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
 
     # What producers ask
 
@@ -111,7 +95,7 @@ class TransactionCoordinator:
             raise refuse(error_codes.INVALID_REQUEST)
         if not 0 < timeout_ms <= self._configs.broker.integer("transaction.max.timeout.ms"):
             raise refuse(error_codes.INVALID_TRANSACTION_TIMEOUT)
-        current = self._find(transactional_id)
+        current = self._store.changeable(transactional_id)
         if current is None:
             current = Transaction(transactional_id, self._producer_ids.next_id(), timeout_ms=timeout_ms)
         check_may_go_on(current, expected)
@@ -119,26 +103,29 @@ class TransactionCoordinator:
             yield from self._abort(current)
             raise refuse(error_codes.CONCURRENT_TRANSACTIONS)
         begun = initialized(current, expected, timeout_ms, self._now_ms(), self._producer_ids.next_id)
-        self._write(begun)
+        self._store.write(begun)
         return TxnProducer(begun.producer_id, begun.epoch)
 
     def add_partitions(
         self, transactional_id: str, producer: TxnProducer, added: Iterable[TopicPartition], client_version: int
-    ) -> None:
+    ) -> Work[None]:
         """Make partitions part of the transaction, which begins with the first. BrokerError."""
         current = self._known(transactional_id)
         grown = extended(current, producer, frozenset(added), self._now_ms(), client_version)
         if grown is not None:
-            self._write(grown)
+            yield from self._store.change(current, grown)
 
     def check_partitions(
         self, transactional_id: str, producer: TxnProducer, wanted: Iterable[TopicPartition]
-    ) -> dict[TopicPartition, int]:
+    ) -> Work[dict[TopicPartition, int]]:
         """Whether partitions are part of the transaction, as an error code for each. BrokerError for all of them."""
         current = self._known(transactional_id)
         check_producer(current, producer)
-        missing = error_codes.TRANSACTION_ABORTABLE
-        return {at: error_codes.NONE if at in current.partitions else missing for at in wanted}
+        codes = {}
+        for at in wanted:
+            yield
+            codes[at] = error_codes.NONE if at in current.partitions else error_codes.TRANSACTION_ABORTABLE
+        return codes
 
     def end(self, transactional_id: str, producer: TxnProducer, commit: bool, client_version: int) -> Work[TxnProducer]:
         """Commit or abort; returns the producer as it goes on (which only clients of version 2 are told). BrokerError.
@@ -148,7 +135,7 @@ class TransactionCoordinator:
         current = self._known(transactional_id)
         decided = ended(current, producer, commit, self._now_ms(), client_version, self._producer_ids.next_id)
         if decided is not None:
-            self._write(decided)
+            yield from self._store.change(current, decided)
             yield from self._complete(decided)
             current = completed(decided, self._now_ms())
         return TxnProducer(current.producer_id, current.epoch)
@@ -159,27 +146,35 @@ class TransactionCoordinator:
         """The transaction. BrokerError for an id that is not known."""
         if not transactional_id:
             raise refuse(error_codes.INVALID_REQUEST)
-        found = self._find(transactional_id)
+        found = self._store.find(transactional_id)
         if found is None:
             raise refuse(error_codes.TRANSACTIONAL_ID_NOT_FOUND)
         return found
 
-    def matching(self, states: Collection[str], producer_ids: Collection[int], open_for_ms: int) -> list[Transaction]:
+    def matching(
+        self, states: Collection[str], producer_ids: Collection[int], open_for_ms: int
+    ) -> Work[Iterator[Transaction]]:
         """Transactions by id; no states and no ids mean all, ``open_for_ms`` below 0 any age."""
         now_ms = self._now_ms()
-        return [
-            found
-            for _, found in sorted(self._transactions.items())
-            if (not states or found.state in states)
-            and (not producer_ids or found.producer_id in producer_ids)
-            and (open_for_ms < 0 or now_ms - found.started_ms > open_for_ms)
-        ]
+        known = self._store.all()
+        runs: list[list[Transaction]] = []
+        for first in range(0, len(known), _RUN):
+            yield
+            matching = (
+                found
+                for found in known[first : first + _RUN]
+                if (not states or found.state in states)
+                and (not producer_ids or found.producer_id in producer_ids)
+                and (open_for_ms < 0 or now_ms - found.started_ms > open_for_ms)
+            )
+            runs.append(sorted(matching, key=_ID))
+        return merge(*runs, key=_ID)
 
     # Decisions carried out
 
     def _abort(self, current: Transaction) -> Work[None]:
         decided = fenced(current, self._now_ms(), self._features.transaction_version, self._producer_ids.next_id)
-        self._write(decided)
+        yield from self._store.change(current, decided)
         yield from self._complete(decided)
 
     def _complete(self, decided: Transaction, left: Collection[TopicPartition] | None = None) -> Work[None]:
@@ -188,11 +183,12 @@ class TransactionCoordinator:
         ``left``: the partitions that have none yet; None for all of them. One that refuses holds no other up, whose
         readers wait for the marker, and no partition gets another one with each attempt.
         """
-        if decided.id in self._completing:
+        producer = TxnProducer(decided.producer_id, decided.epoch)
+        if producer in self._completing:
             return
-        self._completing.add(decided.id)
+        self._completing.add(producer)
         refused: list[TopicPartition] = []
-        epoch = self._topics.leader_epoch(TRANSACTION_STATE, self._partition(decided.id))
+        epoch = self._topics.leader_epoch(TRANSACTION_STATE, self._store.partition(decided.id))
         marker = Marker(decided.producer_id, decided.epoch, decided.commits, epoch, decided.client_version)
         try:
             yield from self._slices.durable()  # else half of it could end so, and the rest otherwise
@@ -207,21 +203,23 @@ class TransactionCoordinator:
                 self._later(decided, refused)
                 return
             yield from self._slices.durable()  # else a marker could be lost that nobody writes again
-            if self._transactions.get(decided.id) is not decided:
+            if not self._store.holds(decided):
                 return  # its topic was deleted meanwhile
             try:
-                self._write(completed(decided, self._now_ms()))
+                self._store.write(completed(decided, self._now_ms()))
                 self._retry_ms.pop(decided.id, None)
             except BrokerError as error:
                 log.warning("%s is complete, which cannot be written yet: %s", decided.id, error)
                 self._later(decided, refused)
         finally:
-            self._completing.discard(decided.id)
+            self._completing.discard(producer)
 
     def _later(self, decided: Transaction, left: Collection[TopicPartition]) -> None:
         def again() -> None:
-            if self._transactions.get(decided.id) is decided:
+            if self._store.holds(decided):
                 self._begin(self._complete(decided, left))
+            else:
+                self._retry_ms.pop(decided.id, None)
 
         self._timers.call_later(wait_ms := self._retry_ms.get(decided.id, RETRY_MS), again)
         self._retry_ms[decided.id] = min(2 * wait_ms, MOST_RETRY_MS)
@@ -244,15 +242,15 @@ class TransactionCoordinator:
     def _abort_timed_out(self) -> Work[None]:
         """Abort what has been open for longer than its timeout, however many they are."""
         now_ms = self._now_ms()
-        for found in list(self._transactions.values()):
+        for found in self._store.all():
             yield UNBROKEN
             is_late = found.state == TransactionState.ONGOING and found.started_ms + found.timeout_ms < now_ms
-            if not is_late or self._transactions.get(found.id) is not found:
+            if not is_late or self._store.is_changing(found.id) or not self._store.holds(found):
                 continue
             log.info("%s is aborted: it was open for longer than its timeout of %d ms", found.id, found.timeout_ms)
             try:
                 yield from self._abort(found)
-            except BrokerError as error:
+            except (BrokerError, LogError, OSError) as error:
                 log.warning("%s stays open for now: %s", found.id, error)
 
     def _expire(self) -> None:
@@ -262,96 +260,40 @@ class TransactionCoordinator:
         """Forget ids that nobody has used for transactional.id.expiration.ms."""
         before_ms = self._now_ms() - self._configs.broker.integer("transactional.id.expiration.ms")
         by_partition: dict[int, list[Transaction]] = {}
-        for found in self._transactions.values():
+        for found in self._store.all():
+            yield UNBROKEN
             if found.state in IDLE and found.updated_ms <= before_ms:
-                by_partition.setdefault(self._partition(found.id), []).append(found)
+                by_partition.setdefault(self._store.partition(found.id), []).append(found)
         for partition, expired in by_partition.items():
             for chunk in (expired[first : first + _TOMBSTONES] for first in range(0, len(expired), _TOMBSTONES)):
                 yield UNBROKEN
-                gone = [each.id for each in chunk if self._transactions.get(each.id) is each]
+                gone = [each.id for each in chunk if self._store.holds(each) and not self._store.is_changing(each.id)]
                 try:
                     if gone:
-                        self._append(partition, [transaction_tombstone(each) for each in gone])
+                        self._store.forget(partition, gone)
                 except BrokerError as error:  # the next sweep tries again
                     log.warning("%d expired transactional ids stay for now: %s", len(gone), error)
                     break
-                for each_id in gone:
-                    del self._transactions[each_id]
 
     def _schedule(self, interval: str, run: Callable[[], None]) -> None:
         self._timers.call_later(self._configs.broker.integer(interval), run)
 
-    # The log
-
     def load(self) -> None:
-        """Read the log and go on with what was decided before the start. Ids in a damaged partition are not served."""
-        for partition in range(self._log.partitions):
-            try:
-                self._log.replay(partition, KEYS, VALUES, self._replay)
-            except LogError as error:
-                self._unread.add(partition)
-                log.error("%s. The transactional ids in %s-%d are not served", error, TRANSACTION_STATE, partition)
-        for transactional_id in list(self._transactions) if self._unread else ():
-            if self._partition(transactional_id) in self._unread:
-                del self._transactions[transactional_id]
-        for found in list(self._transactions.values()):
+        """Read the log and go on with what was decided before the start."""
+        self._store.load()
+        for found in self._store.all():
             if found.state in PREPARED:
                 self._begin(self._complete(found))
         self._schedule(_ABORTS, self._abort_late)
         self._schedule(_EXPIRY, self._expire)
 
-    def _replay(self, key: Stored, value: Stored | None) -> None:
-        assert isinstance(key, TransactionLogKey)
-        assert value is None or isinstance(value, TransactionLogValue)
-        found = None if value is None else transaction_of_value(key.transactional_id, value)
-        if found is not None:
-            self._transactions[key.transactional_id] = found
-            self._producer_ids.saw(found.producer_id, found.previous_producer_id, found.next_producer_id)
-        elif value is None:
-            self._transactions.pop(key.transactional_id, None)
-        else:
-            log.error("%s: a record of the unknown state %d is skipped", key.transactional_id, value.transaction_status)
-
-    def _write(self, changed: Transaction) -> None:
-        """Keep a state; then it holds. BrokerError with the code that a client gets, and nothing has changed."""
-        record = transaction_record(changed, self._features.transaction_version)
-        self._append(self._partition(changed.id), [record])
-        self._transactions[changed.id] = changed
-
-    def _append(self, partition: int, records: Sequence[CoordinatorRecord]) -> None:
-        try:
-            self._log.append(partition, records)
-        except BrokerError as error:
-            raise refuse(_CODE_OF_APPEND.get(error.code.code, error.code.code), error.broker_message) from error
-
-    def _partition(self, transactional_id: str) -> int:
-        return partition_for(transactional_id, self._log.partitions)
-
-    def _find(self, transactional_id: str) -> Transaction | None:
-        """The transaction, if the id is known. BrokerError NOT_COORDINATOR where its part of the log is not there."""
-        if not self._log.partitions or self._partition(transactional_id) in self._unread:
-            raise refuse(error_codes.NOT_COORDINATOR)
-        return self._transactions.get(transactional_id)
-
     def _known(self, transactional_id: str) -> Transaction:
         if not transactional_id:
             raise refuse(error_codes.INVALID_REQUEST)
-        found = self._find(transactional_id)
+        found = self._store.changeable(transactional_id)
         if found is None:
             raise refuse(error_codes.INVALID_PRODUCER_ID_MAPPING)
         return found
 
     def _now_ms(self) -> int:
         return self._timers.clock.now_ms()
-
-    def _apply_topic(self, record: TopicRecord) -> None:
-        if record.name == TRANSACTION_STATE:
-            self._topic_id = record.topic_id
-
-    def _apply_remove_topic(self, record: RemoveTopicRecord) -> None:
-        if record.topic_id == self._topic_id:
-            log.info("unloading %d transactional ids: their log was deleted", len(self._transactions))
-            self._topic_id = None
-            self._transactions.clear()
-            self._retry_ms.clear()
-            self._unread.clear()

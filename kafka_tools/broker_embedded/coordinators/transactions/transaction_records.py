@@ -14,9 +14,9 @@ PartitionsSchema = TransactionLogValue.PartitionsSchema
 def transaction_record(transaction: Transaction, version: int) -> CoordinatorRecord:
     """The record of a state. ``version`` is the cluster's transaction version: 0 writes what Kafka 3 can read."""
     by_topic: dict[str, list[int]] = {}
-    for topic, number in sorted(transaction.partitions):
+    for topic, number in transaction.partitions:
         by_topic.setdefault(topic, []).append(number)
-    partitions = [PartitionsSchema(topic=topic, partition_ids=numbers) for topic, numbers in by_topic.items()]
+    partitions = [PartitionsSchema(topic=topic, partition_ids=sorted(by_topic[topic])) for topic in sorted(by_topic)]
     value = TransactionLogValue(
         producer_id=transaction.producer_id,
         producer_epoch=transaction.epoch,
@@ -30,7 +30,8 @@ def transaction_record(transaction: Transaction, version: int) -> CoordinatorRec
         value.previous_producer_id = transaction.previous_producer_id
         value.next_producer_id = transaction.next_producer_id
         value.client_transaction_version = transaction.client_version
-    return CoordinatorRecord(TransactionLogKey(transactional_id=transaction.id), value, min(version, 1))
+    key = TransactionLogKey(transactional_id=transaction.id)
+    return CoordinatorRecord(key, value, min(version, 1), len(transaction.partitions))
 
 
 def transaction_tombstone(transactional_id: str) -> CoordinatorRecord:

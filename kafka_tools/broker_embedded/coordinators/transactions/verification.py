@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import EPOCH_BUMPING, TxnProducer
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.storage.producer_state import StaleProducerEpoch
@@ -55,7 +56,7 @@ class Verification:
         *,
         adds: bool,
         tells_abortable: bool,
-    ) -> dict[TopicPartition, BrokerError]:
+    ) -> Work[dict[TopicPartition, BrokerError]]:
         """The partitions that are not in the producer's transaction, and why.
 
         ``adds``: a client of version 2, for which they become part of it, all at once. ``tells_abortable``: the client
@@ -65,9 +66,9 @@ class Verification:
             return {}
         try:
             if adds:
-                self._transactions.add_partitions(transactional_id, producer, wanted, EPOCH_BUMPING)
+                yield from self._transactions.add_partitions(transactional_id, producer, wanted, EPOCH_BUMPING)
             elif self._configs.broker.get("transaction.partition.verification.enable"):
-                codes = self._transactions.check_partitions(transactional_id, producer, wanted)
+                codes = yield from self._transactions.check_partitions(transactional_id, producer, wanted)
                 return {
                     at: refuse(code if tells_abortable else error_codes.INVALID_TXN_STATE)
                     for at, code in codes.items()
@@ -87,12 +88,11 @@ class Verification:
         *,
         adds: bool,
         tells_abortable: bool,
-    ) -> None:
+    ) -> Work[None]:
         """Both for a single partition: BrokerError unless it is in the producer's transaction."""
         if self.is_needed(producer, at):
-            for error in self.ask(
-                transactional_id, producer, [at], adds=adds, tells_abortable=tells_abortable
-            ).values():
+            refused = yield from self.ask(transactional_id, producer, [at], adds=adds, tells_abortable=tells_abortable)
+            for error in refused.values():
                 raise error
 
 

@@ -1,0 +1,184 @@
+"""The transactional ids of this broker, and their log: a state is written before it holds.
+
+Follows ``TransactionStateManager`` (Kafka 4.3.1). One broker leads every partition of ``__transaction_state``, so an
+id's partition only says where its records go.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
+from kafka_tools.broker_embedded.coordinators.transactions.decisions import Transaction
+from kafka_tools.broker_embedded.coordinators.transactions.transaction_records import (
+    transaction_of_value,
+    transaction_record,
+    transaction_tombstone,
+)
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.errors import BrokerError, LogError
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import TRANSACTION_STATE
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import RemoveTopicRecord, TopicRecord
+from kafka_tools.protocol.stored.transaction_log import KEYS, VALUES, TransactionLogKey, TransactionLogValue
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
+    from kafka_tools.broker_embedded.cluster.journal import Journal
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
+    from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
+    from kafka_tools.clock import Clock
+
+log = logging.getLogger(__name__)
+
+_FEW = 200
+"""The record of a transaction with more partitions is made on another thread."""
+
+_CODE_OF_APPEND = {
+    error_codes.UNKNOWN_TOPIC_OR_PARTITION: error_codes.COORDINATOR_NOT_AVAILABLE,
+    error_codes.KAFKA_STORAGE_ERROR: error_codes.NOT_COORDINATOR,
+    error_codes.MESSAGE_TOO_LARGE: error_codes.UNKNOWN_SERVER_ERROR,
+}
+
+
+@contextmanager
+def _told_as_coordinator() -> Iterator[None]:
+    """What fails in the log is a BrokerError with the code that clients of a coordinator know."""
+    try:
+        yield
+    except BrokerError as error:
+        raise refuse(_CODE_OF_APPEND.get(error.code.code, error.code.code), error.broker_message) from error
+
+
+class TransactionStore:
+    """Transactions by id."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        topics: StateTopics,
+        configs: ConfigStore,
+        features: FinalizedFeatures,
+        producer_ids: ProducerIds,
+        clock: Clock,
+    ) -> None:
+        self._features = features
+        self._producer_ids = producer_ids
+        self._log = CoordinatorLog(topics, configs, clock, TRANSACTION_STATE, None)
+        self._transactions: dict[str, Transaction] = {}
+        self._changing: set[str] = set()
+        """The ids whose next state is being made on another thread: nobody else changes them meanwhile."""
+        self._unread: set[int] = set()
+        """The partitions of the log that are damaged: no id in them is served."""
+        self._topic_id: uuid.UUID | None = None
+        journal.on_record(TopicRecord, self._apply_topic)
+        journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
+
+    def all(self) -> list[Transaction]:
+        """Every transaction as it is now."""
+        return list(self._transactions.values())
+
+    def holds(self, transaction: Transaction) -> bool:
+        """Whether this still is the state of its id."""
+        return self._transactions.get(transaction.id) is transaction
+
+    def is_changing(self, transactional_id: str) -> bool:
+        """Whether the next state of the id is being written, which takes long."""
+        return transactional_id in self._changing
+
+    def partition(self, transactional_id: str) -> int:
+        """The partition of the log that has the id."""
+        return partition_for(transactional_id, self._log.partitions)
+
+    def find(self, transactional_id: str) -> Transaction | None:
+        """The transaction, if the id is known. BrokerError NOT_COORDINATOR where its part of the log is not there."""
+        if not self._log.partitions or self.partition(transactional_id) in self._unread:
+            raise refuse(error_codes.NOT_COORDINATOR)
+        return self._transactions.get(transactional_id)
+
+    def changeable(self, transactional_id: str) -> Transaction | None:
+        """As ``find``. BrokerError CONCURRENT_TRANSACTIONS while somebody else's change is being written."""
+        found = self.find(transactional_id)
+        if transactional_id in self._changing:
+            raise refuse(error_codes.CONCURRENT_TRANSACTIONS)
+        return found
+
+    # Changes
+
+    def change(self, current: Transaction, changed: Transaction) -> Work[None]:
+        """As ``write``, in slices. Who wants to change an id of very many partitions meanwhile has to come again."""
+        if len(changed.partitions) <= _FEW:
+            self.write(changed)
+            return
+        self._changing.add(changed.id)
+        try:
+            record = yield Elsewhere(partial(transaction_record, changed, self._features.transaction_version))
+            with _told_as_coordinator():
+                batch = yield from self._log.batch_of([record])
+                if not self.holds(current):  # its log was deleted
+                    raise refuse(error_codes.NOT_COORDINATOR)
+                self._log.append_batch(self.partition(changed.id), batch)
+            self._transactions[changed.id] = changed
+        finally:
+            self._changing.discard(changed.id)
+
+    def write(self, changed: Transaction) -> None:
+        """Keep a state; then it holds. BrokerError with the code that a client gets, and nothing has changed."""
+        record = transaction_record(changed, self._features.transaction_version)
+        self._append(self.partition(changed.id), [record])
+        self._transactions[changed.id] = changed
+
+    def forget(self, partition: int, ids: Sequence[str]) -> None:
+        """Forget ids of one partition. BrokerError, and nothing has changed."""
+        self._append(partition, [transaction_tombstone(each) for each in ids])
+        for each in ids:
+            del self._transactions[each]
+
+    def _append(self, partition: int, records: Sequence[CoordinatorRecord]) -> None:
+        with _told_as_coordinator():
+            self._log.append(partition, records)
+
+    # The log
+
+    def load(self) -> None:
+        """Read the log. Ids in a damaged partition are not served."""
+        for partition in range(self._log.partitions):
+            try:
+                self._log.replay(partition, KEYS, VALUES, self._replay)
+            except LogError as error:
+                self._unread.add(partition)
+                log.error("%s. The transactional ids in %s-%d are not served", error, TRANSACTION_STATE, partition)
+        for transactional_id in list(self._transactions) if self._unread else ():
+            if self.partition(transactional_id) in self._unread:
+                del self._transactions[transactional_id]
+
+    def _replay(self, key: Stored, value: Stored | None) -> None:
+        assert isinstance(key, TransactionLogKey)
+        assert value is None or isinstance(value, TransactionLogValue)
+        found = None if value is None else transaction_of_value(key.transactional_id, value)
+        if found is not None:
+            self._transactions[key.transactional_id] = found
+            self._producer_ids.saw(found.producer_id, found.previous_producer_id, found.next_producer_id)
+        elif value is None:
+            self._transactions.pop(key.transactional_id, None)
+        else:
+            log.error("%s: a record of the unknown state %d is skipped", key.transactional_id, value.transaction_status)
+
+    def _apply_topic(self, record: TopicRecord) -> None:
+        if record.name == TRANSACTION_STATE:
+            self._topic_id = record.topic_id
+
+    def _apply_remove_topic(self, record: RemoveTopicRecord) -> None:
+        if record.topic_id == self._topic_id:
+            log.info("unloading %d transactional ids: their log was deleted", len(self._transactions))
+            self._topic_id = None
+            self._transactions.clear()
+            self._unread.clear()
