@@ -7,6 +7,8 @@ import time
 from kafka_tools.clients.consumer import Consumer
 
 WAIT_S = 90.0
+LASTING = {"session.timeout.ms": "300000"}
+"""Settings of a member that nobody polls while tests look at its group: as long as all releases allow."""
 
 
 def poll_until_assigned(consumer: Consumer) -> None:

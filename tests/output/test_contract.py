@@ -25,7 +25,8 @@ from kafka_tools.output.cells import heading
 from kafka_tools.output.csv_doc import cell as csv_cell
 from kafka_tools.output.kinds import KINDS
 from kafka_tools.output.rows import FORMS, Rows, envelope
-from tests.live_members import poll_until_assigned
+from tests.live_members import LASTING, poll_until_assigned
+from tests.net.virtual import VirtualNetwork, VirtualNode
 from tests.output.contract_cases import (
     CASES,
     FAILING,
@@ -97,7 +98,7 @@ def servers() -> Iterator[str]:
         ):
             name, *words = line.split()
             assert running.run(cli.load(name), [*words, "-b", address], f"kafka-{name}") == 0
-        settings = {"group.id": "live"}
+        settings = {"group.id": "live", **LASTING}
         with Consumer(ClientConfig.load(bootstrap_servers=address, properties=settings)) as consumer:
             consumer.subscribe(["orders"])
             poll_until_assigned(consumer)
@@ -235,10 +236,14 @@ def test_items_that_fail_are_in_the_document_and_on_stderr(
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case.offline], ids=lambda case: case.title)
 def test_a_call_that_fails_as_a_whole_is_a_document_too(
-    case: Case, run: Callable[..., Ended], documents: Validators, lines: Validators, free_port: Callable[[], int]
+    case: Case, run: Callable[..., Ended], documents: Validators, lines: Validators
 ) -> None:
-    address = f"127.0.0.1:{free_port()}"
-    ended = run(case._replace(before=(), instead={}), "json", address, "--timeout", "100ms")
+    """In virtual time: on a busy machine a short timeout could be over before the first connection is refused."""
+    node = VirtualNode(1, lambda *_: None)
+    node.refuses = lambda: True
+    address = f"{node.host}:{node.port}"
+    with VirtualNetwork([node]).in_use():
+        ended = run(case._replace(before=(), instead={}), "json", address, "--timeout", "10s")
     assert ended.status == 1
     document = json.loads(ended.out)
     kind = OUTPUTS[case.command].kinds[case.given]

@@ -28,7 +28,7 @@ from kafka_tools.protocol.messages.streams_group_describe import StreamsGroupDes
 from kafka_tools.values import TopicPartition
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.commands.groups.scripted import check_wrong_command_lines, runner, sent
-from tests.live_members import poll_until_assigned
+from tests.live_members import LASTING, poll_until_assigned
 
 Ended = tuple[int, str, str]
 Run = Callable[..., Ended]
@@ -184,7 +184,7 @@ def test_the_plan_as_a_document(run: Run) -> None:
 
 
 def test_a_group_with_members_is_refused_unless_they_are_forced_out(run: Run, servers: str, admin: AdminClient) -> None:
-    settings = {"group.id": "app-live", "client.id": "billing"}
+    settings = {"group.id": "app-live", "client.id": "billing", **LASTING}
     with Consumer(ClientConfig.load(servers, properties=settings)) as consumer:
         consumer.subscribe(["orders"])
         poll_until_assigned(consumer)

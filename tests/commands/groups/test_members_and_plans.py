@@ -14,7 +14,7 @@ from kafka_tools.clients.consumer import Consumer
 from kafka_tools.clients.producer import Producer
 from kafka_tools.commands import running
 from kafka_tools.net.config import ClientConfig
-from tests.live_members import poll_until_assigned
+from tests.live_members import LASTING, poll_until_assigned
 
 Ended = tuple[int, str, str]
 Run = Callable[..., Ended]
@@ -41,7 +41,7 @@ def run(servers: str, capsys: pytest.CaptureFixture[str]) -> Run:
 @pytest.fixture(params=["member", "instance"])
 def live(request: pytest.FixtureRequest, servers: str) -> Iterator[str]:
     """A group with one member, dynamic or static."""
-    settings = {"group.id": f"live-{request.param}", "client.id": "billing-app"}
+    settings = {"group.id": f"live-{request.param}", "client.id": "billing-app", **LASTING}
     if request.param == "instance":
         settings["group.instance.id"] = "instance-1"
     with Consumer(ClientConfig.load(bootstrap_servers=servers, properties=settings)) as consumer:
@@ -95,9 +95,9 @@ def test_a_plan_tells_where_the_group_was_and_what_is_skipped_or_repeated(run: R
 
     with Producer(ClientConfig.load(bootstrap_servers=servers)) as producer:
         for number in range(10):
-            producer.send("orders", b"value", partition=0, key=str(number).encode())
+            producer.send("planned", b"value", partition=0, key=str(number).encode())
         producer.flush()
-    reset = ("--reset-offsets", "--group", "nightly", "--topic", "orders:0")
+    reset = ("--reset-offsets", "--group", "nightly", "--topic", "planned:0")
     first = rows(run(*reset, "--to-offset", "4", "--execute", "-o", "json"))
     assert [(row["old_offset"], row["new_offset"], row["skipped"], row["repeated"]) for row in first] == [
         (None, 4, None, None)

@@ -15,7 +15,7 @@ from kafka_tools.clients.consumer import Consumer
 from kafka_tools.commands import running
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.values import TopicPartition
-from tests.live_members import poll_until_assigned
+from tests.live_members import LASTING, poll_until_assigned
 
 
 class Ended(NamedTuple):
@@ -38,7 +38,7 @@ def broker() -> Iterator[EmbeddedBroker]:
             keys = {TopicPartition("orders", 2): zero, TopicPartition("other", 0): zero}
             admin.alter_group_offsets("nightly", keys).raise_any()
             admin.alter_group_offsets("elsewhere", {TopicPartition("other", 0): zero}).raise_any()
-        with Consumer(ClientConfig.load(address, properties={"group.id": "live"})) as consumer:
+        with Consumer(ClientConfig.load(address, properties={"group.id": "live", **LASTING})) as consumer:
             consumer.subscribe(["orders"])
             poll_until_assigned(consumer)
             yield broker

@@ -11,6 +11,7 @@ import pytest
 from kafka_tools import cli
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.commands import running
+from tests.net.virtual import VirtualNetwork, VirtualNode
 
 
 class Ended(NamedTuple):
@@ -113,8 +114,12 @@ def test_a_misspelt_config_is_answered_with_the_nearest_one(run: Run) -> None:
 
 
 def test_a_broker_without_a_port_is_at_9092_and_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--list", "--bootstrap-server", "127.0.0.254,127.0.0.253:1,[::1]", "--timeout", "300ms"]
-    assert running.run(cli.load("topics"), words, "kafka-topics") == 1
+    nodes = [VirtualNode(number, lambda *_: None) for number in range(3)]
+    for node, host in zip(nodes, ("127.0.0.254", "127.0.0.253", "::1"), strict=True):
+        node.host, node.refuses = host, lambda: True
+    words = ["--list", "--bootstrap-server", "127.0.0.254,127.0.0.253:1,[::1]"]
+    with VirtualNetwork(nodes).in_use():
+        assert running.run(cli.load("topics"), words, "kafka-topics") == 1
     first, second, *_ = capsys.readouterr().err.splitlines()
     assert first == "127.0.0.254, [::1]: no port is given, 9092 is taken"
     assert "127.0.0.254:9092" in second
