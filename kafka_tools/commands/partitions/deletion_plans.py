@@ -1,4 +1,4 @@
-"""What ``kafka-delete-records`` is about to delete: offsets that ``--before`` means, how much goes, who will refuse.
+"""The plan of ``kafka-delete-records``: the offsets of ``--before``, how much is deleted, which topics will refuse.
 
 Records are counted by offsets, so control records, and places that compaction emptied, count as well. Bytes are an
 estimate: the size of the leader's log, shared out evenly over its offsets.
@@ -23,19 +23,19 @@ HIGH_WATERMARK = -1
 END = "end"
 CLEANUP_POLICY, DELETE = "cleanup.policy", "delete"
 SHARE_OF_TIME = 0.3
-"""How much of the time that is left each question about sizes may take: records are deleted without the answer."""
+"""The part of the remaining time that each question about sizes may take: deletion goes on without the answer."""
 _MAX_OFFSET = 2**63 - 1
 
 
 class Before(NamedTuple):
-    """What ``--before`` means: an offset (-1: the high watermark), or that of the first record at or after a moment."""
+    """A value of ``--before``: an offset (-1: the high watermark), or a moment, for the first record at or after it."""
 
     offset: int | None
     moment_ms: int | None = None
 
 
 class PlannedDeletion(NamedTuple):
-    """What goes from one partition. Offsets are exclusive ends; ``estimated_bytes`` is None where sizes are unknown."""
+    """The deletion in one partition. Offsets are exclusive ends; ``estimated_bytes`` is None if sizes are not known."""
 
     partition: TopicPartition
     log_start_offset: int
@@ -45,11 +45,11 @@ class PlannedDeletion(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many offsets lie between the log's start and what is kept."""
+        """The number of offsets from the log's start to the first one kept."""
         return max(min(self.before_offset, self.log_end_offset) - self.log_start_offset, 0)
 
     def row(self) -> Row:
-        """As ``-o`` shows it."""
+        """The row for ``-o``."""
         return {
             "topic": self.partition.topic,
             "partition": self.partition.partition,
@@ -62,7 +62,10 @@ class PlannedDeletion(NamedTuple):
 
 
 def parse_before(text: str, now_ms: int) -> Before:
-    """Digits are an offset, -1 and ``end`` the high watermark, anything else a moment; UsageError for none of them."""
+    """Parse ``--before``: digits are an offset, -1 and ``end`` the high watermark, anything else a moment.
+
+    Raises UsageError for a text that is none of them.
+    """
     from kafka_tools.texts.moments import moment_ms
 
     typed = text.strip()
@@ -81,9 +84,9 @@ def parse_before(text: str, now_ms: int) -> Before:
 def offsets_of(
     admin: AdminClient, partitions: Sequence[TopicPartition], before: Before
 ) -> tuple[dict[TopicPartition, int], list[ItemError]]:
-    """The first offset to keep of each partition, and the partitions where it could not be found out.
+    """The first offset to keep of each partition, and the partitions that could not be asked.
 
-    Where all records are older than the moment it is the end that the log had before anybody looked.
+    If all records are older than the moment, it is the log's end as it was before the records were looked at.
     """
     if before.moment_ms is None:
         assert before.offset is not None
@@ -105,7 +108,7 @@ def offsets_of(
 
 
 def refusals(admin: AdminClient, topics: Iterable[str]) -> dict[str, str]:
-    """Topic -> why its brokers will refuse. A topic whose configs are not told is left to what the deletion says."""
+    """Topic -> why its brokers will refuse. Topics whose configs cannot be described are left out."""
     from kafka_tools.admin.client import ConfigResource
 
     found = {}
@@ -128,7 +131,7 @@ def refusals(admin: AdminClient, topics: Iterable[str]) -> dict[str, str]:
 def planned(
     admin: AdminClient, offsets: Mapping[TopicPartition, int]
 ) -> tuple[list[PlannedDeletion], dict[TopicPartition, ItemError]]:
-    """What goes from each partition, and the partitions whose ends could not be found out."""
+    """The deletion in each partition, and the partitions whose offsets could not be asked for."""
     if not offsets:
         return [], {}
     starts = admin.list_offsets(dict.fromkeys(offsets, EARLIEST))
@@ -149,7 +152,7 @@ def planned(
 
 
 def _sizes(admin: AdminClient, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-    """Bytes of the leaders' logs, as far as they are told in time: an estimate is not worth a failure."""
+    """Bytes of the leaders' logs, of those brokers that answer in time: a missing estimate is no failure."""
     try:
         leaders = _leaders(admin, partitions)
         asked = [key for key in partitions if key in leaders]
@@ -181,7 +184,7 @@ def _leaders(admin: AdminClient, partitions: Sequence[TopicPartition]) -> dict[T
 
 
 def summary(plans: Sequence[PlannedDeletion]) -> list[str]:
-    """A line for each topic: how much of it goes."""
+    """A line for each topic: how much of it is deleted."""
     lines = []
     for topic in dict.fromkeys(each.partition.topic for each in plans):
         own = [each for each in plans if each.partition.topic == topic]

@@ -93,7 +93,7 @@ def command(
 
 
 def _check(connection: ConnectionOptions, election_type: str | None, given: tuple[bool, bool, bool]) -> None:
-    """UsageError for what is missing or too much, in Kafka's order and words."""
+    """Raise UsageError for missing and excess options, in Kafka's order and words."""
     missing = [] if connection.is_given else ["bootstrap-server"]
     missing += [] if election_type else ["election-type"]
     if missing:

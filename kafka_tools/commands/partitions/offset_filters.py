@@ -66,9 +66,9 @@ def of_topic(topic: str | None, partitions: str | None) -> OffsetFilter:
 
 
 def parse_time(text: str, now_ms: int) -> tuple[int, bool]:
-    """The timestamp or special number that ListOffsets takes, and whether it was typed as a date or a span of time.
+    """The timestamp or special number for ListOffsets, and whether it was typed as a date or a span of time.
 
-    UsageError with Kafka's text for what is none of its words and no moment.
+    Raises UsageError with Kafka's text for a value that is neither one of Kafka's words nor a moment.
     """
     from kafka_tools.texts.moments import moment_ms
 

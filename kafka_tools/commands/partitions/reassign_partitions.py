@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ACTIONS = ("generate", "execute", "verify", "cancel", "list")
 MOVE_TIMEOUT_S = 10.0
-"""How long the broker of a new replica may take to have it, unless --timeout says so."""
+"""Seconds to wait for a broker to have a new replica; the default of --timeout."""
 LARGEST_RATE = 2**63 - 1
 _REQUIRED = {
     "verify": ("reassignment_json_file",),
@@ -45,7 +45,7 @@ _OWN = (
     "seed", "throttle", "replica_alter_log_dirs_throttle", "additional", "preserve_throttles",
     "disallow_replication_factor_change", "batch_size", "watch", *OPTIONS,
 )  # fmt: skip
-"""Options that not every action takes."""
+"""Options that only some actions take."""
 
 
 @click.command(name="kafka-reassign-partitions", cls=Command)
@@ -224,7 +224,7 @@ def command(
 
 
 def _checked_action(context: click.Context, planning: PlanningOptions, connection: ConnectionOptions) -> str:
-    """The action; UsageError in the words and the order of Kafka's tool for a command line that is not right."""
+    """The action. Raises UsageError for a wrong command line, in the words and the order of Kafka's tool."""
     given = [name for name in ACTIONS if context.params[name]]
     if not given and context.params["watch"]:
         given = ["watch"]

@@ -1,4 +1,4 @@
-"""Where replicas should be: plans for ``kafka-reassign-partitions``, made of plain facts; no broker and no terminal.
+"""Plans of reassignments for ``kafka-reassign-partitions``, made from plain facts without a broker or a terminal.
 
-``facts.py`` is what goes in and comes out, ``plan.py`` the steps, ``layout.py`` the assignment while it changes.
+``facts.py`` has the input and the result, ``plan.py`` the steps, ``layout.py`` the assignment while it changes.
 """

@@ -1,8 +1,8 @@
 """Even out how full brokers are, with few bytes moved: bin packing that starts from where the replicas are.
 
-The fullest broker gives to the emptiest: the largest replica that brings neither beyond the mean, so that nearly every
-byte moved is one that had to move; where none is that small, one that makes the pair more even, or two that change
-places. What is within a hundredth of the mean is left alone.
+The fullest broker gives a replica to the emptiest: the largest one that brings neither broker past the mean, so that
+few bytes move more than once. If every replica is too large for that, one that makes the pair more even is moved, or
+two replicas change places. A broker within one hundredth of the mean is left alone.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from kafka_tools.commands.partitions.planning.layout import Layout, brokers_in
 TOLERANCE = 0.01
 """How far from the mean a broker may be, as a part of the mean, before anything moves for it."""
 _TRIFLE = 4
-"""A replica is too small to be moved if this many times all replicas of its broker, each as small, were not enough."""
+"""A replica is not moved if this many times its broker's count of replicas, all of its size, would not be enough."""
 _SWAP_TRIFLE = 10
-"""Two replicas that change places, which moves both, must make up for a tenth of what is wanted."""
+"""Two replicas change places, which moves both, only if that brings at least a tenth of the bytes wanted."""
 _SWAPS_TRIED = 64
 """How many of the largest replicas of a broker are tried."""
 
 
 class Transfer(NamedTuple):
-    """From which broker to which, how much is wanted, and how much makes the two equally full."""
+    """Source and target broker, the bytes wanted, and the bytes that would make the two equally full."""
 
     source: int
     target: int
@@ -33,14 +33,14 @@ class Transfer(NamedTuple):
 
 
 class ByteLoads:
-    """What brokers carry. ``start`` says what may be moved, then ``even_out`` moves."""
+    """Bytes of brokers. Call ``start`` for each replica that may move, then ``even_out``."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._items: list[list[tuple[int, int]]] = [[] for _ in layout.ids]
         self._reach: dict[int, int] = {}
         self._tried: dict[tuple[int, int], tuple[int, int]] = {}
-        """What a round has found out: where replicas of a broker may go, and which it has tried for another broker."""
+        """Found in the present round: where replicas of a broker may go, and what was tried for another broker."""
         brokers = list(brokers_in(layout.takers))
         capacity = sum(layout.capacity[broker] for broker in brokers)
         self._mean = sum(layout.weight[broker] for broker in brokers) / max(capacity, 1)
@@ -51,7 +51,7 @@ class ByteLoads:
         bisect.insort(self._items[broker], (self._layout.weight_of(partition), partition))
 
     def even_out(self) -> None:
-        """Move replicas until no pair of brokers can be made more even by what is worth moving."""
+        """Move replicas until no move that is worth its bytes makes a pair of brokers more even."""
         while self._round():
             pass
 
@@ -111,7 +111,7 @@ class ByteLoads:
         return False
 
     def _swap(self, transfer: Transfer) -> bool:
-        """Exchange a replica for a smaller one, if both are movable and the difference is what is wanted, or nearly."""
+        """Exchange a replica for a smaller one, if both may move and their difference is close to the bytes wanted."""
         source, target, wanted, even = transfer
         there = self._items[target]
         best: tuple[float, tuple[int, int], tuple[int, int]] | None = None

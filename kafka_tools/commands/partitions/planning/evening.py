@@ -1,8 +1,8 @@
-"""Even out a number for each broker by moves of one at a time: the fewest, also where not every move is allowed.
+"""Even out a count per broker (replicas, leaders) with the fewest moves of one item, under constraints.
 
 A move from the broker with the most to one with at least two fewer makes the plan better. Where constraints forbid it,
-a chain of moves may do it: from the first broker to a second, something else from there to a third, and so on. When no
-chain is left either, nothing can be better: the sum of squares is the least (as with flows of convex cost).
+a chain of moves may do it: one item from the first broker to a second, another from there to a third, and so on. When
+no such chain is left, the sum of squares is the least possible (as in flows of convex cost).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Collection
 from kafka_tools.commands.partitions.planning.layout import brokers_in
 
 Item = tuple[bool, int, int]
-"""(is where it was when the plan began, what its move costs, number of the partition): the first is moved first."""
+"""(is where it was when the plan began, cost of its move, number of the partition), in the order of moving."""
 
 
 class Evening(ABC):
-    """What is evened out. ``loads``: the number of each broker; ``items``: what may be moved from it, in order.
+    """Counts to even out. ``loads``: the count of each broker; ``items``: the items that may leave it, in order.
 
     ``among``: the brokers (bits) whose numbers count.
     """
@@ -31,11 +31,11 @@ class Evening(ABC):
 
     @abstractmethod
     def allowed(self, partition: int, source: int) -> int:
-        """Brokers (bits) to which what the source has of the partition may go."""
+        """The brokers (bits) to which the partition's item on ``source`` may go."""
 
     @abstractmethod
     def fits(self, partition: int, target: int) -> bool:
-        """Whether the target, one of ``allowed``, has room."""
+        """Whether ``target``, one of ``allowed``, has room for it."""
 
     @abstractmethod
     def spreads(self, partition: int, source: int, target: int) -> bool:
@@ -54,7 +54,7 @@ class Evening(ABC):
         bisect.insort(self.items[broker], self.item(partition, broker))
 
     def even_out(self) -> None:
-        """Make all moves and chains that make it better."""
+        """Make moves and chains until none makes the counts more even."""
         while self._round():
             pass
 
@@ -87,7 +87,7 @@ class Evening(ABC):
         return moved
 
     def _direct(self, source: int, reach: dict[int, int]) -> bool:
-        """One move from ``source`` to the lowest broker that it may go to; ``reach`` remembers what was in vain."""
+        """Move one item from ``source`` to the broker with the least that takes it; removes others from ``reach``."""
         if source not in reach:
             reach[source] = self._reachable(source)
         loads = self.loads

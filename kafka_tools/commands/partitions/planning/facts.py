@@ -1,4 +1,4 @@
-"""What a plan is made of, and what it is: brokers and their disks, partitions, what is asked for, what is proposed."""
+"""The input of a plan (brokers, their disks, partitions, the order) and its result."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ COUNT, BYTES, LEADERS = "count", "bytes", "leaders"
 
 
 class DiskFacts(NamedTuple):
-    """A log directory. ``free_bytes``: room for more, None where the broker does not tell (before 3.3).
+    """A log directory. ``free_bytes``: free space, None from brokers before 3.3, which do not report it (KIP-827).
 
-    ``replica_bytes``: of all replicas in it, also those that the plan is not about. ``takes_replicas``: not cordoned.
+    ``replica_bytes``: size of all replicas in it, those outside the plan included. ``takes_replicas``: it is not
+    cordoned (KIP-1066).
     """
 
     path: str
@@ -24,10 +25,10 @@ class DiskFacts(NamedTuple):
 
 
 class BrokerFacts(NamedTuple):
-    """A broker that is alive. ``takes_replicas``: the plan may give it replicas. ``keeps_replicas``: what it has, and
-    leads, may stay even if it takes none.
+    """A live broker. ``takes_replicas``: the plan may give it replicas. ``keeps_replicas``: the replicas and leaders on
+    it may stay, even if it takes no new ones.
 
-    ``disks``: none where the broker did not tell. ``other_bytes``: of its replicas that the plan is not about.
+    ``disks``: empty if the broker did not report them. ``other_bytes``: size of its replicas outside the plan.
     """
 
     id: int
@@ -39,7 +40,7 @@ class BrokerFacts(NamedTuple):
 
     @property
     def capacity_bytes(self) -> int | None:
-        """What replicas may fill of its disks, those there now included; None if that is not known."""
+        """Bytes on its disks for replicas: those of the present ones and the free space; None if not known."""
         if not self.disks:
             return None
         total = 0
@@ -51,25 +52,25 @@ class BrokerFacts(NamedTuple):
 
 
 class PlacedPartition(NamedTuple):
-    """``replicas``: ids of brokers, also of such as are away, the preferred leader first."""
+    """A partition. ``replicas``: ids of its brokers, those that are down included, the preferred leader first."""
 
     replicas: tuple[int, ...]
     size_bytes: int
 
 
 class ClusterFacts(NamedTuple):
-    """The brokers that are alive, by id, and the partitions that the plan is about."""
+    """The live brokers, by id, and the partitions of the plan."""
 
     brokers: Mapping[int, BrokerFacts]
     partitions: Mapping[TopicPartition, PlacedPartition]
 
 
 class PlanOrder(NamedTuple):
-    """What is asked for.
+    """The request for a plan.
 
-    ``balance``: COUNT, BYTES, LEADERS; None: nothing moves but what ``evacuated`` and ``replication_factor`` ask for.
-    ``rack_aware``: spread over racks. ``may_leave``: partitions with more replicas than brokers may take them stay as
-    they are, and are no error.
+    ``balance``: COUNT, BYTES or LEADERS; with None only ``evacuated`` and ``replication_factor`` move replicas.
+    ``rack_aware``: spread replicas over racks. ``may_leave``: a partition with more replicas than there are brokers
+    to take them stays as it is; otherwise it is an InputError.
     """
 
     balance: str | None
@@ -80,10 +81,10 @@ class PlanOrder(NamedTuple):
 
 
 class MovePlan(NamedTuple):
-    """``replicas``: of every partition that was asked about, the preferred leader first.
+    """A plan. ``replicas``: of every partition of the order, the preferred leader first.
 
-    ``log_dirs``: (partition, broker) -> path, of new replicas on brokers with several disks, where bytes decide.
-    ``left``: partitions that stay as they are although they should change, because no broker could take them.
+    ``log_dirs``: (partition, broker) -> path of a new replica, on brokers with several disks when bytes are balanced.
+    ``left``: partitions that should change and stay as they are, because no broker can take them.
     """
 
     replicas: Mapping[TopicPartition, tuple[int, ...]]

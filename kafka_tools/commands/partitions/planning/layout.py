@@ -12,9 +12,9 @@ from typing import NamedTuple
 from kafka_tools.commands.partitions.planning.facts import ClusterFacts, DiskFacts, PlanOrder
 
 UNKNOWN_ROOM = float("inf")
-"""Room on a disk of which the broker does not tell how much is free."""
+"""Room on a disk whose free space the broker does not report."""
 _SHARE_OF_A_REPLICA = 1000
-"""Where bytes decide, a replica counts as a thousandth of the mean one at least: empty ones are spread as well."""
+"""When bytes are balanced, a replica counts as at least 1/1000 of the mean one, so that empty ones spread as well."""
 
 
 def brokers_in(members: int) -> Iterator[int]:
@@ -26,17 +26,17 @@ def brokers_in(members: int) -> Iterator[int]:
 
 
 class Disk(NamedTuple):
-    """A directory that takes replicas."""
+    """A log directory that takes replicas."""
 
     path: str
     free_bytes: float
 
 
 class Layout:
-    """Brokers that are alive, and the replicas that they hold while the plan is made.
+    """The live brokers and their replicas while the plan is made.
 
-    What leaves a broker leaves no room behind: a plan fits whatever the order in which its moves end, since until the
-    end both the old and the new replica are on the disks.
+    A replica that leaves frees no room: until a move has ended, both the old and the new replica are on the disks, so
+    a plan fits in whatever order its moves end.
     """
 
     def __init__(self, facts: ClusterFacts, order: PlanOrder) -> None:
@@ -73,22 +73,22 @@ class Layout:
         self.holders = [0] * len(self.keys)
         self.load = [0] * len(brokers)
         self.weight = [broker.other_bytes for broker in brokers]
-        """Of each broker what counts as its bytes: ``weight_of`` its replicas, and those the plan is not about."""
+        """The bytes that count for each broker: ``weight_of`` its replicas, and its replicas outside the plan."""
         capacities = [broker.capacity_bytes for broker in brokers]
         known = all(capacities[number] for number in brokers_in(self.takers))
         self.capacity: list[int] = [(known and capacity) or 1 for capacity in capacities]
-        """Bytes that fit on each broker; 1 for all where that of one is not known, so that bytes alone decide."""
+        """Bytes that fit on each broker; 1 for all brokers if one is not known, so that plain bytes are compared."""
         self.topic_load: list[dict[int, int]] = [{} for _ in brokers]
         for partition, each in enumerate(self.original):
             for broker_number in each:
                 self.add(partition, broker_number)
 
     def weight_of(self, partition: int) -> int:
-        """What a replica of the partition counts where bytes decide."""
+        """The bytes that a replica of the partition counts as, when bytes are balanced."""
         return self.size_bytes[partition] + self._least
 
     def usage(self, broker: int, more: int = 0) -> float:
-        """How full a broker is, with ``more`` bytes in addition; of its capacity, or in bytes."""
+        """How full a broker is with ``more`` bytes added: a part of its capacity, or bytes where that is not known."""
         return (self.weight[broker] + more) / self.capacity[broker]
 
     def add(self, partition: int, broker: int) -> None:
@@ -117,18 +117,18 @@ class Layout:
             self._free[broker][disk] += self.size_bytes[partition]
 
     def fits(self, partition: int, broker: int) -> bool:
-        """Whether a disk of the broker has room for a replica, beside all that the plan has put there."""
+        """Whether a disk of the broker has room for a replica, beside those that the plan has put there."""
         if broker in self.original[partition]:
             return True
         free = self._free[broker]
         return not free or max(free) >= self.size_bytes[partition]
 
     def room_bytes(self, broker: int) -> float:
-        """The largest replica that fits on a broker."""
+        """Size of the largest replica that fits on a broker."""
         return max(self._free[broker], default=UNKNOWN_ROOM)
 
     def disk_of(self, partition: int, broker: int) -> str | None:
-        """The directory that the plan chose for a new replica; None where there is nothing to choose."""
+        """The log directory that the plan chose for a new replica; None on a broker with one."""
         disk = self._disk_of.get((partition, broker))
         return None if disk is None or len(self.disks[broker]) < 2 else self.disks[broker][disk].path
 
@@ -137,9 +137,10 @@ class Layout:
         return (self.holders[partition] & self.rack_members[rack]).bit_count()
 
     def targets(self, partition: int, source: int) -> int:
-        """The brokers to which the replica on ``source`` may go without being in fewer racks; room is not judged.
+        """The brokers (bits) to which the replica on ``source`` may go by the rules of racks; room is not checked.
 
-        From a rack with n replicas it may go to one that has n - 1 at most: the sum of their squares does not grow.
+        From a rack with n replicas of the partition it may go to one with at most n - 1: the spread over racks stays
+        as good as it was.
         """
         allowed = self.takers & ~self.holders[partition]
         if len(self.rack_members) == 1:

@@ -35,7 +35,7 @@ class LeaderCounts(Evening):
         self._count(partition, target, 1)
 
     def among_keepers(self, partition: int, leader: int) -> int:
-        """The leader, or if it must not lead and another may, the one of those that leads least, which takes over."""
+        """The leader; if that one must not lead and others of the partition may, the one of them that leads least."""
         others = list(brokers_in(self.allowed(partition, leader)))
         if self.among >> leader & 1 or not others:
             return leader

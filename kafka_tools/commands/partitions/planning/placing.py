@@ -1,4 +1,4 @@
-"""What has to move: replicas leave brokers that must not have them, new ones get a place, racks are mended."""
+"""Moves that must be: replicas leave brokers that must not hold them, new ones are placed, racks are put right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def settle(layout: Layout, facts: ClusterFacts, order: PlanOrder) -> tuple[set[i
     """Give every partition as many replicas as it is to have, where it may have them.
 
     Returns the partitions that had to change, and those that stay as they are because too few brokers may take them
-    (``order.may_leave``). InputError where there are too few brokers, or none has room.
+    (``order.may_leave``). Raises InputError if there are too few brokers, or none has room.
     """
     changed: set[int] = set()
     left: set[int] = set()
@@ -57,7 +57,7 @@ def _must_leave(layout: Layout, order: PlanOrder, broker: int) -> bool:
 
 
 def _dispensable(layout: Layout, partition: int, by_bytes: bool) -> int:
-    """The replica that goes first: of the rack that has most of them, not the preferred leader, of the fullest."""
+    """The replica to remove first: in the rack with most of them, not the preferred leader, on the fullest broker."""
     held = layout.held[partition]
     return max(
         held,
@@ -71,9 +71,9 @@ def _dispensable(layout: Layout, partition: int, by_bytes: bool) -> int:
 
 
 def _place(layout: Layout, missing: list[int], by_bytes: bool) -> None:
-    """A place for each missing replica: on the emptiest broker; if that fails somewhere, where it fits most tightly.
+    """Place each missing replica on the emptiest broker; if one finds no room so, all where they fit most tightly.
 
-    Large ones come first where bytes decide, so that small ones fill what is left.
+    Large ones come first when bytes are balanced, so that small ones fill the gaps.
     """
     if by_bytes:
         missing = sorted(missing, key=lambda partition: -layout.size_bytes[partition])
@@ -96,7 +96,7 @@ def _place(layout: Layout, missing: list[int], by_bytes: bool) -> None:
 
 
 def _best(layout: Layout, partition: int, cost: Callable[[int], float]) -> int | None:
-    """Of the brokers with room one in the rack with fewest replicas of the partition, at the least cost."""
+    """The broker of least cost with room, in the rack with the fewest replicas of the partition."""
     topic = layout.topic[partition]
     held = [layout.in_rack(partition, rack) for rack in range(len(layout.rack_members))]
     free = layout.takers & ~layout.holders[partition]

@@ -13,7 +13,7 @@ from kafka_tools.commands.partitions.planning.replica_counts import ReplicaCount
 def make_plan(facts: ClusterFacts, order: PlanOrder) -> MovePlan:
     """Where the replicas of all partitions of ``facts`` are to be.
 
-    InputError where a partition is to have more replicas than brokers may take, or none of them has room for one.
+    Raises InputError if a partition is to have more replicas than there are brokers to take them, or none has room.
     """
     layout = Layout(facts, order)
     changed: set[int] = set()
@@ -42,7 +42,7 @@ def make_plan(facts: ClusterFacts, order: PlanOrder) -> MovePlan:
 
 
 def _even_replicas(layout: Layout, order: PlanOrder, left: set[int]) -> None:
-    """Even out what may move: everything that is to be balanced, or only what had to move anyway."""
+    """Even out the replicas that may move: all of them to balance, else only those that had to move anyway."""
     evened = ByteLoads(layout) if order.balance == BYTES else ReplicaCounts(layout)
     for partition, held in enumerate(layout.held):
         if partition in left:
@@ -65,7 +65,7 @@ def _in_order(layout: Layout, partition: int) -> list[int]:
 def _even_leaders(layout: Layout, order: PlanOrder, ordered: list[list[int]], fixed: set[int]) -> None:
     """Put preferred leaders first so that brokers have equally many, in ``ordered``.
 
-    Where nothing is to be balanced, only partitions whose leader went get another than the first that is left.
+    Without a balance only partitions whose preferred leader was moved away get another one.
     """
     first = [each[0] if each else None for each in ordered]
     leaders = LeaderCounts(layout, first)

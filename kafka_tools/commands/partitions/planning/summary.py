@@ -19,9 +19,9 @@ class BrokerLoad(NamedTuple):
 
 
 class BrokerBalance(NamedTuple):
-    """A broker before and after. ``capacity_bytes``: what replicas may fill, None if that is not known.
+    """A broker before and after. ``capacity_bytes``: bytes for replicas on its disks, None if not known.
 
-    ``is_alive``: of one that is away, ``before`` counts what is said to lie there.
+    ``is_alive``: for one that is down, ``before`` counts the replicas that are assigned to it.
     """
 
     id: int
@@ -33,8 +33,9 @@ class BrokerBalance(NamedTuple):
 
 
 class PlanSummary(NamedTuple):
-    """``moved_replicas``: to brokers that do not have the partition, ``moved_bytes`` theirs; ``removed_replicas``
-    without another in their place; ``moved_leaders``: partitions with another preferred leader."""
+    """A plan in numbers. ``moved_replicas``: replicas on brokers that do not have the partition yet, ``moved_bytes``
+    their size; ``removed_replicas``: those without another in their place; ``moved_leaders``: partitions with another
+    preferred leader."""
 
     partitions: int
     changed_partitions: int
@@ -46,7 +47,7 @@ class PlanSummary(NamedTuple):
 
 
 def summarize(facts: ClusterFacts, replicas: Mapping[TopicPartition, tuple[int, ...]]) -> PlanSummary:
-    """What it means that the partitions of ``facts`` go to ``replicas``."""
+    """The numbers of a plan that puts the partitions of ``facts`` on ``replicas``."""
     before = {key: each.replicas for key, each in facts.partitions.items()}
     loads = [_loads(facts, placed) for placed in (before, replicas)]
     moved = size = removed = leaders = changed = 0

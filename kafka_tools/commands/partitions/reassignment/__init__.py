@@ -1,1 +1,1 @@
-"""What ``kafka-reassign-partitions`` is made of: its documents, the placer, each of its actions, throttles."""
+"""The parts of ``kafka-reassign-partitions``: documents, the placer, each action, throttles."""

@@ -1,7 +1,8 @@
-"""``--execute`` that waits: so many partitions at once, one batch after the other, until all are where they are to go.
+"""``--execute --batch-size``: reassign a number of partitions at a time, and wait for each batch to end.
 
-What is done is told by the cluster alone. So after a kill the same command leaves what is there already, takes up what
-is under way, and goes on with the rest. Nothing that concerns one partition, and no broker that is away, stops it.
+Progress is read from the cluster, nothing is kept elsewhere: after a kill the same command skips partitions that have
+arrived, waits for those under way, and goes on with the rest. A failure of one partition, or a broker that is down,
+does not stop the others.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ if TYPE_CHECKING:
     from kafka_tools.output.rows import Rows
 
 STALLED_S = 300.0
-"""A batch in which nothing has moved for so long is no longer waited for."""
+"""Seconds without progress after which a batch is no longer waited for."""
 _FETCHED_BYTES = 10 << 20
-"""What a replica may get at once, and then nothing for long, under a throttle: replica.fetch.response.max.bytes."""
+"""replica.fetch.response.max.bytes: under a throttle a replica may get so many bytes at once, then none for long."""
 _AGAIN_S = 5.0
 
 T = TypeVar("T")
@@ -64,9 +65,10 @@ def execute_in_batches(
     additional: bool,
     allow_replication_factor_change: bool,
 ) -> Rows:
-    """Begin what a reassignment file says, ``size`` partitions at once (None: all), and wait until it is over.
+    """Begin the reassignments of a file, ``size`` partitions at a time (None: all), and wait until they are over.
 
-    Raises, before anything is begun, what is wrong with the file, and what others have under way unless ``additional``.
+    Before anything is begun it raises InputError for a file that is not valid and, unless ``additional``, for
+    reassignments of others that are under way.
     """
     document = read_reassignment(asked.text, asked.place)
     execution = _Execution(admin, asked, document, throttle, allow_replication_factor_change)
@@ -93,7 +95,7 @@ class _Execution:
         self._before: current.Assignment = {}
         self._log_dirs: dict[ReplicaPlace, str] = {}
         self._underway: set[TopicPartition] = set()
-        """Partitions of the file that were on their way when this began."""
+        """Partitions of the file that were under way when the command began."""
         self._put_off: list[TopicPartition] = []
         self._stalled: dict[TopicPartition, str] = {}
         self._stalled_paths: dict[ReplicaPlace, str] = {}
@@ -127,7 +129,7 @@ class _Execution:
         return changed(self._rows, self._failed)
 
     def _look_up(self, running_now: dict[TopicPartition, Reassignment]) -> None:
-        """Where the partitions of the file are; those that do not exist have failed. Raises when none does."""
+        """Read where the partitions of the file are; one that does not exist has failed. Raises if none exists."""
         found: current.Assignment = {}
         errors: dict[str, KafkaToolsError] = {}
         for name, outcome in self._admin.describe_topics(sorted({key.topic for key in self._wanted})).items():
@@ -190,7 +192,7 @@ class _Execution:
         self._note(begins, len(failed), "failed", f"the first is {failed[0][0]}: {failed[0][1]}" if failed else "")
 
     def _limit(self, partitions: Sequence[TopicPartition]) -> None:
-        """Set the throttles of a batch beside those of what is under way."""
+        """Set the throttles of a batch, and keep those of partitions under way."""
         admin, rates = self._admin, self._throttle
         if rates.inter_broker < 0 and rates.log_dirs < 0:
             return
@@ -205,7 +207,7 @@ class _Execution:
             )
 
     def _begin(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Those whose reassignment has begun. A cluster that does not answer is asked again: twice does no harm."""
+        """Begin reassignments; those that have begun. If the cluster does not answer, the request is sent again."""
         begun: list[TopicPartition] = []
         pending = list(partitions)
         until_s = self._clock.monotonic_s() + LONGEST_SILENCE_S
@@ -252,7 +254,7 @@ class _Execution:
         )
 
     def _take(self, partitions: Sequence[TopicPartition], paths: dict[ReplicaPlace, str]) -> None:
-        """Rows for what has ended well, and errors for the rest."""
+        """Add a row for each partition that has arrived, and an error for each other."""
         targets = [(partition, self._wanted[partition]) for partition in partitions]
         rows, errors = how_it_ended(self._admin, ReassignmentDocument(targets, paths))
         names: dict[str, Any] = {str(partition): partition for partition in partitions}
@@ -270,7 +272,7 @@ class _Execution:
                 )
 
     def _look_after_stalled(self) -> None:
-        """What was left behind may have ended since; the rest is still under way, which is a failure."""
+        """Look again at partitions that were no longer waited for; those still under way have failed."""
         if not (self._stalled or self._stalled_paths):
             return
         follower = ReassignmentFollower(self._admin, self._stalled, self._stalled_paths)
@@ -297,7 +299,7 @@ class _Execution:
         )
 
     def _patiently(self, ask: Callable[[], T]) -> T:
-        """What ``ask`` returns; a cluster that does not answer is asked again for some minutes."""
+        """The result of ``ask``, tried again for some minutes while the cluster does not answer."""
         until_s = self._clock.monotonic_s() + LONGEST_SILENCE_S
         while True:
             try:
@@ -331,7 +333,7 @@ class _Execution:
 
 
 def _raise_what_concerns_all(failures: Mapping[TopicPartition, KafkaToolsError], asked: int) -> None:
-    """Raise what every partition of a request failed with and any further one would."""
+    """Raise an error that every partition of a request failed with, if it is not about single partitions."""
     first = next(iter(failures.values()), None)
     if first is None or len(failures) < asked:
         return

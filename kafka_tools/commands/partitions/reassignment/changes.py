@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ChangeOrder(NamedTuple):
-    """What one call is about. ``place`` names the file whose text it is; ``move_timeout_s``: the longest wait for
+    """A reassignment file to act on. ``place`` names the file in messages; ``move_timeout_s``: the longest wait for
     moves between log directories to begin; ``say``: print Kafka's text."""
 
     text: str
@@ -44,7 +44,7 @@ def execute(
     additional: bool,
     allow_replication_factor_change: bool,
 ) -> Rows:
-    """Begin what a reassignment file says, all its partitions at once; nothing is begun if it is not valid."""
+    """Begin the reassignments of a file, all at once; nothing is begun if the file is not valid."""
     from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 
     document = read_reassignment(asked.text, asked.place)
@@ -91,7 +91,7 @@ def execute(
 
 
 def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) -> Rows:
-    """Give up those reassignments of a file that are under way, and its moves between log directories."""
+    """Cancel the reassignments of a file that are under way, and its moves between log directories."""
     document = read_reassignment(asked.text, asked.place)
     partitions = sorted({partition for partition, _ in document.partitions})
     listed = admin.list_partition_reassignments(partitions)
@@ -130,7 +130,7 @@ def _start_moves(
 
 
 def change_row(partition: TopicPartition, result: str, **more: Any) -> Row:
-    """A row of what was done with a partition, or with its replica on ``broker``."""
+    """A row with the result of a partition, or of its replica on ``broker``."""
     return {
         "topic": partition.topic,
         "partition": partition.partition,
@@ -145,7 +145,7 @@ def change_row(partition: TopicPartition, result: str, **more: Any) -> Row:
 
 
 def changed(rows: list[Row], failed: Mapping[Any, KafkaToolsError]) -> Rows:
-    """What was done, and what failed: partitions, and replicas that change their log directory."""
+    """The rows, and an error for each partition or replica that failed."""
     from kafka_tools.admin.calls.log_dirs import ReplicaPlace
     from kafka_tools.output.rows import ItemError, Rows
 

@@ -26,9 +26,9 @@ def is_unknown_topic(error: KafkaToolsError) -> bool:
 
 
 def replicas_of_topics(admin: AdminClient, topics: Iterable[str], *, all_exist: bool = True) -> Assignment:
-    """The replicas of every partition, by topic and number; InputError for a topic that does not exist.
+    """The replicas of every partition, by topic and number. Raises InputError for a topic that does not exist.
 
-    Without ``all_exist`` that one is passed over: it was listed, and deleted since.
+    Without ``all_exist`` a missing topic is passed over: it may have been deleted since it was listed.
     """
     found = {}
     for name, outcome in admin.describe_topics(sorted(set(topics))).items():
@@ -53,9 +53,10 @@ def replicas_of(admin: AdminClient, partitions: Collection[TopicPartition]) -> A
 
 
 def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas]) -> dict[ReplicaPlace, str]:
-    """Replica -> the log directory that it is in.
+    """Replica -> its log directory.
 
-    A replica on a broker or a directory that is away has none; brokers that do not answer are named on stderr.
+    Replicas in offline directories and on brokers that are down are left out; brokers that do not answer are named on
+    stderr.
     """
     alive = {node.id for node in admin.nodes()}
     places = [
@@ -76,7 +77,7 @@ def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas
 
 
 def is_offline(error: KafkaToolsError) -> bool:
-    """Whether a replica may be in a log directory that its broker has lost."""
+    """Whether an error says that the log directory is offline."""
     return getattr(getattr(error, "code", None), "code", None) == error_codes.KAFKA_STORAGE_ERROR
 
 

@@ -1,8 +1,8 @@
 """The JSON documents of ``kafka-reassign-partitions``: what to move where, and which topics to place anew.
 
 Checked in the order of Kafka 4.3.1's ReassignPartitionsCommand: JSON, version, then the entries one after the other.
-A list that is missing is an empty one. What is valid is said by ``schemas/reassignment.v1.schema.json`` and
-``topics-to-move.v1.schema.json``; that two lists are equally long, which no schema can say, is checked here.
+A missing list is an empty one. The formats are ``schemas/reassignment.v1.schema.json`` and
+``topics-to-move.v1.schema.json``; lists that must be equally long are checked here, which no schema can do.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from kafka_tools.errors import ContradictoryInput, InputError
 from kafka_tools.values import TopicPartition
 
 ANY_LOG_DIR = "any"
-"""In the place of a log directory: wherever the broker likes."""
+"""Stands for a log directory that the broker chooses."""
 
 Replicas = tuple[int, ...]
 
 
 class ReassignmentDocument(NamedTuple):
-    """What a reassignment file says. ``partitions``: in the order of the file, with those that appear twice.
+    """A reassignment file. ``partitions``: its entries in their order, repeated ones included.
 
-    ``log_dirs``: replica -> absolute path, for those replicas that have one; of several paths the last.
+    ``log_dirs``: replica -> absolute path, for replicas with one; the last of several.
     """
 
     partitions: list[tuple[TopicPartition, Replicas]]
@@ -34,7 +34,7 @@ class ReassignmentDocument(NamedTuple):
 
 
 def read_reassignment(text: str, place: str) -> ReassignmentDocument:
-    """What a reassignment file says; InputError if it is not valid. ``place`` names the file in messages."""
+    """Parse a reassignment file; ``place`` names it in messages. Raises InputError if it is not valid."""
     document = versioned(text, place, supported=1)
     rules = schema("reassignment.v1")
     is_right = rule(rules["properties"]["partitions"]["items"])
@@ -63,7 +63,7 @@ def read_reassignment(text: str, place: str) -> ReassignmentDocument:
 
 
 def check_executable(document: ReassignmentDocument, place: str) -> dict[TopicPartition, Replicas]:
-    """Partition -> its new replicas; InputError if there are none, or something appears twice."""
+    """Partition -> its new replicas. Raises InputError for an empty file and for a partition or replica given twice."""
     partitions = document.partitions
     if not partitions:
         raise ContradictoryInput("Partition reassignment list cannot be empty", hint=place)

@@ -1,7 +1,7 @@
-"""Follow what is under way until it is over, with the bytes that are left, the rate, and the time left.
+"""Follow reassignments until they are over: bytes left, rate, time left.
 
-A look is one question to the controller and one to each broker that takes part. What a new replica still has to get is
-the size of the largest replica that has it all, less its own: an estimate, for logs grow and are compacted meanwhile.
+Each look asks the controller once, and each broker that takes part once. The bytes that a new replica still has to
+get are estimated: the size of the largest replica in sync less its own. Logs grow and are compacted meanwhile.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from kafka_tools.values import TopicPartition
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
-"""Between two looks; each pause is twice the one before it."""
+"""Seconds between two looks; each pause is twice the one before it."""
 RATE_S = 30.0
-"""The rate is that of this last while."""
+"""Seconds over which the rate is measured."""
 LONGEST_SILENCE_S = 300.0
-"""How long the cluster may not answer before following it is given up."""
+"""Seconds without an answer of the cluster after which following ends with the error."""
 
 
 class Status(NamedTuple):
-    """What a look saw under way. ``is_at_least``: of some partitions nobody tells the size; ``rate``: bytes a second,
-    None at the first look; ``away``: brokers that are not there -> how many new replicas wait for them."""
+    """The state at one look. ``is_at_least``: the size of some partitions is not known; ``rate``: bytes per second,
+    None at the first look; ``away``: broker that is down -> how many new replicas wait for it."""
 
     partitions: int
     log_dir_moves: int
@@ -64,9 +64,9 @@ class Status(NamedTuple):
 
 
 class ReassignmentFollower:
-    """Looks at what is under way: everything, or certain partitions and replicas that change their log directory.
+    """Looks at all reassignments, or at certain partitions and replicas that change their log directory.
 
-    ``targets`` is what each partition that was seen under way is to become, ``paths`` where each replica moves to.
+    ``targets``: partition seen under way -> its replicas at the end; ``paths``: replica -> directory it moves to.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class ReassignmentFollower:
         self.targets: dict[TopicPartition, Replicas] = {}
         self.paths: dict[ReplicaPlace, str] = {}
         self.progressed_s = admin.deadline().clock.monotonic_s()
-        """When something was last seen to move (monotonic)."""
+        """The time of the last progress seen, in seconds of the monotonic clock."""
         self.left: dict[ReplicaPlace, int] = {}
-        """Bytes that each replica has still to get, as far as they are known."""
+        """Bytes that each new replica has still to get, where known."""
         self.open_partitions: set[TopicPartition] = set()
         self.open_paths: set[ReplicaPlace] = set()
-        """What the last look saw under way."""
+        """Replicas that the last look saw moving between directories."""
         self._admin = admin
         self._partitions = None if partitions is None else set(partitions)
         self._paths = paths
@@ -92,7 +92,7 @@ class ReassignmentFollower:
         self._history: deque[tuple[float, int]] = deque()
 
     def look(self) -> Status:
-        """Look once; raises what keeps the controller from answering. Brokers that do not answer are left out."""
+        """Look once. Raises the error of a controller that cannot be asked; brokers that do not answer are left out."""
         was_open = bool(self.open_partitions or self.open_paths)
         status = self._look_once()
         if status.is_over and was_open and self._partitions is None:
@@ -118,9 +118,9 @@ class ReassignmentFollower:
     def _ask_brokers(
         self, moves: Mapping[TopicPartition, Reassignment], alive: set[int]
     ) -> tuple[dict[ReplicaPlace, int], set[int]]:
-        """Bytes that replicas have in the directory they move to, and the brokers that did not tell.
+        """Bytes that replicas have in the directory they move to, and the brokers that did not answer.
 
-        Keeps the sizes of replicas; those of a broker that is away are as they were.
+        Keeps the sizes of replicas; for a broker that does not answer the earlier ones stay.
         """
         admin = self._admin
         everything = self._partitions is None and not (self.open_partitions or self.open_paths)
@@ -151,7 +151,7 @@ class ReassignmentFollower:
         return futures, set(described.failures())
 
     def _left(self, moves: Mapping[TopicPartition, Reassignment]) -> tuple[dict[ReplicaPlace, int], int]:
-        """Bytes that each new replica has still to get, and of how many that is not known."""
+        """Bytes that each new replica has still to get, and the number of replicas where that is not known."""
         left = {}
         unknown = 0
         for partition, each in moves.items():
@@ -204,10 +204,10 @@ def follow(
     begins: str = "",
     gives_up: Callable[[float], bool] | None = None,
 ) -> Status:
-    """Look again and again until nothing is under way any more; the last status.
+    """Look again and again until nothing is under way; returns the last status.
 
-    ``begins``: what the line begins with. ``gives_up`` is asked after each look, with the seconds in which nothing has
-    moved. The first look raises what goes wrong; later ones try again for some minutes.
+    ``begins``: the start of the status line. ``gives_up`` is called after each look with the seconds since the last
+    progress. An error of the first look is raised; later ones are tried again for some minutes.
     """
     clock = admin.deadline().clock
     pause_s = FIRST_PAUSE_S

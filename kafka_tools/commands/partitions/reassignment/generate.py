@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ProposalOrder(NamedTuple):
-    """What ``--generate`` is about. ``topics``: None for all; ``broker_list``: as it was typed, None if it was not.
+    """The values of ``--generate``. ``topics``: None for all; ``broker_list``: as typed, None if not given.
 
     ``say``: print Kafka's text.
     """
@@ -43,7 +43,7 @@ class ProposalOrder(NamedTuple):
 
 
 def topics_of(planning: PlanningOptions, file: str | None) -> list[str] | None:
-    """The topics that the options name, one by one or in a file; None for all. InputError as for the file."""
+    """The topics of ``--topic`` or of the file; None for all. Raises InputError for a file that is not valid."""
     from kafka_tools.commands.options.values import read_text
 
     if file is not None:
@@ -54,7 +54,7 @@ def topics_of(planning: PlanningOptions, file: str | None) -> list[str] | None:
 def generate(admin: AdminClient, asked: ProposalOrder) -> Rows:
     """Propose where partitions go; changes nothing.
 
-    Topics that were named are proposed as a whole, as by Kafka's tool; of all topics only what changes.
+    For named topics the proposal has all their partitions, as Kafka's; without names only those that change.
     """
     broker_ids = None if asked.broker_list is None else read_broker_list(asked.broker_list)
     planning = asked.planning
@@ -89,7 +89,7 @@ def _row(
     log_dirs: Mapping[ReplicaPlace, str],
     new_dirs: Mapping[ReplicaPlace, str] | None = None,
 ) -> Row:
-    """A partition before and after; directories that are not known, or not chosen, are any."""
+    """The row of a partition before and after; a directory that is not known, or not chosen, is ``any``."""
     was, replicas = now[partition], proposed[partition]
     return {
         "topic": partition.topic,
@@ -105,7 +105,7 @@ def _row(
 
 
 def _shown(rows: list[Row], say: bool) -> Rows:
-    """The rows, which have been printed as Kafka's tool prints both documents if ``say``."""
+    """The rows; with ``say`` both documents are printed as Kafka's tool does."""
     from kafka_tools.output.kafka import reassignment_text as kafka_text
     from kafka_tools.output.rows import Rows
 
@@ -119,7 +119,7 @@ def _shown(rows: list[Row], say: bool) -> Rows:
 
 
 def usable_brokers(admin: AdminClient, broker_ids: Collection[int], rack_aware: bool) -> list[UsableBroker]:
-    """The brokers of ``broker_ids`` that are alive; InputError if racks matter and some brokers have none."""
+    """The live brokers of ``broker_ids``. Raises InputError if racks are used and some brokers have none."""
     nodes = [node for node in admin.nodes() if node.id in broker_ids]
     usable = [UsableBroker(node.id, node.rack if rack_aware else None) for node in nodes]
     without = [broker.id for broker in usable if broker.rack is None]

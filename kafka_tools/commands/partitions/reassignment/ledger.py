@@ -1,7 +1,7 @@
-"""The ledger of throttles: what this user's commands have set in a cluster, and what was set there before.
+"""The ledger of throttles: the configs that this user's commands have set in a cluster, and their former values.
 
-A small file for each cluster below ``$XDG_STATE_HOME/kafka-tools/throttles`` (``~/.local/state`` without it), written
-before anything is set, so that it holds after a kill as well. When all throttles are removed it goes away.
+A small file for each cluster below ``$XDG_STATE_HOME/kafka-tools/throttles`` (``~/.local/state`` by default), written
+before a throttle is set, so that it is complete after a kill as well. It is deleted with the last throttle.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Entry(NamedTuple):
 
 
 class Ledger:
-    """What was set in one cluster: resource and config -> the value, and the one before it."""
+    """The throttles set in one cluster: resource and config -> the value, and the one before it."""
 
     def __init__(self, admin: AdminClient, cluster_id: str | None) -> None:
         self._admin = admin
@@ -64,19 +64,19 @@ class Ledger:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is recorded, nor was when it was opened."""
+        """Whether nothing is recorded now and nothing was when it was opened."""
         return not self._entries and not self._given
 
     def broker_ids(self) -> set[int]:
-        """Brokers that a throttle was set on."""
+        """Brokers with recorded throttles."""
         return {int(key.name) for key, _ in self._entries if key.type == "broker"}
 
     def topics(self) -> set[str]:
-        """Topics that a throttle was set on."""
+        """Topics with recorded throttles."""
         return {key.name for key, _ in self._entries if key.type == "topic"}
 
     def recorded(self) -> dict[ConfigResource, list[str]]:
-        """Resource -> configs that were set on it."""
+        """Resource -> names of its recorded configs."""
         found: dict[ConfigResource, list[str]] = {}
         for resource, config in self._entries:
             found.setdefault(resource, []).append(config)
@@ -87,7 +87,7 @@ class Ledger:
         return sorted(int(key.name) for key, config in self._entries if config == LOG_DIRS_RATE)
 
     def add(self, settings: Mapping[ConfigResource, Mapping[str, str]]) -> None:
-        """Record what is about to be set."""
+        """Record configs that are about to be set."""
         values = self.read_values({key: list(each) for key, each in settings.items()})
         for resource, each in settings.items():
             for config, value in each.items():
@@ -99,7 +99,8 @@ class Ledger:
         self.save()
 
     def read_values(self, wanted: Mapping[ConfigResource, Iterable[str]]) -> dict[tuple[ConfigResource, str], str]:
-        """What is set on these topics and brokers themselves now; raises the error of one that cannot tell."""
+        """The present values that are set on these topics and brokers themselves. Raises the error of the first that
+        cannot be described."""
         from kafka_tools.commands.partitions.reassignment.current import is_unknown_topic
 
         found = {}
@@ -114,7 +115,7 @@ class Ledger:
         return found
 
     def undoing(self, resource: ConfigResource, config: str, value: str | None) -> ConfigChange | None:
-        """What undoes the setting of a config whose value is ``value`` now; None where it is not ours to undo."""
+        """The change that undoes a recorded setting; None if the present ``value`` was set by somebody else."""
         entry = self._entries.get((resource, config))
         if value is None:
             return None
@@ -126,13 +127,13 @@ class Ledger:
         return ConfigChange(config, "set", entry.before)
 
     def forget(self, resource: ConfigResource) -> None:
-        """Nothing of ours is set on this resource any more."""
+        """Drop the records of a resource: its throttles are removed."""
         for key in [key for key in self._entries if key[0] == resource]:
             self._given.add(key)
             del self._entries[key]
 
     def save(self) -> None:
-        """Bring the file up to date; without entries there is none. A note on stderr where that is not possible."""
+        """Write the file, or delete it if nothing is recorded. If that fails, say so on stderr."""
         import json
 
         try:
@@ -154,7 +155,7 @@ class Ledger:
             )
 
     def _write(self, text: str) -> None:
-        """The whole text or nothing of it, on the disk."""
+        """Replace the file atomically, forced to the disk."""
         beside = f"{self.path}.{os.getpid()}"  # tempfile would cost every --list a dozen modules
         try:
             with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Moves of replicas between the log directories of their broker: begin them, and say how far they are."""
+"""Moves of replicas between the log directories of their broker: start them, and tell their state (KIP-113)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ IN_PROGRESS = "in_progress"
 ELSEWHERE = "elsewhere"
 NOT_ACTIVE = "not_active"
 MISSING = "missing"
-"""What a move can be: to another directory than was asked for, given up or never begun, not found on its broker."""
+"""The last three: under way to another directory than asked for, cancelled or never begun, no such replica there."""
 
 _PAUSE_S = 0.1
 
 
 class MoveState(NamedTuple):
-    """How far a replica's move to ``target`` is. ``current``: where it is; ``future``: where it moves to; or None."""
+    """The state of a replica's move to ``target``. ``current``: its directory; ``future``: where it moves, or None."""
 
     state: str
     target: str
@@ -36,7 +36,7 @@ class MoveState(NamedTuple):
 def move_states(
     admin: AdminClient, targets: Mapping[ReplicaPlace, str]
 ) -> tuple[dict[ReplicaPlace, MoveState], dict[ReplicaPlace, KafkaToolsError]]:
-    """Of each replica how far its move is, or why its broker did not tell."""
+    """Replica -> the state of its move, or the error of its broker."""
     states = {}
     errors = {}
     described = admin.describe_replica_log_dirs(targets) if targets else {}
@@ -61,9 +61,10 @@ def start_moves(
     deadline: Deadline,
     started: Callable[[dict[ReplicaPlace, str]], None],
 ) -> dict[ReplicaPlace, KafkaToolsError]:
-    """Begin moves, and tell ``started`` of those that have begun; the errors of those that could not.
+    """Start moves, and call ``started`` with those that have begun; returns the errors of the others.
 
-    A broker that does not have a replica yet is asked again until ``deadline``: a reassignment has just begun.
+    A broker that does not have a replica yet, because its reassignment has just begun, is asked again until
+    ``deadline``.
     """
     pending = dict(wanted)
     failed: dict[ReplicaPlace, KafkaToolsError] = {}

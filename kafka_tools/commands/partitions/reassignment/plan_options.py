@@ -1,4 +1,4 @@
-"""The options of ``--generate`` that Kafka's tool does not have, and how they go together."""
+"""The options of ``--generate`` that Kafka's tool does not have, and which of them combine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGEST_FACTOR = 2**15 - 1
 
 
 class PlanningOptions(NamedTuple):
-    """What of ``--strategy``, ``--evacuate``, ``--replication-factor`` and ``--topic`` was given; None: not given."""
+    """The values of ``--strategy``, ``--evacuate``, ``--replication-factor`` and ``--topic``; None: not given."""
 
     strategy: str | None
     evacuate: str | None
@@ -33,7 +33,7 @@ class PlanningOptions(NamedTuple):
         return self.strategy in (None, KAFKA) and self.evacuate is None and self.replication_factor is None
 
     def check(self, others: Mapping[str, Any]) -> None:
-        """UsageError for options of ``--generate`` that do not go together or miss another.
+        """Raise UsageError for options of ``--generate`` that exclude each other or need another one.
 
         ``others``: the parameters of the command, by name.
         """

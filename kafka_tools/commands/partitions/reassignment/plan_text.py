@@ -10,7 +10,7 @@ from kafka_tools.texts.quantities import bytes_text
 
 
 def summary_lines(summary: PlanSummary) -> list[str]:
-    """How much moves, and a table of what each broker has now and then."""
+    """How much moves, and a table of each broker before and after."""
     from kafka_tools.output.table import write_table
 
     said = [f"{summary.changed_partitions} of {summary.partitions} partition(s) change"]
@@ -50,7 +50,7 @@ def _usage(balance: BrokerBalance) -> str | None:
 
 
 def _spread(summary: PlanSummary) -> list[str]:
-    """Between the broker with most and the one with least, of those that are alive."""
+    """The most and the least of a live broker, before and after."""
     alive = [each for each in summary.brokers if each.is_alive]
     if len(alive) < 2:
         return []

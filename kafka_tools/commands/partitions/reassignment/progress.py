@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def verify(admin: AdminClient, text: str, place: str, *, preserve_throttles: bool, say: bool) -> Rows:
-    """Say of each partition and move of a reassignment file how far it is; when nothing moves, remove throttles."""
+    """Tell the state of each partition and move of a reassignment file; when none is under way, remove throttles."""
     from kafka_tools.commands.partitions.reassignment.documents import read_reassignment
 
     document = read_reassignment(text, place)
@@ -61,7 +61,7 @@ def list_running(admin: AdminClient, *, say: bool) -> Rows:
 
 
 def remove_left_throttles(admin: AdminClient) -> None:
-    """Remove the throttles that are recorded, and tell which; for when no reassignment is active."""
+    """Remove the recorded throttles, and tell which. Call it only when no reassignment is active."""
     ledger = Ledger(admin, admin.describe_cluster().cluster_id)
     if ledger.is_empty:
         return
@@ -81,7 +81,7 @@ def remove_left_throttles(admin: AdminClient) -> None:
 
 
 def move_rows(admin: AdminClient, document: ReassignmentDocument) -> tuple[list[Row], list[ItemError]]:
-    """How far each move between log directories is, by broker, and what could not be told."""
+    """A row with the state of each move between log directories, by broker, and the errors."""
     states, errors = log_dir_moves.move_states(admin, document.log_dirs)
     rows = [
         _row(
@@ -100,7 +100,7 @@ def move_rows(admin: AdminClient, document: ReassignmentDocument) -> tuple[list[
 def partition_rows(
     admin: AdminClient, document: ReassignmentDocument, running_now: set[TopicPartition]
 ) -> tuple[list[Row], dict[TopicPartition, KafkaToolsError]]:
-    """How far each partition is, by name, and what could not be told."""
+    """A row with the state of each partition, by name, and the errors."""
     # A partition that stands in the file twice is told once, as its last entry has it.
     targets = dict(document.partitions)
     topics = sorted({partition.topic for partition in targets if partition not in running_now})

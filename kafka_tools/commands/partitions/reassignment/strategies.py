@@ -1,4 +1,4 @@
-"""``--generate`` by strategies other than Kafka's: ask the cluster, plan, tell what the plan does."""
+"""``--generate`` with a strategy of ours: survey the cluster, make a plan, print its summary."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _BALANCES = {
 
 
 class StrategyOrder(NamedTuple):
-    """What is to be planned. ``strategy``: None where only what ``evacuated`` or ``replication_factor`` ask for moves.
+    """The order of a plan. ``strategy``: None if only ``evacuated`` and ``replication_factor`` move replicas.
 
-    ``topics``: None for all. ``broker_ids``: those that may get replicas, None for all that are alive.
+    ``topics``: None for all. ``broker_ids``: brokers that may get replicas, None for all live ones.
     """
 
     strategy: str | None
@@ -41,7 +41,7 @@ class StrategyOrder(NamedTuple):
 
 
 def propose(admin: AdminClient, asked: StrategyOrder) -> tuple[Survey, MovePlan]:
-    """A plan and what it was made from; its summary has been told on stderr. InputError where there can be none."""
+    """Make a plan, and print its summary on stderr; the survey and the plan. Raises InputError if none is possible."""
     found = survey(admin, asked.topics)
     if found.running:
         running.note(f"{found.running} reassignment(s) are under way: planned from where they will end")
@@ -64,7 +64,7 @@ def propose(admin: AdminClient, asked: StrategyOrder) -> tuple[Survey, MovePlan]
 
 
 def _with_takers(found: Survey, asked: StrategyOrder) -> ClusterFacts:
-    """The facts, with those brokers left to take replicas that may: of --broker-list, with disks that are known."""
+    """The facts in which only brokers of --broker-list that reported their disks take replicas."""
     brokers = {}
     for id, broker in found.facts.brokers.items():
         is_listed = asked.broker_ids is None or id in asked.broker_ids
@@ -81,7 +81,7 @@ def _with_takers(found: Survey, asked: StrategyOrder) -> ClusterFacts:
 
 
 def _check(facts: ClusterFacts, asked: StrategyOrder) -> None:
-    """InputError where no broker may take anything, racks are half known, or nobody has what is to be evacuated."""
+    """Raise InputError if no broker may take replicas, some brokers have no rack, or an evacuated one holds nothing."""
     takers = [broker for id, broker in facts.brokers.items() if broker.takes_replicas and id not in asked.evacuated]
     if not takers:
         raise InputError(

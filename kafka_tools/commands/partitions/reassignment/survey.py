@@ -1,4 +1,4 @@
-"""What a plan is made from: the brokers that are alive with their disks, and the partitions with their sizes."""
+"""The facts of a plan, asked of the cluster: live brokers with their disks, partitions with their sizes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Survey(NamedTuple):
-    """``log_dirs``: replica -> its directory. ``silent``: brokers that did not tell of their disks, and why.
+    """A cluster. ``log_dirs``: replica -> its directory. ``silent``: broker that did not report its disks -> the error.
 
-    ``running``: how many reassignments are under way; ``facts`` has their partitions where they will be.
+    ``running``: the number of reassignments under way; in ``facts`` their partitions are where they will end.
     """
 
     facts: ClusterFacts
@@ -30,10 +30,10 @@ class Survey(NamedTuple):
 
 
 def survey(admin: AdminClient, topics: Iterable[str] | None) -> Survey:
-    """The cluster as it is, for a plan about some topics or all; every broker that is alive may take replicas.
+    """The cluster, for a plan about some topics or all (None); every live broker may take replicas.
 
-    InputError for a topic that does not exist. A broker that is away has no facts; one that does not tell of its disks
-    is named on stderr.
+    Raises InputError for a topic that does not exist. A broker that is down is left out; one that does not report its
+    disks is named on stderr.
     """
     nodes = admin.nodes()
     under_way = admin.list_partition_reassignments()
@@ -66,14 +66,14 @@ def survey(admin: AdminClient, topics: Iterable[str] | None) -> Survey:
 
 
 def _online(directories: LogDirs) -> list[tuple[str, LogDirDescription]]:
-    """The directories that a broker can read; one that it has lost takes nothing and holds nothing."""
+    """The directories of a broker that are online."""
     return [(path, outcome.get()) for path, outcome in sorted(directories.items()) if outcome.error is None]
 
 
 def _replicas_on_disks(
     described: Mapping[int, Collection[tuple[str, LogDirDescription]]],
 ) -> tuple[dict[ReplicaPlace, int], dict[ReplicaPlace, str]]:
-    """Replica -> bytes, and -> path; of one that moves between directories where it is, not where it goes."""
+    """Replica -> bytes, and replica -> path; for one that moves between directories its present one."""
     sizes = {}
     log_dirs = {}
     for id, directories in described.items():

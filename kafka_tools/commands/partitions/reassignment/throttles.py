@@ -1,7 +1,7 @@
 """Throttles of reassignments: which replicas and brokers they are set on, and how they are removed.
 
-The rates are configs of brokers, the replicas that they hold for are configs of topics (KIP-73, KIP-113). What is set
-here is recorded (``ledger.py``), so that the end of a reassignment removes that and leaves what others have set.
+The rates are configs of brokers, the throttled replicas are configs of topics (KIP-73, KIP-113). Each setting is
+recorded (``ledger.py``), so that the end of a reassignment removes it and leaves the settings of others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Settings = dict[ConfigResource, dict[str, str]]
 
 
 class Throttle(NamedTuple):
-    """Bytes a second between brokers, and between the log directories of one; a negative number is no limit."""
+    """Limits in bytes per second: between brokers, and between the log directories of a broker; negative: no limit."""
 
     inter_broker: int = -1
     log_dirs: int = -1
@@ -44,7 +44,7 @@ NO_THROTTLE = Throttle()
 
 
 class PartitionMove(NamedTuple):
-    """Brokers that a partition is copied from, and those that it is copied to."""
+    """The brokers from which a partition is copied, and those to which."""
 
     sources: frozenset[int]
     destinations: frozenset[int]
@@ -65,7 +65,7 @@ def moves_of(
 
 
 def inter_broker_settings(moves: Mapping[TopicPartition, PartitionMove], rate: int) -> tuple[Settings, Settings]:
-    """(of topics, of brokers): what limits these moves to ``rate`` bytes a second at each broker."""
+    """The configs (of topics, of brokers) that limit these moves to ``rate`` bytes per second at each broker."""
     leaders: dict[str, set[str]] = {}
     followers: dict[str, set[str]] = {}
     brokers: set[int] = set()
@@ -85,7 +85,7 @@ def inter_broker_settings(moves: Mapping[TopicPartition, PartitionMove], rate: i
 
 
 def limit_moves(admin: AdminClient, moves: Mapping[TopicPartition, PartitionMove], rate: int, ledger: Ledger) -> str:
-    """Limit moves between brokers; the line that says so."""
+    """Limit moves between brokers to ``rate`` bytes per second; returns the line that says so."""
     topics, brokers = inter_broker_settings(moves, rate)
     brokers = _only_alive(admin, brokers)
     ledger.add(topics | brokers)
@@ -95,7 +95,7 @@ def limit_moves(admin: AdminClient, moves: Mapping[TopicPartition, PartitionMove
 
 
 def limit_log_dirs(admin: AdminClient, broker_ids: Iterable[int], rate: int, ledger: Ledger) -> str:
-    """Limit moves between the log directories of brokers; the line that says so."""
+    """Limit moves between log directories of brokers to ``rate`` bytes per second; returns the line that says so."""
     settings = {_broker(id): {LOG_DIRS_RATE: str(rate)} for id in sorted(set(broker_ids))}
     settings = _only_alive(admin, settings)
     ledger.add(settings)
@@ -108,8 +108,8 @@ def clear(
 ) -> None:
     """Remove the throttles of all live brokers, of ``broker_ids`` and of ``topics``, as Kafka's tool does.
 
-    What the ledger knows gets back the value it had before; if it knows anything, what it does not know, or what has
-    another value by now, was set by somebody else: it is left, and named on stderr. ``say``: print Kafka's lines.
+    A recorded config gets its former value back. If anything is recorded, configs that are not, and those with another
+    value by now, were set by somebody else: they are left, and named on stderr. ``say``: print Kafka's lines.
     """
     alive = {node.id for node in admin.nodes()}
     brokers = sorted({*alive, *broker_ids})
@@ -132,7 +132,7 @@ def clear(
 
 
 def restore_recorded(admin: AdminClient, ledger: Ledger) -> None:
-    """Remove what the ledger knows, and nothing else."""
+    """Remove the recorded throttles, and nothing else."""
     alive = {str(node.id) for node in admin.nodes()}
     recorded = ledger.recorded()
     wanted = {key: each for key, each in recorded.items() if key.type == "topic" or key.name in alive}
@@ -163,7 +163,7 @@ def _broker(broker_id: int) -> ConfigResource:
 
 
 def _only_alive(admin: AdminClient, settings: Settings) -> Settings:
-    """The settings of brokers that are there: the others are named, for they take part unthrottled when they return."""
+    """The settings of live brokers. Others are named on stderr: they will take part without a throttle."""
     alive = {str(node.id) for node in admin.nodes()}
     dead = [key.name for key in settings if key.name not in alive]
     if dead:

@@ -1,4 +1,4 @@
-"""``--watch``: follow reassignments until they are over, say how they ended, and remove the throttles of their time."""
+"""``--watch``: follow reassignments until they are over, tell how they ended, and remove their throttles."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from kafka_tools.output.cells import Row
 
 SETTLE_S = 5.0
-"""How long brokers may take to hear of what the controller has ended."""
+"""Seconds that brokers may take to learn of the end of a reassignment."""
 _PAUSE_S = 0.2
 
 
 def watch(admin: AdminClient, text: str | None, place: str, *, say: bool) -> Rows:
     """Follow all reassignments, or those of a reassignment file (``text``; ``place`` names it), until they are over.
 
-    Then the throttles that are recorded are removed. What did not get where it was to go is an error of its own.
+    Then the recorded throttles are removed. A partition or replica that is not where it should be is an error.
     """
     document = None if text is None else read_reassignment(text, place)
     follower = (
@@ -54,9 +54,9 @@ def watch(admin: AdminClient, text: str | None, place: str, *, say: bool) -> Row
 
 
 def how_it_ended(admin: AdminClient, document: ReassignmentDocument) -> tuple[list[Row], list[ItemError]]:
-    """How each partition and move of a document is now that it is not under way, and what is not where it should be.
+    """A row for each partition and move of a document that is over, and an error for each that is elsewhere.
 
-    For a moment brokers may not have heard of the end: they are asked again.
+    Brokers that have not yet learned of the end are asked again.
     """
     settling = admin.deadline(SETTLE_S)
     while True:
@@ -77,7 +77,7 @@ def how_it_ended(admin: AdminClient, document: ReassignmentDocument) -> tuple[li
 
 
 def remove_throttles(admin: AdminClient) -> None:
-    """Remove the throttles that are recorded, unless some reassignment is still under way."""
+    """Remove the recorded throttles, unless a reassignment is still under way."""
     left = len(admin.list_partition_reassignments())
     if not left:
         progress.remove_left_throttles(admin)
@@ -89,18 +89,18 @@ def remove_throttles(admin: AdminClient) -> None:
 
 
 def throttles_of(admin: AdminClient) -> Ledger:
-    """The throttles that are recorded."""
+    """The ledger of this cluster's throttles."""
     return Ledger(admin, admin.describe_cluster().cluster_id)
 
 
 def status_line(admin: AdminClient, *, say: bool) -> StatusLine:
-    """The line that says how far things are: among Kafka's text, or beside a document."""
+    """The progress line: on stdout among Kafka's text (``say``), else on stderr."""
     return StatusLine(sys.stdout if say else sys.stderr, admin.deadline().clock)
 
 
 @contextmanager
 def going_on(line: StatusLine, how: str) -> Iterator[None]:
-    """Say at Ctrl-C that the reassignment goes on, and ``how`` it is taken up again."""
+    """On Ctrl-C say that the reassignment goes on, and ``how`` to follow it again."""
     try:
         yield
     except KeyboardInterrupt:
