@@ -20,7 +20,8 @@ from kafka_tools.records.build import build_batch
 from kafka_tools.records.control import build_marker
 from kafka_tools.storage.indexes import read_offset_index, read_time_index
 from kafka_tools.storage.leader_epochs import LeaderEpochs
-from kafka_tools.storage.log.partition_log import LogConfig, LogOffline, OffsetOutOfRange, PartitionLog
+from kafka_tools.storage.log.partition_log import LogConfig, LogOffline, PartitionLog
+from kafka_tools.storage.log.reading import OffsetOutOfRange
 from kafka_tools.storage.log.replacement import remove_retired
 from kafka_tools.storage.producer_state import OutOfOrderSequence, ProducerEntry, StaleProducerEpoch
 

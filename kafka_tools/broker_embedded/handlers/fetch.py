@@ -28,7 +28,8 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.storage.file_range import FileRange
-from kafka_tools.storage.log.partition_log import OffsetOutOfRange, PartitionLog
+from kafka_tools.storage.log.partition_log import PartitionLog
+from kafka_tools.storage.log.reading import OffsetOutOfRange
 from kafka_tools.values import ZERO_UUID, TopicPartition
 
 VERSIONS = (0, 18)

@@ -13,18 +13,16 @@ import errno
 import logging
 import os
 import threading
-from bisect import bisect_right
-from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
 from kafka_tools.clock import Clock
-from kafka_tools.errors import CorruptBatch, LogError
+from kafka_tools.errors import LogError
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import patch_batch
-from kafka_tools.storage.file_range import FileRange
 from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log import recovery as log_recovery
+from kafka_tools.storage.log.reading import ReadableLog
 from kafka_tools.storage.log.sealed import SealedSegments
 from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.log.syncing import NO_DESCRIPTOR, Unsynced, force
@@ -40,10 +38,6 @@ FOR_WANT_OF_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.EN
 _RETRY_S = 0.001
 """How often at most a log that waits for room tries again: a burst of requests is one attempt."""
 _NEVER = 2**63 - 1
-
-
-class OffsetOutOfRange(LogError):
-    """An offset below the log start offset or above the log end offset."""
 
 
 class LogOffline(LogError):
@@ -88,16 +82,8 @@ class Appended(NamedTuple):
     duplicate: bool = False
 
 
-class FoundRecord(NamedTuple):
-    """The answer to a search by time: offset, timestamp in milliseconds, leader epoch (-1 unknown)."""
-
-    offset: int
-    timestamp: int
-    leader_epoch: int
-
-
-class PartitionLog:
-    """The log in ``directory``. ``log_start_offset`` <= offsets < ``log_end_offset``.
+class PartitionLog(ReadableLog):
+    """The log in ``directory``, which is written, cut and recovered here; ``ReadableLog`` reads it.
 
     ``last_stable_offset`` is the log end, or the start of the oldest open transaction, or of the log where that begins
     later: what was deleted of a transaction is not waited for by those who read from the start.
@@ -105,14 +91,9 @@ class PartitionLog:
     """
 
     def __init__(self, directory: str, config: LogConfig, clock: Clock, unsynced: Unsynced | None = None) -> None:
-        self.directory = directory
-        self.name = os.path.basename(directory)
+        super().__init__(directory)
         self.config = config
         self.clock = clock
-        self.segments: list[LogSegment] = []
-        self._bases: list[int] = []
-        self.log_start_offset = 0
-        self.log_end_offset = 0
         self.recovery_point = 0
         self.epochs = LeaderEpochs(directory)
         self.producers = ProducerStates()
@@ -164,27 +145,9 @@ class PartitionLog:
         return opened
 
     @property
-    def active(self) -> LogSegment:
-        return self.segments[-1]
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of all .log files."""
-        return sum(segment.size for segment in self.segments)
-
-    @property
     def last_stable_offset(self) -> int:
         first_open = self.producers.first_open_offset
         return self.log_end_offset if first_open is None else max(first_open, self.log_start_offset)
-
-    def holds(self, segment: LogSegment) -> bool:
-        """Whether the segment is part of the log."""
-        at = bisect_right(self._bases, segment.base_offset) - 1
-        return at >= 0 and self.segments[at] is segment
-
-    def set_segments(self, segments: list[LogSegment]) -> None:
-        self.segments = segments
-        self._bases = [segment.base_offset for segment in segments]
 
     # Appending
 
@@ -360,114 +323,11 @@ class PartitionLog:
             raise
         self.recovery_point = max(self.recovery_point, synced_to)
 
-    # Reading
-
-    def read(self, offset: int, max_bytes: int, *, limit_offset: int | None = None, whole_first: bool = True) -> bytes:
-        """Stored bytes of the batches that hold ``offset`` and what follows, up to ``max_bytes``.
-
-        ``limit_offset`` hides what starts at or after it (high watermark, last stable offset). With
-        ``whole_first`` the first batch comes whole even if it is bigger. Raises OffsetOutOfRange.
-        """
-        if not self.log_start_offset <= offset <= self.log_end_offset:
-            raise OffsetOutOfRange(
-                f"offset {offset} of {self.name} is not within {self.log_start_offset} to {self.log_end_offset}"
-            )
-        end = self.log_end_offset if limit_offset is None else min(limit_offset, self.log_end_offset)
-        if offset >= end:
-            return b""
-        at = max(bisect_right(self._bases, offset) - 1, 0)
-        for segment in self.segments[at:]:
-            limit = end if end < self.log_end_offset else None
-            data, _ = segment.read(segment.position_of(offset), max_bytes, limit, whole_first=whole_first)
-            if data or segment is self.active or (limit is not None and segment.base_offset >= limit):
-                return data
-        return b""
-
-    def range(self, offset: int, max_bytes: int, *, limit_offset: int | None = None) -> FileRange | None:
-        """As ``read`` without ``whole_first``, but as a range of a file, whose bytes are read when they are needed.
-
-        None if there is nothing to give, or no batch that fits.
-        """
-        if not self.log_start_offset <= offset <= self.log_end_offset:
-            raise OffsetOutOfRange(
-                f"offset {offset} of {self.name} is not within {self.log_start_offset} to {self.log_end_offset}"
-            )
-        end = self.log_end_offset if limit_offset is None else min(limit_offset, self.log_end_offset)
-        if offset >= end:
-            return None
-        limit = end if end < self.log_end_offset else None
-        for segment in self.segments[max(bisect_right(self._bases, offset) - 1, 0) :]:
-            if limit is not None and segment.base_offset >= limit:
-                return None
-            position = segment.position_of(offset)
-            if position < segment.size:
-                return segment.range(position, max_bytes, limit)
-        return None
-
-    def walk(self, offset: int | None = None) -> Iterator[BatchView]:
-        """Every batch from ``offset`` (default: the log start) to the end, bodies included.
-
-        Raises CorruptBatch for one whose CRC does not match, and where no batch can begin.
-        """
-        start = self.log_start_offset if offset is None else offset
-        for segment in self.segments[max(bisect_right(self._bases, start) - 1, 0) :]:
-            for position, view in segment.walk(segment.position_of(start)):
-                if not view.crc_ok():
-                    raise CorruptBatch(
-                        f"{segment.path} at {position}: the CRC of the batch at offset {view.base_offset} does not "
-                        "match", path=segment.path, position=position,
-                    )  # fmt: skip
-                yield view
-
-    def offset_for_timestamp(self, timestamp: int, *, limit_offset: int | None = None) -> FoundRecord | None:
-        """The first record at or after ``timestamp`` (milliseconds), None if there is none."""
-        end = self.log_end_offset if limit_offset is None else limit_offset
-        for segment in self.segments:
-            if segment.max_timestamp < timestamp:
-                continue
-            for _, view in segment.walk(segment.first_offset_by_time(timestamp)):
-                if view.max_timestamp < timestamp or view.last_offset < self.log_start_offset:
-                    continue
-                if view.base_offset >= end:
-                    return None
-                for record in view.records():
-                    if record.timestamp >= timestamp and self.log_start_offset <= record.offset < end:
-                        return FoundRecord(record.offset, record.timestamp, view.partition_leader_epoch)
-        return None
-
-    def max_timestamp_record(self) -> FoundRecord | None:
-        """The record with the greatest timestamp, the first of them if several have it."""
-        best = max(self.segments, key=lambda segment: segment.max_timestamp, default=None)
-        return None if best is None or best.max_timestamp < 0 else self.offset_for_timestamp(best.max_timestamp)
-
-    def aborted_transactions(self, first_offset: int, end_offset: int) -> list[tuple[int, int]]:
-        """(producer id, first offset) of the aborted transactions with records in the range."""
-        found: list[tuple[int, int]] = []
-        for segment in self.segments[max(bisect_right(self._bases, first_offset) - 1, 0) :]:
-            entries, complete = segment.aborted_entries(first_offset, end_offset)
-            found += ((entry.producer_id, entry.first_offset) for entry in entries)
-            if complete:
-                break
-        return found
-
-    def end_of_read(self, offset: int, size: int) -> int:
-        """An offset behind ``size`` bytes that ``read`` gave from ``offset`` on: the first that the index has."""
-        at = max(bisect_right(self._bases, offset) - 1, 0)
-        for segment, after in zip(self.segments[at:], [*self._bases[at + 1 :], self.log_end_offset], strict=True):
-            position = segment.position_of(offset)
-            if position < segment.size:
-                behind = segment.offset_behind(position + size)
-                return after if behind is None else behind
-        return self.log_end_offset
-
     # Deleting
 
     def delete_before(self, offset: int) -> None:
         """Move the log start offset forward to ``offset``, at most the log end; whole segments before it go."""
-        if not self.log_start_offset <= offset <= self.log_end_offset:
-            raise OffsetOutOfRange(
-                f"offset {offset} of {self.name} is not within {self.log_start_offset} to {self.log_end_offset}"
-            )
+        self.check_in_range(offset)
         self.log_start_offset = offset
         self._retire_below_start()
         self.epochs.truncate_start(offset)
