@@ -38,6 +38,7 @@ from kafka_tools.protocol.messages.describe_share_group_offsets import (
 from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsResponse
 from kafka_tools.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_tools.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafka_tools.protocol.messages.leave_group import LeaveGroupResponse
 from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsResponse
@@ -144,6 +145,8 @@ class VirtualCluster:
         elif isinstance(response, _DESCRIBED_GROUPS):
             for group in response.groups:
                 group.group_state = "Empty"
+        elif isinstance(response, InitProducerIdResponse):
+            response.producer_id, response.producer_epoch = 7, 1  # epoch 0 has an id that was not known
         elif isinstance(response, ListGroupsResponse):
             Group = ListGroupsResponse.ListedGroup
             response.groups = [

@@ -305,21 +305,32 @@ def find_hanging(
 @output_options("terminated-transactions")
 def force_terminate(transactional_id: Sequence[str], connection: ConnectionOptions, output_format: str | None) -> int:
     """End the open transaction of a transactional id, even a prepared one; also called force-terminate."""
-    from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
+    from kafka_tools.errors import KafkaToolsError, NotFound, UnsupportedVersion
     from kafka_tools.output.rows import ItemError, Rows
+    from kafka_tools.protocol import error_codes
 
     connection.check()
     rows: list[Row] = []
     failures: dict[str, KafkaToolsError] = {}
+    untold = set()
     wanted = list(dict.fromkeys(transactional_id))
     with connection.admin() as admin:
         # Brokers begin a transactional id that they do not know: a misspelt one would be made, and "ended".
         for name, error in admin.describe_transactions(wanted).failures().items():
-            if not isinstance(error, UnsupportedVersion):  # brokers before 3.0 do not tell
+            if isinstance(error, UnsupportedVersion):  # brokers before 3.0 do not tell
+                untold.add(name)
+            else:
                 failures[name] = error
         outcomes = admin.fence_producers([name for name in wanted if name not in failures])
     failures |= outcomes.failures()
     for name, (producer_id, epoch) in outcomes.succeeded().items():
+        if name in untold and epoch == 0:
+            failures[name] = NotFound(
+                error_codes.error(error_codes.TRANSACTIONAL_ID_NOT_FOUND),
+                f"nothing was ended; asking made the id, with producer id {producer_id}: before Kafka 3.0 brokers "
+                "do not tell which ids there are",
+            )
+            continue
         row = {"transactional_id": name, "producer_id": producer_id, "producer_epoch": epoch, "result": "terminated"}
         rows.append(row)
     errors = [ItemError.of(f"`{name}`", failures[name]) for name in wanted if name in failures]

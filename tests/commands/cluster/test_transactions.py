@@ -223,6 +223,17 @@ def test_v_shows_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 Scripted = Callable[..., tuple[Ended, VirtualCluster]]
 
 
+def test_an_id_that_an_old_broker_makes_is_not_called_terminated(capsys: pytest.CaptureFixture[str]) -> None:
+    with EmbeddedBroker(release="2.8") as broker:
+        words = ["force-terminate", "--bootstrap-server", broker.bootstrap_servers, "--transactional-id", "misspelt"]
+        made = running.run(cli.load("transactions"), words, "kafka-transactions")
+        told = capsys.readouterr().err
+        ended = running.run(cli.load("transactions"), words, "kafka-transactions")
+    assert made == 1
+    assert "`misspelt`: TRANSACTIONAL_ID_NOT_FOUND: nothing was ended; asking made the id, with producer id " in told
+    assert (ended, *capsys.readouterr()) == (0, "", "")
+
+
 @pytest.fixture
 def scripted(capsys: pytest.CaptureFixture[str]) -> Scripted:
     """``scripted(words, release, fault)``: a command line against three nodes that a test scripts."""
