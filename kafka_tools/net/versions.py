@@ -29,15 +29,29 @@ def pick_version(request: type[Request], versions: dict[int, VersionRange], peer
             hint="give the address of a broker; controllers are asked with --bootstrap-controller",
         )
     if theirs is None:
-        raise UnsupportedVersion(
-            f"{peer} does not offer {name}: its Kafka release is too old or too new for it", api=name
-        )
+        raise UnsupportedVersion(f"{peer} does not offer {name}", api=name, hint=_who_offers(request, low, versions))
     version = min(high, theirs[1])
     if version < max(low, theirs[0]):
         raise UnsupportedVersion(
             f"{peer} offers {name} v{theirs[0]} to v{theirs[1]}, we speak v{low} to v{high}", api=name
         )
     return version
+
+
+def _who_offers(request: type[Request], version: int, versions: dict[int, VersionRange]) -> str | None:
+    """Which brokers have a version of an API that the one with these ``versions`` lacks; None when none has.
+
+    An API that is missing beside the others of a release that has it is one that the bundled broker does not serve.
+    """
+    from kafka_tools.net.request_errors import since
+    from kafka_tools.protocol import releases
+
+    text = since(request, version, kraft=DESCRIBE_QUORUM in versions)
+    if text is None or request.API_KEY in versions:
+        return text
+    theirs = releases.guess_release(versions)
+    has_it = theirs in releases.releases() and request.API_KEY in releases.max_versions(theirs)
+    return f"{text}; the bundled broker does not serve it" if has_it else text
 
 
 class NodeVersions:
@@ -72,9 +86,7 @@ class NodeVersions:
         theirs = self.ranges.get(request.API_KEY)
         offered = f"it offers v{theirs[0]} to v{theirs[1]}" if theirs else "it does not offer that API"
         if hint is None:
-            from kafka_tools.net.request_errors import since
-
-            hint = since(request, version, kraft=self.is_kraft)
+            hint = _who_offers(request, version, self.ranges)
         return UnsupportedVersion(
             f"{what} needs {name} v{version}, which {self.peer} lacks: {offered}", api=name, hint=hint
         )

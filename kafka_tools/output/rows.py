@@ -24,6 +24,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple, TextIO
 
+from kafka_tools.errors import UnsupportedVersion
 from kafka_tools.output.cells import Row, plain
 from kafka_tools.shown_text import one_line
 
@@ -40,10 +41,14 @@ class ItemError(NamedTuple):
 
     @classmethod
     def of(cls, item: object, error: Exception) -> ItemError:
-        """The error of one key of a call; the name is the protocol's where a broker answered."""
+        """The error of one key of a call; the name is the protocol's where a broker answered.
+
+        What a broker lacks is told together with the release that has it, or with what does it there.
+        """
         code = getattr(error, "code", None)
         name = getattr(code, "name", None)
-        return cls(None if item is None else str(item), name, str(error))
+        hint = error.hint if isinstance(error, UnsupportedVersion) else None
+        return cls(None if item is None else str(item), name, f"{error} ({hint})" if hint else str(error))
 
 
 class Rows(NamedTuple):

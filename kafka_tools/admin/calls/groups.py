@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
 
 
+_NEWER_TYPES = {
+    CoordinatorGroupType.SHARE: "share groups came with Kafka 4.1",
+    CoordinatorGroupType.STREAMS: "streams groups came with Kafka 4.2",
+}
+"""Types of groups that are younger than the request that lists groups by type."""
+
+
 class GroupListing(NamedTuple):
     """One group of a listing. ``state`` and ``type`` are None where brokers do not tell (before 2.6, 3.8)."""
 
@@ -100,7 +107,8 @@ class ListGroups(AdminCall[Node, list[GroupListing], "ListGroupsResponse"]):
         if types and not versions.has(ListGroupsRequest, 5):
             # Before 3.8 every group is a classic one.
             if not any(name.lower() == CoordinatorGroupType.CLASSIC for name in types):
-                raise versions.too_old(ListGroupsRequest, 5, f"listing groups of type {', '.join(types)}")
+                hint = _NEWER_TYPES.get(types[0].lower()) if len(types) == 1 else None
+                raise versions.too_old(ListGroupsRequest, 5, f"listing groups of type {', '.join(types)}", hint)
             types = []
         return ListGroupsRequest(states_filter=list(self._states), types_filter=types)
 

@@ -76,6 +76,10 @@ class RemoveMembers(AdminCall[str, Outcomes[MemberIdentity, None], "LeaveGroupRe
         node: Node,
         progress: Progress[str, Outcomes[MemberIdentity, None]],
     ) -> None:
+        if version < 3 and response.error_code == error_codes.UNKNOWN_MEMBER_ID:
+            error = error_of(response.error_code)
+            progress.completed[self._group_id] = Outcomes([(self._members[0], Outcome(None, error))])
+            return
         if response.error_code != error_codes.NONE:
             progress.settle(self._group_id, response.error_code, None, Outcomes(()))
             return

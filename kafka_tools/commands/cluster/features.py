@@ -208,8 +208,9 @@ def _update(
         target = "" if action == "disable" else f" to {levels[name]}"
         if error is not None:
             could = "Can not" if dry_run else "Could not"
-            text = f"{could} {action} {name}{target}. {getattr(error, 'broker_message', None) or error}"
-            errors.append(ItemError(name, ItemError.of(name, error).error, text))
+            failed = ItemError.of(name, error)
+            reason = getattr(error, "broker_message", None) or failed.message
+            errors.append(failed._replace(message=f"{could} {action} {name}{target}. {reason}"))
             continue
         rows.append({"feature": name, "level": levels[name], "result": "checked" if dry_run else f"{action}d"})
         if output_format is None:

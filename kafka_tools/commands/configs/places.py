@@ -129,7 +129,8 @@ def failures(ended: Ended, changes: Sequence[ConfigChange]) -> list[ItemError]:
         item = ItemError.of(target_text(target), error)
         names = [change.name for change in changes]
         hint = error.hint or (did_you_mean(*unknown_names(target[0].type, names)) if error.exit_status == 1 else None)
-        found.append(item._replace(message=f"{item.message} ({hint})") if hint else item)
+        is_told = not hint or item.message.endswith(f"({hint})")
+        found.append(item if is_told else item._replace(message=f"{item.message} ({hint})"))
     return found
 
 
