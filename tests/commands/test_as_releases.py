@@ -40,3 +40,15 @@ def test_one_member_that_is_not_there_is_named_by_old_brokers_too() -> None:
     with as_release("2.2") as run:
         ended = run("consumer-groups --remove-members --group idle --member x")
     assert ended.err == "kafka-consumer-groups: could not remove member 'x': UNKNOWN_MEMBER_ID: member not known\n"
+
+
+def test_throttles_of_what_a_release_cannot_begin_do_not_stay() -> None:
+    with as_release("2.4") as run:
+        order = "--throttle 5000 --disallow-replication-factor-change"
+        ended = run(f"reassign-partitions --execute --reassignment-json-file plan.json {order}")
+        brokers = run("configs --describe --entity-type brokers --entity-name 1")
+        topics = run("configs --describe --topic orders")
+    assert ended.status == 1
+    assert "no reassignment is active: removing the throttles that --execute set on broker 1, topic orders" in ended.err
+    assert "brokers of Kafka 4.1 and later" in ended.err
+    assert "throttled" not in brokers.out + topics.out

@@ -14,8 +14,16 @@ from kafka_tools.commands.partitions.reassignment.documents import (
     reassignment_text,
 )
 from kafka_tools.commands.partitions.reassignment.ledger import Ledger
+from kafka_tools.commands.partitions.reassignment.progress import remove_left_throttles
 from kafka_tools.commands.partitions.reassignment.throttles import Throttle
-from kafka_tools.errors import InputError, KafkaToolsError
+from kafka_tools.errors import (
+    AuthorizationFailed,
+    InputError,
+    InvalidRequest,
+    KafkaToolsError,
+    NotFound,
+    UnsupportedVersion,
+)
 from kafka_tools.output.kafka import reassignment_text as kafka_text
 
 if TYPE_CHECKING:
@@ -24,6 +32,10 @@ if TYPE_CHECKING:
     from kafka_tools.output.cells import Row
     from kafka_tools.output.rows import Rows
     from kafka_tools.values import TopicPartition
+
+
+_REFUSALS = (UnsupportedVersion, AuthorizationFailed, InvalidRequest, NotFound)
+"""After these nothing is under way; after others, such as a timeout, it may be."""
 
 
 class ChangeOrder(NamedTuple):
@@ -59,7 +71,8 @@ def execute(
     now = current.replicas_of(admin, wanted)
     log_dirs = current.log_dirs_of(admin, now)
     _say(asked, kafka_text.current_assignment(reassignment_text(now, log_dirs)))
-    if throttle.inter_broker >= 0 or throttle.log_dirs >= 0:
+    limited = throttle.inter_broker >= 0 or throttle.log_dirs >= 0
+    if limited:
         _say(asked, kafka_text.MUST_VERIFY)
         ledger = Ledger(admin, admin.describe_cluster().cluster_id)
         if throttle.inter_broker >= 0:
@@ -87,6 +100,8 @@ def execute(
     failed: dict[Any, KafkaToolsError] = dict(sorted(outcomes.failures().items()))
     movable = {place: path for place, path in document.log_dirs.items() if place.topic_partition not in failed}
     failed |= _start_moves(admin, asked, movable, rows)
+    if limited and not (rows or running_now) and all(isinstance(each, _REFUSALS) for each in failed.values()):
+        remove_left_throttles(admin)
     return changed(rows, failed)
 
 
