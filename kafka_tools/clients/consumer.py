@@ -32,6 +32,7 @@ from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata, TopicMetadata
 from kafka_tools.net.rights import with_right
 from kafka_tools.protocol import error_codes
+from kafka_tools.texts.name_patterns import NamePattern
 from kafka_tools.values import Node, TopicPartition
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Consumer:
 
     def subscribe(
         self,
-        topics: Iterable[str] | re.Pattern[str],
+        topics: Iterable[str] | re.Pattern[str] | NamePattern,
         *,
         on_assigned: Listener | None = None,
         on_revoked: Listener | None = None,
@@ -115,7 +116,7 @@ class Consumer:
             raise InputError("subscription to topics and assigning partitions by hand exclude each other")
         if isinstance(topics, str):
             raise InputError(f"a list of topics is expected, not the string '{topics}'")
-        chosen = topics if isinstance(topics, re.Pattern) else tuple(dict.fromkeys(topics))
+        chosen = topics if isinstance(topics, re.Pattern | NamePattern) else tuple(dict.fromkeys(topics))
         if chosen:
             self._subscription.begin(chosen, on_assigned, on_revoked)
         else:

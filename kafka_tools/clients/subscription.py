@@ -18,6 +18,7 @@ from kafka_tools.clients.positions import EARLIEST, Positions
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.metadata import ClusterMetadata
+from kafka_tools.texts.name_patterns import NamePattern
 from kafka_tools.values import TopicPartition
 
 Listener = Callable[[list[TopicPartition]], None]
@@ -45,7 +46,7 @@ class Subscription:
         self._fetcher = fetcher
         self._group = group
         self._auto_commit = auto_commit
-        self._pattern: re.Pattern[str] | None = None
+        self._pattern: re.Pattern[str] | NamePattern | None = None
         self._partition_counts: dict[str, int] = {}
         self._on_assigned: Listener | None = None
         self._on_revoked: Listener | None = None
@@ -53,10 +54,13 @@ class Subscription:
         self._commit_before_join = False
 
     def begin(
-        self, chosen: tuple[str, ...] | re.Pattern[str], on_assigned: Listener | None, on_revoked: Listener | None
+        self,
+        chosen: tuple[str, ...] | re.Pattern[str] | NamePattern,
+        on_assigned: Listener | None,
+        on_revoked: Listener | None,
     ) -> None:
         """Subscribe, or change what is subscribed to."""
-        if isinstance(chosen, re.Pattern):
+        if not isinstance(chosen, tuple):
             self._pattern, self.topics = chosen, ()
             self._metadata.watch_all()
         else:

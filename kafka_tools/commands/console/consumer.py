@@ -24,13 +24,12 @@ from kafka_tools.commands.options.connection import console_connection_options
 from kafka_tools.commands.options.values import key_value
 
 if TYPE_CHECKING:
-    import re
-
     from kafka_tools.clients.consumer import Consumer
     from kafka_tools.clients.fetched_data import ConsumedRecord
     from kafka_tools.commands.console.record_text import Formatter
     from kafka_tools.errors import KafkaToolsError
     from kafka_tools.net.config import ClientConfig
+    from kafka_tools.texts.name_patterns import NamePattern
 
 READING = "What to read"
 TEXT = "Text"
@@ -155,12 +154,14 @@ def _check(options: Mapping[str, Any]) -> None:
     _start(options)
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _pattern(text: str) -> NamePattern:
     """The topics that ``--include`` takes."""
     import re
 
+    from kafka_tools.texts.name_patterns import NamePattern
+
     try:
-        return re.compile(text)
+        return NamePattern(text)
     except re.error as error:
         raise click.UsageError(f"--include: not a regular expression: {error}") from error
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.commands import running
 from kafka_tools.errors import InputError, UsageError
 from kafka_tools.protocol.enums import CLUSTER_METADATA, INTERNAL_TOPICS, REMOTE_LOG_METADATA
+from kafka_tools.texts.name_patterns import NamePattern
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import TopicListing
@@ -36,13 +37,13 @@ class TopicPattern:
         if _JAVA_ONLY.search(cleaned):
             raise UsageError(f"the pattern '{text}' uses a part of Java's regular expressions that is not supported")
         try:
-            self._regex = re.compile(cleaned)
+            self._pattern = NamePattern(cleaned)
         except re.error as error:
             raise UsageError(f"'{text}' is an invalid regular expression: {error}") from error
 
     def matches(self, name: str) -> bool:
         """Whether the whole of ``name`` matches."""
-        return self._regex.fullmatch(name) is not None
+        return self._pattern.fullmatch(name)
 
     def select(self, names: Iterable[str]) -> list[str]:
         """The matching ones of ``names``, sorted."""
