@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kafka_tools.admin import driver
 from kafka_tools.admin.calls.topics import (
@@ -19,11 +20,15 @@ from kafka_tools.admin.outcomes import Outcome
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import WireError
 
+if TYPE_CHECKING:
+    from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsResponse
+
 
 def describe_by_pages(
     names: Sequence[str], page_size: int, cluster: ClusterAccess, deadline: Deadline
 ) -> dict[TopicKey, Outcome[TopicDescription]]:
     """Name -> outcome for the names that brokers answered for good; the others are left to Metadata."""
+    told: dict[str, DescribeTopicPartitionsResponse.ResponseTopic] = {}
     partitions: dict[str, list[PartitionDescription]] = {}
     progress: Progress[TopicKey, TopicDescription] = Progress()
     # A page holds the rest of the names from the cursor on; brokers go through them sorted by name.
@@ -36,9 +41,8 @@ def describe_by_pages(
                 raise WireError(
                     "describe topics: the broker told of a topic without a name", api="DescribeTopicPartitions"
                 )
-            collected = partitions.setdefault(topic.name, [])
-            collected += [partition_of(item) for item in topic.partitions]
-            take_topic(topic.name, topic, collected, progress)
+            told[topic.name] = topic
+            partitions.setdefault(topic.name, []).extend(map(partition_of, topic.partitions))
         if page.next_cursor is None:
             break
         before = (cursor.topic_name, cursor.partition_index) if cursor is not None else ("", -1)
@@ -46,6 +50,8 @@ def describe_by_pages(
         if (cursor.topic_name, cursor.partition_index) <= before:
             raise WireError("describe topics: the broker's pages do not advance", api="DescribeTopicPartitions")
         rest = [name for name in rest if name >= cursor.topic_name]
+    for name, topic in told.items():
+        take_topic(name, topic, partitions[name], progress)
     found: dict[TopicKey, Outcome[TopicDescription]] = {
         name: Outcome(description) for name, description in progress.completed.items()
     }

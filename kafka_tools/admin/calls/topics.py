@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.admin.calls.permissions import operations_of
@@ -181,7 +182,7 @@ def take_topic(
     if topic.name is None:
         progress.failed[key] = WireError(f"the answer for topic {key} lacks its name")
         return
-    ordered = tuple(sorted(partitions, key=lambda item: item.partition))
+    ordered = tuple(sorted(partitions, key=attrgetter("partition")))
     operations = operations_of(topic.topic_authorized_operations)
     progress.completed[key] = TopicDescription(topic.name, topic.topic_id, topic.is_internal, ordered, operations)
 

@@ -24,7 +24,7 @@ def like(admin: AdminClient, source: str, topic: NewTopic) -> NewTopic:
     from kafka_tools.commands.topics.rows import describe
 
     with running.about(source):
-        described = describe(admin, [source], [], None)
+        described = describe(admin, admin.describe_topics([source]), [])
         if described.errors:
             raise KafkaToolsError(f"could not clone topic '{source}': {described.errors[0].message}")
         (row,) = described.rows

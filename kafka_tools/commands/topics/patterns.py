@@ -23,8 +23,14 @@ _KEPT_FROM_PATTERNS = {*INTERNAL_TOPICS, REMOTE_LOG_METADATA, CLUSTER_METADATA}
 """Also those that Kafka writes without calling them internal."""
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]+")
+_PLAIN = re.compile(r"[a-zA-Z0-9_-]+")
 # Java reads these, Python either refuses them or reads something else.
 _JAVA_ONLY = re.compile(r"\\[pPhHRXkGzQE]|\[[^\]]*&&|\[[^\]\\]*\[|\(\?<[a-zA-Z]")
+
+
+def is_plain(text: str) -> bool:
+    """Whether a pattern is a name that no other name matches: without the point, which stands for any character."""
+    return _PLAIN.fullmatch(text) is not None
 
 
 class TopicPattern:

@@ -6,7 +6,7 @@ partitions needs no permission to read settings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
@@ -15,7 +15,9 @@ from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.values import ZERO_UUID, TopicPartition, uuid_text
 
 if TYPE_CHECKING:
+    from kafka_tools.admin.calls.topics import TopicKey
     from kafka_tools.admin.client import AdminClient, PartitionDescription, Reassignment, TopicDescription
+    from kafka_tools.admin.outcomes import Outcome
 
 MIN_ISR = "min.insync.replicas"
 NEED_CONFIGS = ("under_min_isr_partitions", "at_min_isr_partitions")
@@ -24,14 +26,13 @@ REASSIGNMENTS_SHARE = 0.5
 are described while there is none."""
 
 
-def describe(admin: AdminClient, keys: list[Any], filters: list[str], page_size: int | None) -> Rows:
-    """One row per topic, with its partitions that pass one of ``filters`` (all of them without filters).
-
-    ``keys`` are names or topic ids; ``page_size`` bounds the partitions of one response (None: the client's choice).
-    """
+def describe(
+    admin: AdminClient, described: Mapping[TopicKey, Outcome[TopicDescription]], filters: Sequence[str]
+) -> Rows:
+    """One row per described topic, with its partitions that pass one of ``filters`` (all of them without filters)."""
     errors: list[ItemError] = []
     topics: list[TopicDescription] = []
-    for key, outcome in (admin.describe_topics(keys, page_size=page_size) if keys else {}).items():
+    for key, outcome in described.items():
         if outcome.error:
             errors.append(ItemError.of(key, outcome.error))
         else:
@@ -42,15 +43,19 @@ def describe(admin: AdminClient, keys: list[Any], filters: list[str], page_size:
     rows = []
     for topic in sorted(topics, key=lambda each: each.name):
         entries = configs.get(topic.name, {})
-        partitions = sorted(topic.partitions, key=lambda each: each.partition)
-        described = [(each, moving.get(TopicPartition(topic.name, each.partition))) for each in partitions]
-        shown = [each for each in described if _passes(*each, filters, entries.get(MIN_ISR), live)]
+        partitions = [
+            (each, moving.get(TopicPartition(topic.name, each.partition)) if moving else None)
+            for each in topic.partitions
+        ]
+        shown = partitions
+        if filters:
+            shown = [each for each in partitions if _passes(*each, filters, entries.get(MIN_ISR), live)]
         rows.append(
             {
                 "topic": topic.name,
                 "topic_id": uuid_text(topic.topic_id) if topic.topic_id != ZERO_UUID else None,
                 "partition_count": len(partitions),
-                "replication_factor": _replication_factor(*described[0]) if described else 0,
+                "replication_factor": _replication_factor(*partitions[0]) if partitions else 0,
                 "configs": {entry.name: entry.value for entry in entries.values() if not entry.is_default},
                 "partitions": [_partition_row(*each) for each in shown],
             }
@@ -124,7 +129,7 @@ def _replication_factor(partition: PartitionDescription, moving: Reassignment | 
 
 
 def _passes(
-    partition: PartitionDescription, moving: Reassignment | None, filters: list[str], min_isr: Any, live: set[int]
+    partition: PartitionDescription, moving: Reassignment | None, filters: Sequence[str], min_isr: Any, live: set[int]
 ) -> bool:
     in_sync = len(partition.isr)
     needed = int(min_isr.value) if min_isr is not None else 1
@@ -134,4 +139,4 @@ def _passes(
         "at_min_isr_partitions": in_sync == needed,
         "unavailable_partitions": partition.leader is None or partition.leader not in live,
     }
-    return not filters or any(tests[name] for name in filters)
+    return any(tests[name] for name in filters)

@@ -33,20 +33,23 @@ def topic_line(topic: Row) -> str:
 
 def partition_line(topic: str, partition: Row) -> str:
     """The line of one partition (TopicCommand.PartitionDescription)."""
-    leader = "none" if partition["leader"] is None else partition["leader"]
-    parts = [
-        f"\tTopic: {topic}",
-        f"Partition: {partition['partition']}",
-        f"Leader: {leader}",
-        f"Replicas: {_ids(partition['replicas'])}",
-        f"Isr: {_ids(partition['isr'])}",
-    ]
+    leader, elr, last_known = partition["leader"], partition["elr"], partition["last_known_elr"]
+    moving = ""
     if partition["adding_replicas"] or partition["removing_replicas"]:
-        parts.append(f"Adding Replicas: {_ids(partition['adding_replicas'])}")
-        parts.append(f"Removing Replicas: {_ids(partition['removing_replicas'])}")
-    parts.append(f"Elr: {'N/A' if partition['elr'] is None else _ids(partition['elr'])}")
-    parts.append(f"LastKnownElr: {'N/A' if partition['last_known_elr'] is None else _ids(partition['last_known_elr'])}")
-    return "\t".join(parts) + "\n"
+        adding, removing = _ids(partition["adding_replicas"]), _ids(partition["removing_replicas"])
+        moving = f"\tAdding Replicas: {adding}\tRemoving Replicas: {removing}"
+    return (
+        f"\tTopic: {topic}\tPartition: {partition['partition']}\tLeader: {'none' if leader is None else leader}"
+        f"\tReplicas: {_ids(partition['replicas'])}\tIsr: {_ids(partition['isr'])}{moving}"
+        f"\tElr: {'N/A' if elr is None else _ids(elr)}"
+        f"\tLastKnownElr: {'N/A' if last_known is None else _ids(last_known)}\n"
+    )
+
+
+def partition_lines(topic: Row) -> str:
+    """The lines of all partitions of a described topic."""
+    name = topic["topic"]
+    return "".join([partition_line(name, partition) for partition in topic["partitions"]])
 
 
 def config_heading(entity_type: str, entity_name: str, all_configs: bool) -> str:
@@ -164,7 +167,7 @@ def java_double(value: float) -> str:
 
 
 def _ids(values: Sequence[int]) -> str:
-    return ",".join(str(value) for value in values)
+    return ",".join(map(str, values))
 
 
 def _java_null(value: Any) -> str:

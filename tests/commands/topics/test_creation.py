@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from kafka_tools import cli
+from kafka_tools.admin.client import AdminClient
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.commands import running
 from tests.net.virtual import VirtualNetwork, VirtualNode
@@ -146,3 +147,20 @@ def test_settings_of_a_new_topic_may_have_units(run: Run) -> None:
     refused = run("--create", "--topic", "refused", "--config", "segment.bytes=10M")
     assert (refused.status, refused.out) == (2, "")
     assert "'M' is not a unit of bytes" in refused.err
+
+
+def test_one_topic_is_described_without_a_list_of_all(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("alone", "with.point"):
+        assert run("--create", "--topic", name).status == 0
+    listed: list[str] = []
+    list_topics = AdminClient.list_topics
+    monkeypatch.setattr(
+        AdminClient, "list_topics", lambda *given, **more: listed.append("") or list_topics(*given, **more)
+    )
+    assert run("--describe", "--topic", "alone").out.startswith("Topic: alone\t")
+    assert run("--describe", "--topic", "with.point", "--literal").out.startswith("Topic: with.point\t")
+    assert not listed
+    assert run("--describe", "--topic", "gone") == (1, "", "kafka-topics: Topic 'gone' does not exist as expected\n")
+    assert run("--describe", "--topic", "gone", "--if-exists") == (0, "", "")
+    assert run("--describe", "--topic", "with.point").out.startswith("Topic: with.point\t")
+    assert len(listed) == 3

@@ -13,6 +13,7 @@ from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.commands.topics import rows
 from kafka_tools.errors import DeadlineExceeded
 from kafka_tools.net.broker_errors import broker_error
+from kafka_tools.output.rows import Rows
 from kafka_tools.protocol import error_codes
 from kafka_tools.values import TopicPartition
 
@@ -36,21 +37,25 @@ def admin(moving: dict[TopicPartition, Reassignment] | Exception, replicas: tupl
     )
 
 
+def shown(client: Any) -> Rows:
+    return rows.describe(client, client.describe_topics(["t"], page_size=None), UNDER_REPLICATED)
+
+
 def test_a_replica_on_its_way_is_not_missing() -> None:
     moving = {TopicPartition("t", 0): Reassignment((2, 3, 1), (3,), (1,))}
-    (row,) = rows.describe(admin(moving), ["t"], UNDER_REPLICATED, None).rows
+    (row,) = shown(admin(moving)).rows
     assert (row["replication_factor"], row["partitions"]) == (2, [])
 
 
 def test_a_reassignment_that_has_ended_meanwhile_does_not_count() -> None:
     moving = {TopicPartition("t", 0): Reassignment((2, 3, 1), (3,), (1,))}
-    (row,) = rows.describe(admin(moving, replicas=(2, 4, 5)), ["t"], UNDER_REPLICATED, None).rows
+    (row,) = shown(admin(moving, replicas=(2, 4, 5))).rows
     assert row["replication_factor"] == 3
     assert len(row["partitions"]) == 1
 
 
 def test_topics_are_shown_while_no_controller_tells_of_reassignments() -> None:
-    result = rows.describe(admin(DeadlineExceeded("no controller")), ["t"], UNDER_REPLICATED, None)
+    result = shown(admin(DeadlineExceeded("no controller")))
     (row,) = result.rows
     assert row["partitions"][0]["replicas"] == [2, 3, 1]
     assert [(error.item, error.message) for error in result.errors] == [("reassignments in progress", "no controller")]
@@ -58,7 +63,7 @@ def test_topics_are_shown_while_no_controller_tells_of_reassignments() -> None:
 
 def test_who_may_not_see_reassignments_is_told_so_and_sees_the_topics(capsys: pytest.CaptureFixture[str]) -> None:
     denied = broker_error(error_codes.CLUSTER_AUTHORIZATION_FAILED)
-    result = rows.describe(admin(denied), ["t"], UNDER_REPLICATED, None)
+    result = shown(admin(denied))
     (row,) = result.rows
     assert row["partitions"][0]["replicas"] == [2, 3, 1]
     assert result.errors == []
@@ -69,5 +74,5 @@ def test_who_may_not_see_reassignments_is_told_so_and_sees_the_topics(capsys: py
 
 
 def test_a_cluster_in_which_all_is_in_sync_is_not_asked_for_reassignments() -> None:
-    result = rows.describe(admin(AssertionError("asked"), replicas=(1, 2)), ["t"], UNDER_REPLICATED, None)
+    result = shown(admin(AssertionError("asked"), replicas=(1, 2)))
     assert [row["partitions"] for row in result.rows] == [[]]
