@@ -91,7 +91,7 @@ class Progress(Generic[K, V]):
         """Forget what a broker told of keys that it was not asked about."""
         asked = set(keys)
         for part in (self.completed, self.failed, self.again):
-            for key in [key for key in part if key not in asked]:
+            for key in part.keys() - asked:
                 del part[key]
 
     def refuse(self, key: K, error: BrokerError) -> None:

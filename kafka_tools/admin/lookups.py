@@ -137,7 +137,14 @@ class SameNodeLookup:
 
 
 class LeaderLookup:
-    """Each partition to its leader, by one Metadata request for all of their topics."""
+    """Each partition to its leader, by one Metadata request for all of their topics.
+
+    ``known``: partition -> id of its leader where it was told just before. It is taken once: a leader that has moved
+    is asked for.
+    """
+
+    def __init__(self, known: Mapping[TopicPartition, int] | None = None) -> None:
+        self._known = known or {}
 
     def is_patient(self, key: TopicPartition) -> bool:
         return True
@@ -146,6 +153,13 @@ class LeaderLookup:
         self, cluster: ClusterAccess, keys: Sequence[TopicPartition], deadline: Deadline
     ) -> FoundNodes[TopicPartition]:
         found: FoundNodes[TopicPartition] = FoundNodes()
+        if self._known:
+            known, self._known = self._known, {}
+            live = {node.id: node for node in cluster.metadata.live_nodes(deadline)}
+            found.nodes = {key: live[known[key]] for key in keys if known.get(key) in live}
+            keys = [key for key in keys if key not in found.nodes]
+            if not keys:
+                return found
         topics = {item.name: item for item in _topics(cluster, {key.topic for key in keys}, deadline)}
         partitions = {name: {item.partition_index: item for item in topic.partitions} for name, topic in topics.items()}
         live = {node.id: node for node in cluster.metadata.live_nodes(deadline)}

@@ -6,7 +6,7 @@ of it asks ``raise_any``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, ItemsView, Iterable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
 from kafka_tools.errors import KafkaToolsError, PartialFailure, WireError
@@ -42,6 +42,9 @@ class Outcomes(Mapping[K, Outcome[V]]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def items(self) -> ItemsView[K, Outcome[V]]:
+        return self._items.items()
 
     def __repr__(self) -> str:
         return f"Outcomes({self._items})"

@@ -10,7 +10,6 @@ from kafka_tools.admin.driver import AdminCall, KeysRefused, Progress
 from kafka_tools.admin.lookups import CoordinatorLookup, LeaderLookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
-from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
@@ -69,21 +68,29 @@ class ListOffsets(AdminCall[TopicPartition, ListedOffset, "ListOffsetsResponse"]
 
     name = "list offsets"
 
-    def __init__(self, specs: Mapping[TopicPartition, int], isolation_level: int) -> None:
-        self.lookup = LeaderLookup()
+    def __init__(
+        self,
+        specs: Mapping[TopicPartition, int],
+        isolation_level: int,
+        leaders: Mapping[TopicPartition, int] | None = None,
+    ) -> None:
+        self.lookup = LeaderLookup(leaders)
         self._specs = specs
         self._isolation_level = isolation_level
 
     def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 
-        refused: dict[TopicPartition, KafkaToolsError] = {}
-        for key in keys:
-            version, what = _NEEDS.get(self._specs[key], (0, ""))
-            if not versions.has(ListOffsetsRequest, version):
-                refused[key] = versions.too_old(ListOffsetsRequest, version, what)
-        if refused:
-            raise KeysRefused(refused)
+        needs = {spec: _NEEDS.get(spec, (0, "")) for spec in {self._specs[key] for key in keys}}
+        lacking = {spec: need for spec, need in needs.items() if not versions.has(ListOffsetsRequest, need[0])}
+        if lacking:
+            raise KeysRefused(
+                {
+                    key: versions.too_old(ListOffsetsRequest, *lacking[self._specs[key]])
+                    for key in keys
+                    if self._specs[key] in lacking
+                }
+            )
         Topic = ListOffsetsRequest.Topic
         topics = [
             Topic(
@@ -110,8 +117,11 @@ class ListOffsets(AdminCall[TopicPartition, ListedOffset, "ListOffsetsResponse"]
         for topic in response.topics:
             for item in topic.partitions:
                 key = TopicPartition(topic.name, item.partition_index)
+                if item.error_code:
+                    progress.refuse(key, broker_error(item.error_code))
+                    continue
                 epoch = item.leader_epoch if item.leader_epoch >= 0 else None
-                progress.take(key, item.error_code, None, ListedOffset(item.offset, item.timestamp, epoch))
+                progress.completed[key] = ListedOffset(item.offset, item.timestamp, epoch)
 
 
 GroupOffsets = Outcomes[TopicPartition, "CommittedOffset | None"]

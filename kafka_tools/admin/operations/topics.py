@@ -115,15 +115,20 @@ class TopicOperations(Connected):
         self,
         specs: Mapping[TopicPartition, int],
         *,
+        leaders: Mapping[TopicPartition, int] | None = None,
         read_committed: bool = False,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, ListedOffset]:
-        """Partition -> timestamp in ms, or a constant of ``calls.offsets`` (LATEST, EARLIEST, ...)."""
+        """Partition -> timestamp in ms, or a constant of ``calls.offsets`` (LATEST, EARLIEST, ...).
+
+        ``leaders``: partition -> id of the broker that leads it, where that was told just before; saves asking again.
+        """
         from kafka_tools.admin.calls.offsets import ListOffsets
         from kafka_tools.protocol.enums import IsolationLevel
 
-        call = ListOffsets(specs, IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED)
+        isolation = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
+        call = ListOffsets(specs, isolation, leaders)
         return self.run(call, specs, timeout_s, deadline)
 
     # reassignments and elections

@@ -5,7 +5,7 @@ Kafka's tool skips partitions that fail and exits 0; this one names them and exi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -80,28 +80,31 @@ def command(
         running.note(f"offsets of the first records at or after {moment_text(spec)}")
         spec = at_or_after(spec)
     with connection.admin() as admin:
-        found, errors = _partitions(admin, wanted, not exclude_internal_topics)
-        return _show(admin, found, spec, errors, output_format)
+        leaders, errors = _partitions(admin, wanted, not exclude_internal_topics)
+        return _show(admin, leaders, spec, errors, output_format)
 
 
 def _partitions(
     admin: AdminClient, wanted: OffsetFilter, include_internal: bool
-) -> tuple[list[TopicPartition], list[ItemError]]:
-    """The partitions that are wanted, and the topics that could not be described."""
+) -> tuple[dict[TopicPartition, int | None], list[ItemError]]:
+    """The partitions that are wanted with their leaders, and the topics that could not be described."""
+    from kafka_tools.commands.topics.patterns import described_at_once
     from kafka_tools.errors import InputError
     from kafka_tools.output.rows import ItemError
     from kafka_tools.values import TopicPartition
 
-    listed = admin.list_topics(include_internal=include_internal)
-    names = sorted(topic.name for topic in listed if wanted.allows_topic(topic.name))
-    described = admin.describe_topics(names) if names else {}
-    keys = [
-        TopicPartition(str(name), each.partition)
-        for name, outcome in described.items()
-        if outcome.error is None
-        for each in outcome.get().partitions
-    ]
-    found = sorted(filter(wanted.allows, keys))
+    only = wanted.only_topic if include_internal else None
+    described = described_at_once(admin, only) if only is not None else None
+    if described is None:
+        listed = admin.list_topics(include_internal=include_internal)
+        names = sorted(topic.name for topic in listed if wanted.allows_topic(topic.name))
+        described = admin.describe_topics(names) if names else {}
+    found: dict[TopicPartition, int | None] = {}
+    for name, outcome in described.items():
+        if outcome.error is None:
+            leaders = {each.partition: each.leader for each in outcome.get().partitions}
+            chosen = wanted.chosen(str(name), leaders)
+            found |= {TopicPartition(str(name), number): leaders[number] for number in chosen}
     errors = [ItemError.of(name, outcome.error) for name, outcome in described.items() if outcome.error is not None]
     if not found and not errors:
         raise InputError("Could not match any topic-partitions with the specified filters")
@@ -109,41 +112,41 @@ def _partitions(
 
 
 def _show(
-    admin: AdminClient, partitions: Sequence[TopicPartition], spec: int, errors: list[ItemError], form: str | None
+    admin: AdminClient,
+    partitions: Mapping[TopicPartition, int | None],
+    spec: int,
+    errors: list[ItemError],
+    form: str | None,
 ) -> int:
     from kafka_tools.errors import UnsupportedVersion
     from kafka_tools.output.rows import ItemError, Rows
 
-    outcomes = admin.list_offsets(dict.fromkeys(partitions, spec)) if partitions else {}
+    leaders = {key: leader for key, leader in partitions.items() if leader is not None}
+    outcomes = admin.list_offsets(dict.fromkeys(partitions, spec), leaders=leaders) if partitions else {}
     failures = {key: outcome.error for key, outcome in outcomes.items() if outcome.error is not None}
     if failures and len(failures) == len(partitions):
         # Brokers that lack a kind of offset lack it for every partition: that is one thing to say.
         too_old = [error for error in failures.values() if isinstance(error, UnsupportedVersion)]
         if len(too_old) == len(failures):
             raise too_old[0]
-    found = {key: outcome.get() for key, outcome in outcomes.items() if outcome.error is None}
+    found = [(key, outcome.value) for key, outcome in outcomes.items() if outcome.value is not None]
     if form is None:
         # Kafka's order: of the texts, in which t-10 stands before t-2.
-        running.emit(
-            "".join(
-                f"{key.topic}:{key.partition}:{found[key].offset}\n"
-                for key in sorted(found, key=str)
-                if found[key].offset != -1
-            )
-        )
+        texts = {
+            f"{topic}-{number}": f"{topic}:{number}:{each.offset}\n"
+            for (topic, number), each in found
+            if each.offset != -1
+        }
+        running.emit("".join([texts[name] for name in sorted(texts)]))
     rows = [
         {
-            "topic": key.topic,
-            "partition": key.partition,
-            "offset": _known(each.offset),
-            "timestamp": _known(each.timestamp),
+            "topic": topic,
+            "partition": number,
+            "offset": each.offset if each.offset >= 0 else None,
+            "timestamp": each.timestamp if each.timestamp >= 0 else None,
             "leader_epoch": each.leader_epoch,
         }
-        for key, each in found.items()
+        for (topic, number), each in found
     ]
     errors += [ItemError.of(key, error) for key, error in failures.items()]
     return running.finish(Rows(KIND, rows, errors), form, "could not get the offset of")
-
-
-def _known(number: int) -> int | None:
-    return number if number >= 0 else None

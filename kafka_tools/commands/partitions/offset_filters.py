@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from kafka_tools.commands.topics.patterns import TopicPattern
+from kafka_tools.commands.topics.patterns import TopicPattern, is_plain
 from kafka_tools.errors import InputError, UsageError
 from kafka_tools.protocol.enums import OffsetSpec
-from kafka_tools.values import TopicPartition
 
 SPECS = {
     "earliest": OffsetSpec.EARLIEST,
@@ -37,9 +36,6 @@ class OffsetRule(NamedTuple):
     topics: TopicPattern
     takes: Callable[[int], bool]
 
-    def allows(self, partition: TopicPartition) -> bool:
-        return self.takes(partition.partition) and self.topics.matches(partition.topic)
-
 
 class OffsetFilter:
     """The union of some rules."""
@@ -50,8 +46,16 @@ class OffsetFilter:
     def allows_topic(self, name: str) -> bool:
         return any(rule.topics.matches(name) for rule in self._rules)
 
-    def allows(self, partition: TopicPartition) -> bool:
-        return any(rule.allows(partition) for rule in self._rules)
+    def chosen(self, topic: str, numbers: Iterable[int]) -> list[int]:
+        """Those partitions of a topic that some rule takes."""
+        rules = [rule.takes for rule in self._rules if rule.topics.matches(topic)]
+        return [number for number in numbers if any(takes(number) for takes in rules)]
+
+    @property
+    def only_topic(self) -> str | None:
+        """The one topic that there may be partitions of; None where there may be others."""
+        names = {rule.topics.text for rule in self._rules}
+        return names.pop() if len(names) == 1 and all(map(is_plain, names)) else None
 
 
 def of_patterns(text: str) -> OffsetFilter:

@@ -8,7 +8,7 @@ Kafka's own topics: ``to_change`` is stricter where topics are changed or delete
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
@@ -17,7 +17,9 @@ from kafka_tools.protocol.enums import CLUSTER_METADATA, INTERNAL_TOPICS, REMOTE
 from kafka_tools.texts.name_patterns import NamePattern
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import TopicListing
+    from kafka_tools.admin.calls.topics import TopicKey
+    from kafka_tools.admin.client import AdminClient, TopicDescription, TopicListing
+    from kafka_tools.admin.outcomes import Outcome
 
 _KEPT_FROM_PATTERNS = {*INTERNAL_TOPICS, REMOTE_LOG_METADATA, CLUSTER_METADATA}
 """Also those that Kafka writes without calling them internal."""
@@ -54,6 +56,17 @@ class TopicPattern:
     def select(self, names: Iterable[str]) -> list[str]:
         """The matching ones of ``names``, sorted."""
         return sorted(name for name in names if self.matches(name))
+
+
+def described_at_once(
+    admin: AdminClient, name: str, page_size: int | None = None
+) -> Mapping[TopicKey, Outcome[TopicDescription]] | None:
+    """The one topic that a plain name can mean, described without a list of all topics, which a large cluster is slow
+    to give. None where a broker refuses it: whether it is there at all, and may be known, is what a list says."""
+    from kafka_tools.errors import BrokerError
+
+    described = admin.describe_topics([name], page_size=page_size)
+    return None if isinstance(described[name].error, BrokerError) else described
 
 
 def to_change(text: str, topics: Iterable[TopicListing], action: str) -> list[str]:

@@ -5,7 +5,7 @@ Parses and chooses here; what a described topic holds comes from ``rows``, its t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,9 +20,7 @@ from kafka_tools.commands.options.values import key_value
 from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.calls.topics import TopicKey
-    from kafka_tools.admin.client import AdminClient, TopicDescription
-    from kafka_tools.admin.outcomes import Outcome
+    from kafka_tools.admin.client import AdminClient
 
 _TOPIC_COLUMNS = ("topic", "topic_id", "partition_count", "replication_factor", "configs")
 ACTIONS = ("list", "create", "describe", "alter", "delete")
@@ -232,13 +230,17 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
 
 def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands.topics import rows as topic_rows
+    from kafka_tools.commands.topics.patterns import described_at_once, is_plain
     from kafka_tools.output.kafka import text as kafka_text
 
     if given["topics_with_overrides"] and any(given[report] for report in REPORTS):
         raise UsageError("--topics-with-overrides shows topics and the other filters show partitions: give one kind")
     filters = [report for report in REPORTS if given[report]]
     page_size = given["partition_size_limit_per_response"]
-    described = _described_at_once(admin, given, page_size)
+    described = None
+    is_one = given["topic"] and (given["literal"] or is_plain(given["topic"]))
+    if is_one and not given["topic_id"] and not given["exclude_internal"]:
+        described = described_at_once(admin, given["topic"], page_size)
     if described is None:
         keys = _described_keys(admin, given)
         described = admin.describe_topics(keys, page_size=page_size) if keys else {}
@@ -254,27 +256,6 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
             running.emit(kafka_text.topic_line(told))
         running.emit(kafka_text.partition_lines(told))
     return running.finish(result, output_format)
-
-
-def _described_at_once(
-    admin: AdminClient, given: dict[str, Any], page_size: int | None
-) -> Mapping[TopicKey, Outcome[TopicDescription]] | None:
-    """The one topic that --topic can mean, described without a list of all topics, which a large cluster is slow to
-    give; None where there is no such topic, or another may be meant."""
-    from kafka_tools.commands.topics.patterns import is_plain
-    from kafka_tools.errors import BrokerError, NetworkError
-
-    name = given["topic"]
-    if not name or given["topic_id"] or given["exclude_internal"] or not (given["literal"] or is_plain(name)):
-        return None
-    try:
-        described = admin.describe_topics([name], page_size=page_size)
-    except NetworkError:
-        if admin.deadline().expired:
-            raise
-        return None
-    # Whether it is there at all, and may be known, is what a list says.
-    return None if isinstance(described[name].error, BrokerError) else described
 
 
 def _described_keys(admin: AdminClient, given: dict[str, Any]) -> list[Any]:

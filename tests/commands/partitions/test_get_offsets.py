@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from kafka_tools import cli
+from kafka_tools.admin import lookups
 from kafka_tools.admin.client import AdminClient, NewTopic
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.commands import running
@@ -16,11 +18,11 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.values import TopicPartition
 from tests.commands.partitions.conftest import ORDERS, Run
 
-ALL = [TopicPartition(topic, number) for topic in ("a", "b1", "b2", "c.d") for number in range(6)]
+TOPICS = ("a", "b1", "b2", "c.d")
 
 
 def allowed(found: OffsetFilter) -> list[str]:
-    return [str(each) for each in ALL if found.allows(each)]
+    return [f"{topic}-{number}" for topic in TOPICS for number in found.chosen(topic, range(6))]
 
 
 @pytest.mark.parametrize(
@@ -151,3 +153,28 @@ def test_a_broker_without_that_kind_of_offset_is_named_once(capsys: pytest.Captu
     first, hint = said.err.splitlines()
     assert first.startswith("kafka-get-offsets: the offset of the largest timestamp needs ListOffsets v7")
     assert "Kafka 3.0 and later" in hint
+
+
+def test_one_topic_is_described_once_and_its_leaders_are_not_asked_for(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    topics_of, list_topics = lookups._topics, AdminClient.list_topics
+    monkeypatch.setattr(lookups, "_topics", lambda *given: asked.append(given[1]) or topics_of(*given))
+    monkeypatch.setattr(AdminClient, "list_topics", lambda *given, **_: asked.append("all") or list_topics(*given))
+    assert len(run("get-offsets", "--topic", "orders").out.splitlines()) == 12
+    assert run("get-offsets", "--topic-partitions", "orders:2").out == "orders:2:5\n"
+    assert not asked
+    assert len(run("get-offsets", "--topic", "orders|other").out.splitlines()) == 13
+    assert run("get-offsets", "--topic", "none").status == 1
+    assert asked == ["all", "all"]
+
+
+def test_a_leader_that_has_moved_since_it_was_told_is_asked_for(broker: EmbeddedBroker) -> None:
+    key = TopicPartition("orders", 2)
+    with AdminClient(ClientConfig.load(broker.bootstrap_servers)) as admin:
+        for told in (7, 1):
+            assert admin.list_offsets({key: -1}, leaders={key: told})[key].get().offset == ORDERS[2]
+        with broker.faults.error("list_offsets", "NOT_LEADER_OR_FOLLOWER", times=1) as moved:
+            assert admin.list_offsets({key: -1}, leaders={key: 1})[key].get().offset == ORDERS[2]
+            assert moved not in broker.faults.active()
