@@ -112,9 +112,12 @@ class GivenNodeLookup(Generic[K]):
 
     def find(self, cluster: ClusterAccess, keys: Sequence[K], deadline: Deadline) -> FoundNodes[K]:
         found: FoundNodes[K] = FoundNodes()
+        nodes: dict[int | None, Node | None] = {}
         for key in keys:
             id = self._node_id(key)
-            node = cluster.metadata.any_node(deadline) if id is None else cluster.metadata.node(id, deadline)
+            if id not in nodes:
+                nodes[id] = cluster.metadata.any_node(deadline) if id is None else cluster.metadata.node(id, deadline)
+            node = nodes[id]
             if node is None:
                 known = ", ".join(str(node.id) for node in cluster.metadata.live_nodes(deadline))
                 text = f"the cluster has no live broker {id}; it has {known or 'none'}"

@@ -10,6 +10,7 @@ from kafka_tools.admin.driver import AdminCall, Progress
 from kafka_tools.admin.lookups import GivenNodeLookup
 from kafka_tools.admin.outcomes import Outcome
 from kafka_tools.clock import Deadline
+from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
@@ -149,30 +150,43 @@ class DescribeReplicaLogDirs(AdminCall[ReplicaPlace, ReplicaLogDirs, "DescribeLo
         broker_id = keys[0].broker_id
         told: Progress[int, LogDirs] = Progress()
         DescribeLogDirs(None).interpret([broker_id], response, version, node, told)
+        replicas, offline = _by_path(told.completed.get(broker_id, {}))
         for key in keys:
             if broker_id in told.completed:
-                self._take(key, told.completed[broker_id], progress)
+                self._take(key, replicas, offline, progress)
             elif broker_id in told.again:
                 progress.again[key] = told.again[broker_id]
             else:
                 progress.failed[key] = told.failed[broker_id]
 
     @staticmethod
-    def _take(key: ReplicaPlace, dirs: LogDirs, progress: Progress[ReplicaPlace, ReplicaLogDirs]) -> None:
-        found = ReplicaLogDirs(None, None, None, None)
-        for path, outcome in dirs.items():
-            if outcome.value is None:
-                continue  # an offline directory does not say what it holds
-            replica = outcome.value.replicas.get(key.topic_partition)
+    def _take(
+        key: ReplicaPlace,
+        dirs: Sequence[tuple[str, dict[TopicPartition, ReplicaInfo]]],
+        offline: KafkaToolsError | None,
+        progress: Progress[ReplicaPlace, ReplicaLogDirs],
+    ) -> None:
+        partition = key.topic_partition
+        current = current_lag = future = future_lag = None
+        for path, replicas in dirs:
+            replica = replicas.get(partition)
             if replica is not None and replica.is_future:
-                found = found._replace(future=path, future_lag=replica.offset_lag)
+                future, future_lag = path, replica.offset_lag
             elif replica is not None:
-                found = found._replace(current=path, current_lag=replica.offset_lag)
-        offline = [outcome.error for outcome in dirs.values() if outcome.error is not None]
-        if found.current is None and offline:
-            progress.failed[key] = offline[0]  # it may be in that one
+                current, current_lag = path, replica.offset_lag
+        if current is None and offline is not None:
+            progress.failed[key] = offline  # it may be in that one
         else:
-            progress.completed[key] = found
+            progress.completed[key] = ReplicaLogDirs(current, current_lag, future, future_lag)
+
+
+def _by_path(
+    dirs: LogDirs,
+) -> tuple[list[tuple[str, dict[TopicPartition, ReplicaInfo]]], KafkaToolsError | None]:
+    """What each directory holds, and the error of the first that is offline, which does not say what it holds."""
+    offline = [outcome.error for outcome in dirs.values() if outcome.error is not None]
+    replicas = [(path, outcome.value.replicas) for path, outcome in dirs.items() if outcome.value is not None]
+    return replicas, offline[0] if offline else None
 
 
 class AlterReplicaLogDirs(AdminCall[ReplicaPlace, None, "AlterReplicaLogDirsResponse"]):

@@ -90,14 +90,18 @@ def _row(
     new_dirs: Mapping[ReplicaPlace, str] | None = None,
 ) -> Row:
     """The row of a partition before and after; a directory that is not known, or not chosen, is ``any``."""
+    topic, number = partition
     was, replicas = now[partition], proposed[partition]
+    chosen = [ANY_LOG_DIR] * len(replicas)
+    if new_dirs:
+        chosen = [new_dirs.get(ReplicaPlace(topic, number, id), ANY_LOG_DIR) for id in replicas]
     return {
-        "topic": partition.topic,
-        "partition": partition.partition,
+        "topic": topic,
+        "partition": number,
         "current_replicas": list(was),
-        "current_log_dirs": [log_dirs.get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in was],
+        "current_log_dirs": [log_dirs.get(ReplicaPlace(topic, number, id), ANY_LOG_DIR) for id in was],
         "replicas": list(replicas),
-        "log_dirs": [(new_dirs or {}).get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in replicas],
+        "log_dirs": chosen,
         "adding_replicas": [id for id in replicas if id not in was],
         "removing_replicas": [id for id in was if id not in replicas],
         "size_bytes": None,
