@@ -5,11 +5,18 @@ from __future__ import annotations
 import struct
 import uuid
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from kafka_tools.protocol.codec_source import FIXED, FieldRun, Source, is_inline, minimum_size
 from kafka_tools.protocol.schema import Field, Struct
+
+
+@lru_cache(maxsize=256)
+def _uuid_of(raw: bytes) -> uuid.UUID:
+    """Making one takes longer than the rest of a record, and the partitions of a topic have all the same."""
+    return uuid.UUID(bytes=raw)
+
 
 FEW = 8
 """Arrays of fewer numbers, such as the replicas of a partition, are read without a format made for their length."""
@@ -71,8 +78,8 @@ def _flush_unpack(source: Source, run: list[Field]) -> None:
     source.add(1, f"pos += {layout.size}")
     for field in run:
         if field.kind == "uuid":
-            source.scope["UUID"] = uuid.UUID
-            source.add(1, f"m.{field.name} = UUID(bytes=m.{field.name})", field.name)
+            source.scope["uuid_of"] = _uuid_of
+            source.add(1, f"m.{field.name} = uuid_of(m.{field.name})", field.name)
     run.clear()
 
 
@@ -99,8 +106,8 @@ def _decode_value(
         source.add(indent, f"{target}, = {unpack}(buf, pos)", path)
         source.add(indent, f"pos += {FIXED[field.kind][1]}", path)
         if field.kind == "uuid":
-            source.scope["UUID"] = uuid.UUID
-            source.add(indent, f"{target} = UUID(bytes={target})", path)
+            source.scope["uuid_of"] = _uuid_of
+            source.add(indent, f"{target} = uuid_of({target})", path)
         return
     if field.kind == "struct":
         _decode_struct(source, indent, field, target, path, nullable, version in field.tagged)

@@ -58,7 +58,9 @@ def _header(value: bytes) -> tuple[int, int, int]:
 
 def known_version(cls: type[Stored], version: int) -> int:
     """The version in which ``version`` can be read: itself, or the nearest one."""
-    return min(max(version, cls.MIN_VERSION), cls.MAX_VERSION)
+    if cls.MIN_VERSION <= version <= cls.MAX_VERSION:
+        return version
+    return cls.MIN_VERSION if version < cls.MIN_VERSION else cls.MAX_VERSION
 
 
 def framed_name(message: Stored) -> str:

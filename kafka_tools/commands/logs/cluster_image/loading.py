@@ -151,7 +151,7 @@ class _Loader:
                 self.image.provenance = Provenance(view.last_offset, view.partition_leader_epoch, view.max_timestamp)
 
     def _take(self, offset: int, record: Stored) -> None:
-        if not isinstance(record, _OF_TRANSACTIONS):
+        if type(record) not in _OF_TRANSACTIONS:
             if self._waiting is not None:
                 self._waiting.append((offset, record))
             else:

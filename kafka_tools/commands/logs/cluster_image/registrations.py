@@ -149,7 +149,7 @@ def _known_recovery(value: int) -> int:
 
 def _directories(given: Sequence[uuid.UUID], replicas: int) -> list[uuid.UUID]:
     """Of each replica; all zero (MIGRATING) where none is known."""
-    if not given or all(directory == ZERO_UUID for directory in given):
+    if not any(directory.int for directory in given):
         return [ZERO_UUID] * replicas
     if len(given) != replicas:
         raise InputError("The lengths for replicas and directories do not match.")
