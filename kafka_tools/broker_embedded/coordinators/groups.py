@@ -270,11 +270,11 @@ class GroupCoordinator:
             if name == GROUPS_TOPIC:
                 self._unload()
             else:
-                self._slices.begin(self._forget_topic(name), _forgotten)
+                self._slices.begin(self._forget_topic(name, record.topic_id), _forgotten)
 
-    def _forget_topic(self, name: str) -> Work[None]:
+    def _forget_topic(self, name: str, topic_id: uuid.UUID) -> Work[None]:
         yield from self._slices.durable()  # else the topic could come back without them
-        self.offsets.forget_topic(name)
+        yield from self.offsets.forget_topic(name, topic_id)
 
     def _unload(self) -> None:
         """The log is gone, and all groups with it: whoever waits must look for a coordinator again."""

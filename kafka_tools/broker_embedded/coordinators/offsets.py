@@ -24,13 +24,15 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
 )
 from kafka_tools.broker_embedded.coordinators.pending_offsets import PendingOffsets
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Work, whole
+from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE
-from kafka_tools.values import TopicPartition
+from kafka_tools.values import ZERO_UUID, TopicPartition
 
 if TYPE_CHECKING:
+    import uuid
+
     from kafka_tools.broker_embedded.cluster.metadata import Cluster
     from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances
@@ -235,10 +237,19 @@ class Offsets:
         there = [at for at in codes if at in known or self.open.is_open(group_id, at)]
         return codes, [at for at in there if not codes[at]]
 
-    def forget_topic(self, topic: str) -> None:
-        """A topic was deleted: so are the offsets committed for it."""
+    def forget_topic(self, topic: str, topic_id: uuid.UUID) -> Work[None]:
+        """A topic was deleted: so are the offsets committed for it, but not those for a new one of its name."""
+        known_as = (topic_id, ZERO_UUID)
         for group_id in self.groups_with_offsets():
-            gone = [at for at in {*self.of(group_id), *self.open.of(group_id)} if at.topic == topic]
+            yield UNBROKEN
+            committed = self.of(group_id)
+            gone = [
+                at
+                for at in {*committed, *self.open.of(group_id)}
+                if at.topic == topic
+                and all(each.topic_id in known_as for each in self.open.offsets(group_id, at))
+                and (at not in committed or committed[at].topic_id in known_as)
+            ]
             if gone:
                 try:
                     self._write_tombstones(group_id, gone)

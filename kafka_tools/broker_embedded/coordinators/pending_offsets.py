@@ -72,6 +72,11 @@ class PendingOffsets:
         """The partitions for which a transaction of the group's members is open."""
         return iter(self._by_group.get(group_id, ()))
 
+    def offsets(self, group_id: str, at: TopicPartition) -> list[OffsetCommit]:
+        """What transactions have committed for a partition and no plain commit has replaced."""
+        owners = self._by_group.get(group_id, {}).get(at, ())
+        return [found for owner in owners if (found := self._by_owner[owner][group_id][at]) is not None]
+
     def is_open(self, group_id: str, at: TopicPartition | None = None) -> bool:
         """Whether a transaction is open for the partition, or for any of the group."""
         found = self._by_group.get(group_id, {})

@@ -421,6 +421,26 @@ def test_offsets_end_with_their_topic(broker: MemoryBroker) -> None:
     assert list(fetch(broker)) == [("u", 0)]
 
 
+def test_offsets_of_many_groups_go_with_pauses_for_requests_and_those_for_a_new_topic_stay(
+    broker: MemoryBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thousand groups that had read a topic once held everybody up when it was deleted."""
+    for number in range(3):
+        commit(broker, {("t", 0): (1, ""), ("t", 1): (2, "")}, group=f"g-{number}")
+    begun: list[Any] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(broker.core.slices, "begin", lambda work, done: begun.append(work))
+        broker.delete_topic("t")
+    (work,) = begun
+    next(work)
+    broker.create_topic("t", 2)
+    commit(broker, {("t", 1): (9, "")}, group="g-1")
+    assert sum(1 for _ in work) == 2
+    for _ in range(2):
+        assert [fetch(broker, group=f"g-{number}") for number in range(3)] == [{}, {("t", 1): (9, -1, "", 0)}, {}]
+        broker.restart()
+
+
 # expiry
 
 
