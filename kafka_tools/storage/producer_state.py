@@ -19,6 +19,7 @@ BATCHES_TO_RETAIN = 5
 
 MOST_OPEN = 100_000
 _MOST_ENDED = 64
+_MOST_UNVERIFIED = 1000
 _SEQUENCE_MAX = 2**31 - 1
 _EPOCH_MAX = 2**15 - 1
 
@@ -81,6 +82,14 @@ class FinishedTransaction(NamedTuple):
     last_stable_offset: int
 
 
+class Unverified(NamedTuple):
+    """A producer whose batch waits until its partition is known to be in the transaction."""
+
+    epoch: int
+    lowest_sequence: int
+    since_ms: int
+
+
 class OpenTransactions:
     """First offset of each producer's open transaction, as a walk over a log sees them.
 
@@ -116,11 +125,26 @@ class ProducerStates:
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
+        self._unverified: dict[int, Unverified] = {}
         self._open: dict[int, int] = {}
         """Producer id -> first offset of its open transaction."""
         self._starts: list[tuple[int, int]] = []
         """A heap of (first offset, producer id), of which those that are in ``_open`` count: fetches and markers ask
         for the oldest, and producers are many."""
+
+    def verifying(self, producer_id: int, epoch: int, sequence: int, now_ms: int) -> None:
+        """A batch is to be the first of a transaction here. Until one is written none that follows it may be.
+
+        Else a batch that is refused for the moment would come back behind its successors, and be out of order for ever
+        (``VerificationStateEntry``).
+        """
+        known = self._unverified.get(producer_id)
+        if known is None:
+            if len(self._unverified) >= _MOST_UNVERIFIED:
+                del self._unverified[next(iter(self._unverified))]
+            self._unverified[producer_id] = Unverified(epoch, sequence, now_ms)
+        elif epoch > known.epoch or (epoch == known.epoch and sequence < known.lowest_sequence):
+            self._unverified[producer_id] = known._replace(epoch=epoch, lowest_sequence=sequence)
 
     def add(self, producer_id: int, entry: ProducerEntry) -> None:
         """Take an entry as it was stored, in the place of what is known of the producer."""
@@ -153,15 +177,21 @@ class ProducerStates:
         Raises StaleProducerEpoch or OutOfOrderSequence; ``where`` names the partition in the text.
         """
         entry = self.entries.get(batch.producer_id)
-        if entry is None:
-            return  # its state has expired or it is new: any sequence is accepted, as Kafka does
-        if batch.producer_epoch < entry.epoch:
+        if entry is not None and batch.producer_epoch < entry.epoch:
             raise StaleProducerEpoch(
                 f"epoch {batch.producer_epoch} of producer {batch.producer_id} at {where} "
                 f"is older than the last one, {entry.epoch}"
             )
         if batch.is_control:
             return
+        unverified = self._unverified.get(batch.producer_id)
+        if unverified is not None and batch.base_sequence > unverified.lowest_sequence:
+            raise OutOfOrderSequence(
+                f"sequence {batch.base_sequence} of producer {batch.producer_id} at {where}: "
+                f"{unverified.lowest_sequence} has come before it and is not written yet"
+            )
+        if entry is None:
+            return  # its state has expired or it is new: any sequence is accepted, as Kafka does
         if batch.producer_epoch != entry.epoch:
             if batch.base_sequence != 0:
                 raise OutOfOrderSequence(
@@ -223,6 +253,8 @@ class ProducerStates:
         entry = self._entry(batch.producer_id, batch.producer_epoch)
         entry.batches.append(KnownBatch(batch.base_sequence, batch.last_sequence, first_offset, last_offset, timestamp))
         entry.last_timestamp = timestamp
+        if batch.is_transactional:
+            self._unverified.pop(batch.producer_id, None)
         if batch.is_transactional and entry.transaction_start < 0:
             entry.transaction_start = first_offset
             self._begin(batch.producer_id, first_offset)
@@ -232,6 +264,7 @@ class ProducerStates:
     ) -> FinishedTransaction | None:
         """A marker at ``offset`` ends the producer's transaction; None if it had written nothing."""
         entry = self._entry(producer_id, epoch)
+        self._unverified.pop(producer_id, None)
         entry.coordinator_epoch = coordinator_epoch
         entry.last_marker = offset
         entry.last_timestamp = timestamp
@@ -255,6 +288,9 @@ class ProducerStates:
         for producer_id, entry in list(self.entries.items()):
             if entry.transaction_start < 0 and entry.last_timestamp < older_than_ms:
                 del self.entries[producer_id]
+        for producer_id, unverified in list(self._unverified.items()):
+            if unverified.since_ms < older_than_ms:
+                del self._unverified[producer_id]
 
     def _entry(self, producer_id: int, epoch: int) -> ProducerEntry:
         entry = self.entries.get(producer_id)

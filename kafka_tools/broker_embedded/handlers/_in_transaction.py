@@ -82,6 +82,7 @@ class InTransaction:
                 self._last_markers[partition] = partition.log.producers.last_marker(producer.id)
                 if call.broker.verification.is_needed(producer, partition.id):
                     asked.append(partition)
+                    self._note(call, partition, data.records)
             except BrokerError as error:
                 if partition is not None:
                     self._refused[partition] = error
@@ -99,6 +100,12 @@ class InTransaction:
             if found is not None:
                 self._refused[partition] = as_produce_tells(found, adds=self._adds)
         return any(error.code.code == error_codes.CONCURRENT_TRANSACTIONS for error in refused.values())
+
+    def _note(self, call: Call, partition: Partition, records: Buffer | None) -> None:
+        view = _first_batch(records)
+        if view is not None:
+            now_ms = call.broker.clock.now_ms()
+            partition.log.producers.verifying(view.producer_id, view.producer_epoch, view.base_sequence, now_ms)
 
     def check(self, partition: Partition, records: Buffer | None) -> None:
         """BrokerError, or OutOfOrderSequence, unless the batch may be part of the transaction."""

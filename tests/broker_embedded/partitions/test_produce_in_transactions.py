@@ -206,3 +206,21 @@ def pass_ms(broker: DiskBroker, ms: int) -> None:
     """Time passes bit by bit, so that what is due twice within it comes twice."""
     for _ in range(ms):
         broker.advance(0.001)
+
+
+def test_no_batch_is_written_before_one_that_was_refused_for_the_moment(broker: DiskBroker) -> None:
+    """Of five in flight the first once came back behind the second, and was out of order for ever."""
+    client = Client(broker)
+    client.init()
+    assert client.produce(b"a").error_code == codes.INVALID_TXN_STATE
+    client.add(0)
+    assert client.produce(b"b").error_code == codes.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert client.produce(b"b", transactional=False).error_code == codes.OUT_OF_ORDER_SEQUENCE_NUMBER
+    client.sequences.clear()
+    assert [client.produce(value).error_code for value in (b"a", b"b")] == [codes.NONE] * 2
+    assert client.end(True) == codes.NONE
+    assert read(broker) == [b"a", b"b"]
+    assert client.produce(b"not added").error_code == codes.INVALID_TXN_STATE
+    broker.advance(2 * 24 * 3600)
+    client.add(0)
+    assert client.produce(b"d").error_code == codes.NONE, "what nobody came back for is forgotten"
