@@ -22,6 +22,9 @@ TopicResult = Result.WritableTxnMarkerTopicResult
 PartitionResult = TopicResult.WritableTxnMarkerPartitionResult
 
 
+_UNUSABLE = error_codes.UNKNOWN_SERVER_ERROR
+
+
 def handle(call: Call) -> Work[WriteTxnMarkersResponse]:
     if not any(map(call.allowed_on_cluster, (AclOperation.ALTER, AclOperation.CLUSTER_ACTION))):
         raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
@@ -36,7 +39,8 @@ def handle(call: Call) -> Work[WriteTxnMarkersResponse]:
                 yield
                 at = TopicPartition(topic.name, number)
                 # A marker for no partition is not answered, as in Kafka.
-                codes.setdefault(asked.producer_id, {})[at] = call.broker.markers.write(marker, at)
+                code = _UNUSABLE if _is_unusable(marker) else call.broker.markers.write(marker, at)
+                codes.setdefault(asked.producer_id, {})[at] = code
     response = WriteTxnMarkersResponse()
     for producer_id, answers in codes.items():
         topics: dict[str, WriteTxnMarkersResponse.WritableTxnMarkerResult.WritableTxnMarkerTopicResult] = {}
@@ -46,3 +50,8 @@ def handle(call: Call) -> Work[WriteTxnMarkersResponse]:
             topic.partitions.append(PartitionResult(partition_index=at.partition, error_code=code))
         response.markers.append(Result(producer_id=producer_id, topics=list(topics.values())))
     return response
+
+
+def _is_unusable(marker: Marker) -> bool:
+    """Whether no batch can have such a marker: it is nobody's, or of no epoch, or of a version that there is not."""
+    return marker.producer_id == -1 or marker.epoch == -1 or marker.version < 0

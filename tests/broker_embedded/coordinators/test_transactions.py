@@ -629,6 +629,20 @@ def test_a_hanging_transaction_is_ended_by_hand(broker: DiskBroker, version: int
     assert read(broker) == []
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"producer_id": -1}, {"producer_epoch": -1}, {"transaction_version": -1}],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_a_marker_of_nobody_is_not_written(broker: DiskBroker, wrong: dict[str, int]) -> None:
+    Marker = WriteTxnMarkersRequest.WritableTxnMarker
+    topic = Marker.WritableTxnMarkerTopic(name="t", partition_indexes=[0])
+    marker = Marker(**{"producer_id": 7, "producer_epoch": 0, "topics": [topic], **wrong})  # type: ignore[arg-type]
+    answer = broker.call(WriteTxnMarkersRequest(markers=[marker]), 2).markers[0].topics[0].partitions[0]
+    assert answer.error_code == codes.UNKNOWN_SERVER_ERROR
+    assert broker.core.partitions.led("t", 0).log.log_end_offset == 0
+
+
 def test_a_marker_for_no_partition_is_not_answered(broker: DiskBroker) -> None:
     request = WriteTxnMarkersRequest(markers=[WriteTxnMarkersRequest.WritableTxnMarker(producer_id=3)])
     assert broker.call(request, 1).markers == []
