@@ -26,7 +26,7 @@ def handle(call: Call) -> Work[DescribeProducersResponse]:
             answer = Answer(partition_index=number, error_message=None)
             try:
                 _check_topic(call, topic.name)
-                answer.active_producers = _producers(call, topic.name, number)
+                answer.active_producers = yield from _producers(call, topic.name, number)
             except BrokerError as error:
                 answer.error_code, answer.error_message = error.code.code, error.broker_message
             answers.append(answer)
@@ -44,16 +44,19 @@ def _check_topic(call: Call, name: str) -> None:
 
 def _producers(
     call: Call, topic: str, number: int
-) -> list[DescribeProducersResponse.TopicResponse.PartitionResponse.ProducerState]:
-    partition = call.broker.partitions.led(topic, number)
-    return [
-        Answer.ProducerState(
-            producer_id=producer_id,
-            producer_epoch=entry.epoch,
-            last_sequence=entry.last_sequence,
-            last_timestamp=entry.last_timestamp,
-            coordinator_epoch=entry.coordinator_epoch,
-            current_txn_start_offset=entry.transaction_start,
+) -> Work[list[DescribeProducersResponse.TopicResponse.PartitionResponse.ProducerState]]:
+    """The producers as they are when they are looked at; there may be a hundred thousand."""
+    found = []
+    for producer_id, entry in list(call.broker.partitions.led(topic, number).log.producers.entries.items()):
+        yield
+        found.append(
+            Answer.ProducerState(
+                producer_id=producer_id,
+                producer_epoch=entry.epoch,
+                last_sequence=entry.last_sequence,
+                last_timestamp=entry.last_timestamp,
+                coordinator_epoch=entry.coordinator_epoch,
+                current_txn_start_offset=entry.transaction_start,
+            )
         )
-        for producer_id, entry in partition.log.producers.entries.items()
-    ]
+    return found

@@ -13,10 +13,12 @@ from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.enums import TRANSACTION_STATE
 from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, Topic
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
+from kafka_tools.protocol.messages.describe_producers import DescribeProducersRequest
 from kafka_tools.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kafka_tools.protocol.messages.end_txn import EndTxnRequest
 from kafka_tools.protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_tools.protocol.schema import Request
+from kafka_tools.storage.producer_state import ProducerEntry
 from tests.broker_embedded.coordinators.pieces import counted
 from tests.broker_embedded.disk_broker import DiskBroker
 from tests.broker_embedded.transactional_client import Client, read
@@ -65,11 +67,17 @@ def test_no_piece_has_much_to_do_with_each_partition_or_id(broker: DiskBroker, m
     for client in clients:
         client.init()
     first = clients[0]
+    Asked = DescribeProducersRequest.TopicRequest
+    producers = DescribeProducersRequest(topics=[Asked(name="t", partition_indexes=[0])])
+    known = broker.core.partitions.led("t", 0).log.producers
+    for number in range(COUNT):
+        known.add(number, ProducerEntry(0))
     asked: list[Callable[[list[int]], tuple[Request, int]]] = [
         lambda partitions: add(first, partitions),
         lambda partitions: add(first, partitions, verify_only=True),
         lambda partitions: (DescribeTransactionsRequest(transactional_ids=[first.id]), 0),
         lambda partitions: end(first),
+        lambda partitions: (producers, 0),
         lambda partitions: (ListTransactionsRequest(state_filters=["Ongoing"]), 2),
     ]
     for make in asked:
