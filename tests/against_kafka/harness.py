@@ -25,6 +25,7 @@ from tests.against_kafka.jvm import QUIET, SERVER_OPTIONS, START_TIMEOUT_S, Port
 from tests.against_kafka.tool_server import run_tool
 
 START_ATTEMPTS = 3
+CATCH_UP_S = 30.0
 SECURE = ("PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL")
 """All four listeners; see ``secrets_for_tests`` for users and certificates."""
 
@@ -127,6 +128,7 @@ class RealKafka:
         ``release`` runs another release's tool against this cluster; ``connect=False`` leaves the address out;
         ``fresh`` takes a JVM of its own (see ``tool_server``).
         """
+        self.catch_up()
         address = ("--bootstrap-server", self.bootstrap_servers) if connect else ()
         return run_tool(
             release or self.release, main, *address, *arguments, stdin=stdin, timeout_s=timeout_s, fresh=fresh
@@ -135,6 +137,24 @@ class RealKafka:
     def client_properties(self, listener: str, user: str = "admin", mechanism: str = "PLAIN") -> dict[str, str]:
         """A client's configuration for one listener, as it would stand in client.properties (PEM certificates)."""
         return secrets.client_properties(listener, user, mechanism, self.folder)
+
+    def catch_up(self) -> None:
+        """Wait until every running broker of a KRaft cluster has what the controller has committed by now.
+
+        A change is answered when the controller has it; on a busy machine a broker tells of it some time later.
+        A broker that does not answer, or may not be asked, is not waited for: some tests want it so.
+        """
+        if self.setup.needs_zookeeper:
+            return
+        end = time.monotonic() + CATCH_UP_S
+        try:
+            ports = [self.listener_ports[node]["PLAINTEXT"] for node in self.servers]
+            committed = committed_metadata(ports[0]) if ports else 0
+            for port in ports:
+                while metadata_of_broker(port) < committed - 1 and time.monotonic() < end:
+                    time.sleep(0.01)
+        except (OSError, struct.error, IndexError):
+            return
 
     # -- a node's life -------------------------------------------------------------------------------
 
@@ -338,28 +358,77 @@ def registered_brokers(port: int) -> int:
 
     Metadata v1 with no topics, written and read by hand: the harness must not trust the code it is there to test.
     """
-    request = struct.pack(">hhih", 3, 1, 7, -1) + struct.pack(">i", 0)
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=5) as sock:
-            sock.sendall(struct.pack(">i", len(request)) + request)
-            reader = sock.makefile("rb")
-            size = struct.unpack(">i", reader.read(4))[0]
-            body = reader.read(size)
+        body = _asked(port, struct.pack(">hhih", 3, 1, 7, -1) + struct.pack(">i", 0))
+        (count,) = struct.unpack_from(">i", body, 4)
+        position = 8
+        for _ in range(count):
+            position += 4
+            (length,) = struct.unpack_from(">h", body, position)
+            position += 2 + length + 4
+            (length,) = struct.unpack_from(">h", body, position)
+            position += 2 + max(0, length)
+        (controller,) = struct.unpack_from(">i", body, position)
     except (OSError, struct.error):
         return 0
-    (count,) = struct.unpack_from(">i", body, 4)
-    position = 8
-    for _ in range(count):
-        position += 4
-        (length,) = struct.unpack_from(">h", body, position)
-        position += 2 + length + 4
-        (length,) = struct.unpack_from(">h", body, position)
-        position += 2 + max(0, length)
-    (controller,) = struct.unpack_from(">i", body, position)
     return count if controller >= 0 else 0
 
 
-def eventually(check: object, timeout_s: float = 30.0) -> None:
+def committed_metadata(port: int) -> int:
+    """The high watermark of the metadata log, which a broker asks its controller for (DescribeQuorum v0); 0 if refused.
+
+    Raises OSError, struct.error or IndexError when there is no such answer.
+    """
+    topic = b"__cluster_metadata"
+    header = struct.pack(">hhihB", 55, 0, 7, -1, 0)
+    partitions = struct.pack(">BiBB", 2, 0, 0, 0)  # of one partition, 0
+    body = _asked(port, header + struct.pack(">BB", 2, len(topic) + 1) + topic + partitions + b"\0")
+    (error,) = struct.unpack_from(">h", body, 5)  # after the correlation id and an empty list of tags
+    if error:
+        return 0
+    index, error, _, _, committed = struct.unpack_from(">ihiiq", body, 7 + 1 + 1 + len(topic) + 1)
+    return int(committed) if (index, error) == (0, 0) else 0
+
+
+def metadata_of_broker(port: int) -> int:
+    """The offset up to which a broker has the metadata log: the epoch of finalized features (ApiVersions v3).
+
+    Raises OSError, struct.error or IndexError when there is no such answer.
+    """
+    body = _asked(port, struct.pack(">hhihB", 18, 3, 7, -1, 0) + b"\x05test\x021\0")
+    apis, position = _varint(body, 6)
+    position += 7 * (apis - 1) + 4  # an API is three numbers and no tags
+    tags, position = _varint(body, position)
+    for _ in range(tags):
+        tag, position = _varint(body, position)
+        size, position = _varint(body, position)
+        if tag == 1:
+            return int(struct.unpack_from(">q", body, position)[0])
+        position += size
+    return 0
+
+
+def _asked(port: int, request: bytes) -> bytes:
+    """The answer to a request, from the correlation id on."""
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as sock:
+        sock.sendall(struct.pack(">i", len(request)) + request)
+        reader = sock.makefile("rb")
+        (size,) = struct.unpack(">i", reader.read(4))
+        return reader.read(size)
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    """An unsigned varint, and where what follows it begins."""
+    value = shift = 0
+    while True:
+        byte = data[position]
+        value |= (byte & 0x7F) << shift
+        position, shift = position + 1, shift + 7
+        if byte < 0x80:
+            return value, position
+
+
+def eventually(check: object, timeout_s: float = 90.0) -> None:
     """Call ``check()`` until it raises no AssertionError; the last one is raised when time is up."""
     assert callable(check)
     end = time.monotonic() + timeout_s

@@ -8,9 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.against_kafka.harness import RealKafka
+from tests.against_kafka.harness import RealKafka, eventually
 
 RELEASE = "4.3.1"
+AGAIN_S = 20.0
 MAIN = {
     "topics": "org.apache.kafka.tools.TopicCommand",
     "configs": "kafka.admin.ConfigCommand",
@@ -39,6 +40,7 @@ Ended = subprocess.CompletedProcess[str]
 
 def ours(kafka: RealKafka, command: str, *arguments: object, stdin: str | None = None, connect: bool = True) -> Ended:
     """Our command, as a process of its own."""
+    kafka.catch_up()
     first, rest = _with_subcommand(command, arguments)
     address = ["--bootstrap-server", kafka.bootstrap_servers] if connect else []
     return subprocess.run(
@@ -60,11 +62,20 @@ def theirs(kafka: RealKafka, command: str, *arguments: object) -> Ended:
 
 
 def same(kafka: RealKafka, command: str, *arguments: object, sort: bool = False) -> str:
-    """What both print for a question that changes nothing; they must be equal. ``sort``: line order is no matter."""
-    our, their = ours(kafka, command, *arguments), theirs(kafka, command, *arguments)
-    assert our.returncode == 0, our
-    assert_equal(our.stdout, their.stdout, sort)
-    return our.stdout
+    """What both print for a question that changes nothing; they must be equal. ``sort``: the order of lines is ignored.
+
+    Answers that differ are asked for again: the cluster may have changed between the two.
+    """
+    texts: list[str] = []
+
+    def asked() -> None:
+        our, their = ours(kafka, command, *arguments), theirs(kafka, command, *arguments)
+        assert our.returncode == 0, our
+        assert_equal(our.stdout, their.stdout, sort)
+        texts.append(our.stdout)
+
+    eventually(asked, AGAIN_S)
+    return texts[-1]
 
 
 def assert_equal(our: str, their: str, sort: bool = False) -> None:

@@ -130,8 +130,12 @@ def test_a_replica_mended_as_advised_has_what_its_leader_has(kafka_43_three: Rea
     assert kafka.tool(TOPICS, "--create", "--topic", ALONE, "--replica-assignment", str(damaged)).returncode == 0
     send(kafka, TOPIC, len(kinds))
     send(kafka, ALONE, 1)
-    for line in described(kafka, TOPIC):
-        assert in_sync(line) == set(map(str, kafka.node_ids)), line
+
+    def replicated() -> None:
+        for line in described(kafka, TOPIC):
+            assert in_sync(line) == set(map(str, kafka.node_ids)), line
+
+    eventually(replicated)
     kafka.stop_node(damaged)
     for number, kind in enumerate(kinds):
         directory = kafka.partition_dir(TOPIC, number, damaged)
@@ -154,7 +158,7 @@ def test_a_replica_mended_as_advised_has_what_its_leader_has(kafka_43_three: Rea
         lines = described(kafka, TOPIC)
         assert [line for line in lines if str(damaged) not in in_sync(line)] == []
 
-    eventually(all_in_sync, 120)
+    eventually(all_in_sync, 180)
     send(kafka, TOPIC, len(kinds))
 
     def equal() -> None:
@@ -163,7 +167,7 @@ def test_a_replica_mended_as_advised_has_what_its_leader_has(kafka_43_three: Rea
             assert here.read_bytes() == there.read_bytes(), kind
             assert len(batches(here)) == 2 * BATCHES
 
-    eventually(equal, 60)
+    eventually(equal, 120)
     for number in range(len(kinds)):
         assert [each for each in check_partition(kafka.partition_dir(TOPIC, number, damaged)) if each.is_damage] == []
     # What the advice warns of: nobody else had the records of a replica that was alone.
@@ -193,6 +197,7 @@ def test_a_quorum_state_that_cannot_be_read_is_moved_away_while_the_others_have_
     state.write_text('{"leaderId":')
     assert [found.path for found in check_log_dir(log_dir) if found.kind == "quorum-state"] == [str(state)]
     assert "move the file away" in KINDS["quorum-state"].advice
+    eventually(lambda: quorum_leader(kafka))
     assert quorum_leader(kafka) != node  # as advised: the others have one
     state.rename(tmp_path / "moved away")
     kafka.start_node(node)

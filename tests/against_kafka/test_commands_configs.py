@@ -55,13 +55,21 @@ def test_broker_and_cluster_defaults(kafka: RealKafka) -> None:
     done(ours(kafka, "configs", "--alter", "--broker", 1, "--add-config", "log.cleaner.threads=2"))
     text = done(ours(kafka, "configs", "--alter", "--broker-defaults", "--add-config", "log.cleaner.backoff.ms=16000"))
     assert text == "Completed updating default config for brokers in the cluster.\n"
-    described = same(kafka, "configs", "--describe", "--entity-type", "brokers")
-    assert "log.cleaner.threads=2" in described
-    assert "log.cleaner.backoff.ms=16000" in described
+
+    def hold() -> None:
+        described = same(kafka, "configs", "--describe", "--entity-type", "brokers")
+        assert "log.cleaner.threads=2" in described
+        assert "log.cleaner.backoff.ms=16000" in described
+
+    eventually(hold)
     same(kafka, "configs", "--describe", "--broker-defaults")
     done(ours(kafka, "configs", "--alter", "--broker", 1, "--delete-config", "log.cleaner.threads"))
     done(ours(kafka, "configs", "--alter", "--broker-defaults", "--delete-config", "log.cleaner.backoff.ms"))
-    assert "cleaner" not in same(kafka, "configs", "--describe", "--entity-type", "brokers")
+
+    def gone() -> None:
+        assert "cleaner" not in same(kafka, "configs", "--describe", "--entity-type", "brokers")
+
+    eventually(gone)
 
 
 def test_broker_loggers(kafka: RealKafka) -> None:
@@ -107,8 +115,11 @@ def test_quotas_of_users_clients_and_addresses(kafka: RealKafka, no_default_quot
         assert (
             done(ours(kafka, "configs", "--alter", *entity, "--add-config", change)) == f"Completed updating {text}.\n"
         )
-        described = same(kafka, "configs", "--describe", *entity)
-        assert described.count("\n") == 1
+
+        def told(entity: tuple[str, ...] = entity) -> None:
+            assert same(kafka, "configs", "--describe", *entity).count("\n") == 1
+
+        eventually(told)
     for types in (("users",), ("clients",), ("users", "clients"), ("ips",)):
         arguments = [part for kind in types for part in ("--entity-type", kind)]
         same(kafka, "configs", "--describe", *arguments, sort=True)

@@ -40,8 +40,12 @@ def test_configs_of_each_broker_and_of_all_are_the_same(kafka_43_three: RealKafk
     for entity in (("--entity-name", last), ("--entity-default",)):
         change = ("--alter", "--entity-type", "brokers", *entity)
         done(ours(kafka_43_three, "configs", *change, "--add-config", "log.cleaner.threads=2"))
-        text = same(kafka_43_three, "configs", "--describe", "--entity-type", "brokers", *entity)
-        assert "log.cleaner.threads=2" in text
+
+        def holds(entity: tuple[object, ...] = entity) -> None:
+            text = same(kafka_43_three, "configs", "--describe", "--entity-type", "brokers", *entity)
+            assert "log.cleaner.threads=2" in text
+
+        eventually(holds)
         done(theirs(kafka_43_three, "configs", *change, "--delete-config", "log.cleaner.threads"))
     for node in kafka_43_three.node_ids:
         same(kafka_43_three, "configs", "--describe", "--all", "--broker", node)

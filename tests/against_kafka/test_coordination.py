@@ -100,7 +100,7 @@ def prepare(peer: Peer) -> None:
     topic = CreateTopicsRequest.CreatableTopic(name=NAME, num_partitions=2, replication_factor=1)
     peer.call(CreateTopicsRequest(topics=[topic], timeout_ms=30_000))
     find = FindCoordinatorRequest(coordinator_keys=[NAME])
-    for _ in range(300):  # a real broker needs a moment to make the offsets topic and load it
+    for _ in range(900):  # a real broker needs a moment to make the offsets topic and load it
         found = peer.call(find).coordinators[0]
         listed = peer.call(ListGroupsRequest())
         ready = peer.call(commit_request(f"{NAME}-probe", {0: (1, "")}), 9).topics[0].partitions[0]
@@ -232,7 +232,7 @@ def test_two_members_rebalance_as_one_joins_and_one_leaves(peers: tuple[Peer, Pe
         second = peer.call(join_request(group)).member_id
         waiting = peer.send(join_request(group, second))
         beat = HeartbeatRequest(group_id=group, generation_id=1, member_id=first)
-        for _ in range(100):  # the second join may still be on its way
+        for _ in range(1200):  # the second join may still be on its way
             code = peer.call(beat).error_code
             if code:
                 break

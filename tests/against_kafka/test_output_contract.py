@@ -13,6 +13,7 @@ from kafka_tools.commands import running
 from kafka_tools.net.config import ClientConfig
 from tests.against_kafka.harness import RealKafka
 from tests.against_kafka.side_by_side import done, fresh, ours
+from tests.live_members import LASTING, poll_until_assigned
 from tests.output.contract_cases import document_validators
 
 QUESTIONS = (
@@ -66,13 +67,10 @@ def group(request: pytest.FixtureRequest) -> Iterator[tuple[RealKafka, str, str]
             *("--config", "retention.ms=1000"),
         )
     )
-    settings = {"group.id": f"{topic}-readers", "auto.offset.reset": "earliest"}
+    settings = {"group.id": f"{topic}-readers", "auto.offset.reset": "earliest", **LASTING}
     with Consumer(ClientConfig.load(bootstrap_servers=kafka.bootstrap_servers, properties=settings)) as consumer:
         consumer.subscribe([topic])
-        for _ in range(300):
-            consumer.poll(0.1)
-            if consumer.assignment():
-                break
+        poll_until_assigned(consumer)
         consumer.commit()
         yield kafka, topic, settings["group.id"]
 

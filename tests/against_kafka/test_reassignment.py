@@ -250,6 +250,7 @@ def test_kafka_carries_out_what_each_strategy_plans(plan: Plan, capsys: pytest.C
     kafka = plan.kafka
 
     def told(name: str, *words: str) -> tuple[str, str]:
+        kafka.catch_up()
         line = [*words, "--bootstrap-server", kafka.bootstrap_servers]
         status = running.run(cli.load(name), line, f"kafka-{name}")
         out, err = capsys.readouterr()
